@@ -1,0 +1,70 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""``FleetMember`` of ``gitops.fleet``: how a member is reached and run; same name as its ``MemberCluster``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from .meta import Condition, ObjectMeta
+from .prop import prop
+
+
+@dataclass(frozen=True, kw_only=True)
+class SecretRef:
+    """A Secret on the hub that holds a kubeconfig."""
+
+    name: str = prop("Name of the Secret.")
+    namespace: str = prop("Namespace of the Secret.")
+    key: str = prop("Key of the kubeconfig in the Secret's data.", default="kubeconfig")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterConnection:
+    """Exactly one of a kubeconfig file (with an optional context), a Secret on the hub, or ``inCluster``."""
+
+    kubeconfig: str = prop("Path of a kubeconfig file; ~ and environment variables are expanded.", default="")
+    context: str = prop("Context in that kubeconfig; its current context if empty.", default="")
+    secret_ref: SecretRef | None = prop("Secret on the hub that holds a kubeconfig.", default=None)
+    in_cluster: bool = prop("Use the service account of the pod that runs this.", default=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FleetMemberSpec:
+    connection: ClusterConnection = prop("How the member's API server is reached.")
+    group: str = prop("Update group of the member.", default="")
+    location: str = prop("Where the member runs, in words of the user.", default="")
+    driver: str = prop("How the member itself is upgraded: local, cluster_api, command or role.", default="")
+    maintenance: str = prop("Name of the FleetMaintenance that holds its windows.", default="")
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodePoolStatus:
+    name: str = prop("Name of the pool.")
+    count: int = prop("Number of nodes.", minimum=0)
+    version: str = prop("Kubelet version, the oldest of the pool.", default="")
+    image: str = prop("Operating system image, if all nodes share one.", default="")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FleetMemberStatus:
+    version: str = prop("Kubernetes version of the API server.", default="")
+    node_pools: tuple[NodePoolStatus, ...] = prop("Node pools by name.", default=())
+    operation: str = prop("Operation in flight on the member.", default="")
+    last_read: datetime | None = prop("Instant of the last successful read.", default=None)
+    conditions: tuple[Condition, ...] = prop("Reachable.", default=())
+
+
+@dataclass(frozen=True, kw_only=True)
+class FleetMember:
+    api_version: str = prop("API version.", default="gitops.fleet/v1alpha1")
+    kind: str = prop("Kind.", default="FleetMember")
+    metadata: ObjectMeta = prop("Object metadata.")
+    spec: FleetMemberSpec = prop("How the member is reached and run.")
+    status: FleetMemberStatus = prop("What was read from the member.", default=FleetMemberStatus())
+
+    @property
+    def name(self) -> str:
+        return self.metadata.name

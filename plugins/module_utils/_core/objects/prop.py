@@ -1,0 +1,39 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""How a field of a manifest is described: one declaration serves reading, writing and the CRD."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+from dataclasses import dataclass
+
+REQUIRED: t.Any = dataclasses.MISSING
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prop:
+    """What the type annotation of a field does not say.
+
+    ``json`` is the name in manifests (camelCase of the attribute if empty). ``required`` follows from the lack of a
+    default. ``rules`` are CEL rules ``(expression, message)`` for the API server.
+    """
+
+    doc: str
+    json: str = ""
+    enum: tuple[str, ...] = ()
+    minimum: int | None = None
+    maximum: int | None = None
+    min_items: int | None = None
+    max_items: int | None = None
+    max_length: int | None = None
+    pattern: str = ""
+    quantity: bool = False
+    raw: bool = False
+    rules: tuple[tuple[str, str], ...] = ()
+
+
+def prop(doc: str, default: t.Any = REQUIRED, **details: t.Any) -> t.Any:
+    """A dataclass field with its description; without a default the field is required in manifests."""
+    return dataclasses.field(default=default, metadata={"prop": Prop(doc=doc, **details)})
