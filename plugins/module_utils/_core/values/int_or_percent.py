@@ -1,0 +1,38 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Integers or percentages (``intstr.IntOrString`` of k8s.io/apimachinery) and what they come to for a total."""
+
+from __future__ import annotations
+
+import math
+import re
+
+INT32 = range(-(2**31), 2**31)
+INT64 = range(-(2**63), 2**63)
+
+_PERCENT = re.compile(r"([+-]?[0-9]+)%")
+
+
+def decodes(value: object) -> bool:
+    """Whether the manifest's value fits the type at all: a 32-bit integer or any text."""
+    if isinstance(value, bool):
+        return False
+    return isinstance(value, str) or (isinstance(value, int) and value in INT32)
+
+
+def scaled(value: int | str, total: int, round_up: bool) -> int:
+    """The number that ``value`` stands for: an integer is itself, a percentage is taken of ``total``.
+
+    ValueError for anything else; plain numbers in quotes are refused too, as upstream does. Percentages are computed in
+    64-bit floats like upstream's, which is exact while percentage x total stays below 2^53.
+    """
+    if not decodes(value):
+        raise ValueError(f"{value!r} is neither a 32-bit integer nor a percentage")
+    if isinstance(value, int):
+        return value
+    found = _PERCENT.fullmatch(value)
+    if found is None or int(found[1]) not in INT64:
+        raise ValueError(f"{value!r} is not a percentage such as '25%'")
+    share = float(int(found[1])) * float(total) / 100
+    return math.ceil(share) if round_up else math.floor(share)

@@ -1,0 +1,73 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Versions of Kubernetes as servers and vendors write them: ``v1.34.2``, ``1.34``, ``v1.33.5-gke.1234``, ``v1.30.4+k3s1``."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import total_ordering
+
+_VERSION = re.compile(
+    r"v?(?P<major>0|[1-9][0-9]{0,8})\.(?P<minor>0|[1-9][0-9]{0,8})(?:\.(?P<patch>0|[1-9][0-9]{0,8}))?"
+    r"(?:-(?P<pre>[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+(?P<build>[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?"
+)
+_PIECES = re.compile(r"[0-9]+|[A-Za-z]+")
+_BEFORE_RELEASE = ("alpha", "beta", "rc")
+
+_Rank = tuple[int, tuple[tuple[int, int, str], ...]]
+
+
+@total_ordering
+@dataclass(frozen=True)
+class KubeVersion:
+    """One version. ``pre`` is what follows the first ``-``, ``build`` what follows ``+``; a missing patch is 0.
+
+    Order: alpha, beta and rc come before their release, as Kubernetes publishes them. Any other suffix is a vendor's
+    build *of* the release (``-gke.1234``, ``+k3s1``) and comes after it, so that an upgrade from ``v1.33.5`` to
+    ``v1.33.5-gke.1234`` is never taken for a downgrade. Semantic Versioning would order those the other way round.
+    """
+
+    major: int
+    minor: int
+    patch: int = 0
+    pre: str = ""
+    build: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> KubeVersion:
+        """Read a version with or without ``v``; ValueError names the text."""
+        found = _VERSION.fullmatch(text)
+        if found is None:
+            raise ValueError(f"{text!r} is not a Kubernetes version such as v1.34.2")
+        return cls(
+            int(found["major"]), int(found["minor"]), int(found["patch"] or 0), found["pre"] or "", found["build"] or ""
+        )
+
+    @property
+    def is_prerelease(self) -> bool:
+        return self.pre.startswith(_BEFORE_RELEASE)
+
+    def minor_distance(self, other: KubeVersion) -> int:
+        """Minors from this version up to ``other``; negative if ``other`` is older. ValueError across majors."""
+        if self.major != other.major:
+            raise ValueError(f"{self} and {other} differ in the major version")
+        return other.minor - self.minor
+
+    def __str__(self) -> str:
+        text = f"v{self.major}.{self.minor}.{self.patch}"
+        return text + (f"-{self.pre}" if self.pre else "") + (f"+{self.build}" if self.build else "")
+
+    def __lt__(self, other: KubeVersion) -> bool:
+        return self._key() < other._key()
+
+    def _key(self) -> tuple[int, int, int, _Rank, _Rank, str, str]:
+        return (self.major, self.minor, self.patch, _rank(self.pre), _rank(self.build), self.pre, self.build)
+
+
+def _rank(suffix: str) -> _Rank:
+    """Before the release (-1), the release itself (0), after it (1); then piece by piece, numbers as numbers."""
+    place = 0 if not suffix else -1 if suffix.startswith(_BEFORE_RELEASE) else 1
+    pieces = _PIECES.findall(suffix)
+    return place, tuple((0, int(one), "") if one.isdigit() else (1, 0, one) for one in pieces)

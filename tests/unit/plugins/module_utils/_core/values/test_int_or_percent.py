@@ -1,0 +1,29 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Integers or percentages."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values.int_or_percent import decodes, scaled
+
+
+def test_an_integer_is_itself_and_a_percentage_is_taken_of_the_total() -> None:
+    assert scaled(5, 3, round_up=True) == 5
+    assert scaled("25%", 10, round_up=True) == 3
+    assert scaled("25%", 10, round_up=False) == 2
+    assert scaled("150%", 10, round_up=True) == 15
+
+
+@pytest.mark.parametrize("value", ["5", "10.5%", "%", "10 %", "٣%", "", "1_0%", True, 2**31, 1.5])
+def test_anything_else_is_refused(value: object) -> None:
+    with pytest.raises(ValueError, match="percentage"):
+        scaled(value, 10, round_up=True)  # type: ignore[arg-type]
+
+
+def test_any_text_decodes_but_only_small_integers_do() -> None:
+    assert decodes("anything")
+    assert decodes(-(2**31))
+    assert not decodes(2**31)
+    assert not decodes(True)
