@@ -1,0 +1,113 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The facts snapshot: everything a plan needs to know of the fleet, in one file, with the instant of its capture."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+
+from ..errors import FleetError
+from ..objects.member_cluster import MemberCluster
+from ..objects.schema import decode, encode
+from ..resources.canonical import digest_of
+from .node import NodeFacts
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class FactsSnapshot:
+    """``failed`` says for each member that could not be read with which code and why; its older facts still stand."""
+
+    captured_at: datetime
+    members: tuple[MemberCluster, ...]
+    nodes: t.Mapping[str, tuple[NodeFacts, ...]] = field(default_factory=dict)
+    failed: t.Mapping[str, t.Mapping[str, str]] = field(default_factory=dict)
+
+
+def write_snapshot(snapshot: FactsSnapshot) -> dict[str, t.Any]:
+    """The snapshot as JSON data, members and nodes in name order."""
+    return {
+        "schema": SCHEMA,
+        "capturedAt": _instant(snapshot.captured_at),
+        "members": [encode(each) for each in sorted(snapshot.members, key=lambda each: each.name)],
+        "nodes": {name: [_node(each) for each in nodes] for name, nodes in sorted(snapshot.nodes.items())},
+        "failed": {name: dict(why) for name, why in sorted(snapshot.failed.items())},
+    }
+
+
+def read_snapshot(document: t.Any, where: str) -> FactsSnapshot:
+    """The snapshot that ``write_snapshot`` wrote; FleetError ``facts-invalid`` or ``facts-too-new`` otherwise."""
+    if not isinstance(document, t.Mapping) or "capturedAt" not in document or "schema" not in document:
+        raise FleetError(
+            "facts-invalid", "this is no facts snapshot", where, "write one with the verb gitops.fleet.fleet_facts"
+        )
+    if not isinstance(document["schema"], int) or document["schema"] > SCHEMA:
+        raise FleetError(
+            "facts-too-new",
+            f"the facts snapshot has schema {document['schema']}, this version reads up to {SCHEMA}",
+            where,
+            "use the newer collection, or capture the facts again",
+        )
+    try:
+        captured_at = parse_instant(document["capturedAt"])
+        members = tuple(decode(MemberCluster, each) for each in document.get("members") or ())
+        nodes = {
+            name: tuple(_read_node(each) for each in rows) for name, rows in (document.get("nodes") or {}).items()
+        }
+        failed = {name: dict(why) for name, why in (document.get("failed") or {}).items()}
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise FleetError("facts-invalid", f"the facts snapshot cannot be read: {error}", where) from error
+    return FactsSnapshot(captured_at=captured_at, members=members, nodes=nodes, failed=failed)
+
+
+def snapshot_digest(snapshot: FactsSnapshot) -> str:
+    """The hash by which an approved plan names its facts."""
+    return digest_of(write_snapshot(snapshot))
+
+
+def parse_instant(text: str) -> datetime:
+    """An RFC 3339 instant as aware UTC; ValueError without a zone."""
+    instant = datetime.fromisoformat(text)
+    if instant.tzinfo is None:
+        raise ValueError(f"{text} has no time zone")
+    return instant.astimezone(timezone.utc)
+
+
+def _instant(instant: datetime) -> str:
+    return instant.astimezone(timezone.utc).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def _node(node: NodeFacts) -> dict[str, t.Any]:
+    row: dict[str, t.Any] = {
+        "name": node.name,
+        "pool": node.pool,
+        "createdAt": _instant(node.created_at) if node.created_at else "",
+        "version": node.version,
+        "image": node.image,
+        "instanceType": node.instance_type,
+        "ready": node.ready,
+        "unschedulable": node.unschedulable,
+        "capacity": dict(node.capacity),
+        "allocatable": dict(node.allocatable),
+    }
+    return {name: value for name, value in row.items() if value not in ("", {})}
+
+
+def _read_node(row: t.Mapping[str, t.Any]) -> NodeFacts:
+    created = row.get("createdAt")
+    return NodeFacts(
+        name=row["name"],
+        pool=row.get("pool", ""),
+        created_at=parse_instant(created) if created else None,
+        version=row.get("version", ""),
+        image=row.get("image", ""),
+        instance_type=row.get("instanceType", ""),
+        ready=bool(row.get("ready")),
+        unschedulable=bool(row.get("unschedulable")),
+        capacity=row.get("capacity") or {},
+        allocatable=row.get("allocatable") or {},
+    )

@@ -1,0 +1,99 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Brakes: limits that stop a plan from destroying more than its author meant. All are on by default."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from ..values.int_or_percent import scaled
+
+
+@dataclass(frozen=True, kw_only=True)
+class BrakeLimits:
+    """``max_removals`` is a number of clusters or a percentage of the clusters that a placement holds."""
+
+    max_removals: int | str = "30%"
+    allow_empty: bool = False
+    max_facts_age: timedelta = timedelta(hours=24)
+    allow_older: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Brake:
+    """``tripped`` says that the limit is exceeded; a tripped brake stops the apply unless it is ``lifted``."""
+
+    name: str
+    tripped: bool
+    message: str
+    option: str
+    lifted: bool = False
+
+    @property
+    def stops(self) -> bool:
+        return self.tripped and not self.lifted
+
+    def as_dict(self) -> dict[str, t.Any]:
+        return {"name": self.name, "stops": self.stops, "lifted": self.lifted, "message": self.message}
+
+
+DEFAULT_REMOVALS = BrakeLimits().max_removals
+
+
+def removals(placement: str, held: int, lost: int, limit: int | str) -> Brake:
+    """At most ``limit`` of the ``held`` clusters may lose the placement in one apply; one always may."""
+    default = max(1, scaled(DEFAULT_REMOVALS, held, round_up=False))
+    allowed = max(1, scaled(limit, held, round_up=False))
+    return Brake(
+        name="max_removals",
+        tripped=lost > min(default, allowed),
+        lifted=default < lost <= allowed,
+        message=f"{placement}: {lost} of {held} clusters would lose it; max_removals {limit} permits {allowed}",
+        option=f"max_removals: {lost}",
+    )
+
+
+def emptied(placement: str, held: int, kept: int, allow: bool) -> Brake:
+    """A placement that holds clusters may not end with none unless that is said."""
+    return Brake(
+        name="allow_empty",
+        tripped=held > 0 and kept == 0,
+        lifted=allow and held > 0 and kept == 0,
+        message=f"{placement}: no cluster is picked any more where {held} hold it now",
+        option="allow_empty: true",
+    )
+
+
+def facts_age(captured_at: datetime, now: datetime, limit: timedelta) -> Brake:
+    """Facts older than ``limit`` are no ground to act on."""
+    age = now - captured_at
+    return Brake(
+        name="max_facts_age",
+        tripped=age > limit,
+        message=f"the facts were captured {_text(age)} ago, at {captured_at:%Y-%m-%dT%H:%M:%SZ}; "
+        f"max_facts_age permits {_text(limit)}",
+        option=f"max_facts_age: {int(age.total_seconds()) + 60}",
+    )
+
+
+def older_source(placement: str, revision: str, last: str, older: bool, allow: bool) -> Brake:
+    """A source revision that does not descend from the one applied last would undo newer work."""
+    return Brake(
+        name="allow_older",
+        tripped=older,
+        lifted=older and allow,
+        message=f"{placement}: revision {revision[:12] or 'unknown'} is not a descendant of {last[:12]}, applied last",
+        option="allow_older: true",
+    )
+
+
+def _text(span: timedelta) -> str:
+    seconds = int(span.total_seconds())
+    if seconds < 120:
+        return f"{seconds} s"
+    if seconds < 7200:
+        return f"{seconds // 60} min"
+    return f"{seconds // 3600} h"

@@ -1,0 +1,120 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The plan of one placement: what would happen, why, and the digest that an approval is bound to."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+
+from ..errors import Problem
+from ..objects.binding import ClusterResourceBinding
+from ..objects.cluster_resource_placement import ClusterResourcePlacement
+from ..objects.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
+from ..resources.identity import ObjectId
+from .brakes import Brake
+
+GAINED, KEPT, LOST = "gained", "kept", "lost"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rendered:
+    """One object as a cluster gets it: ``manifest`` is what is sent, ``hash`` that of its sealed form."""
+
+    id: ObjectId
+    hash: str
+    manifest: t.Mapping[str, t.Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterPlan:
+    """One cluster that has, gets or loses the placement.
+
+    ``cause`` is the machine-readable trigger (``picked``, ``scaled-down``, ``policy-changed``, ``left-the-fleet``,
+    ``deleted``, ``source-gone``, ``content-changed``, ``unchanged``). ``prune`` are objects that leave the cluster.
+    """
+
+    cluster: str
+    change: str
+    cause: str
+    reason: str
+    affinity_score: int | None = None
+    spread_score: int | None = None
+    prune: tuple[ObjectId, ...] = ()
+
+    def as_dict(self) -> dict[str, t.Any]:
+        return {
+            "cluster": self.cluster,
+            "change": self.change,
+            "cause": self.cause,
+            "reason": self.reason,
+            "affinityScore": self.affinity_score,
+            "topologySpreadScore": self.spread_score,
+            "prune": [str(each) for each in self.prune],
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeftOut:
+    """A cluster that is not picked, and the rule that refused it (``not-enough-score`` when it lost on score)."""
+
+    cluster: str
+    rule: str
+    reason: str
+
+    def as_dict(self) -> dict[str, t.Any]:
+        return {"cluster": self.cluster, "rule": self.rule, "reason": self.reason}
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlacementPlan:
+    """Everything that one placement's next apply would do. ``deleting`` marks the end of the placement."""
+
+    placement: ClusterResourcePlacement
+    deleting: bool
+    policy_snapshot: ClusterSchedulingPolicySnapshot
+    policy_snapshot_new: bool
+    resource_snapshot: str
+    resource_hash: str
+    resource_snapshot_new: bool
+    objects: tuple[Rendered, ...]
+    bindings: tuple[ClusterResourceBinding, ...]
+    clusters: tuple[ClusterPlan, ...]
+    left_out: tuple[LeftOut, ...]
+    fulfilled: bool
+    wanted: int
+    brakes: tuple[Brake, ...]
+    findings: tuple[Problem, ...]
+    digest: str
+
+    @property
+    def name(self) -> str:
+        return self.placement.name
+
+    def changed_clusters(self, change: str) -> tuple[str, ...]:
+        return tuple(each.cluster for each in self.clusters if each.change == change)
+
+    @property
+    def decides_change(self) -> bool:
+        """Whether the plan differs from what is recorded, members not looked at."""
+        return self.resource_snapshot_new or self.deleting or any(
+            each.change != KEPT or each.prune or each.cause != "unchanged" for each in self.clusters
+        )
+
+    def as_dict(self) -> dict[str, t.Any]:
+        """Plain data in a fixed order, without instants, so that equal plans are equal bytes."""
+        return {
+            "placement": self.name,
+            "deleting": self.deleting,
+            "digest": self.digest,
+            "policySnapshot": self.policy_snapshot.name,
+            "resourceSnapshot": self.resource_snapshot,
+            "fulfilled": self.fulfilled,
+            "wanted": self.wanted,
+            "objects": [{"object": str(each.id), "hash": each.hash} for each in self.objects],
+            "clusters": [each.as_dict() for each in self.clusters],
+            "leftOut": [each.as_dict() for each in self.left_out],
+            "brakes": [each.as_dict() for each in self.brakes if each.tripped],
+            "findings": [each.as_dict() for each in self.findings],
+        }

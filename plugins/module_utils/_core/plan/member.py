@@ -1,0 +1,146 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What has to be done to each object on one member, judged from what was read there and nothing else.
+
+The rules are those of KubeFleet's work applier: takeover, drift, availability of a newer manifest over drift.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+
+from ..objects.rollout_strategy import ApplyStrategy
+from ..resources.applyset import MANAGER, PART_OF_LABEL, ApplySet, Held, part_of
+from ..resources.compare import FieldDiff, differences
+from ..resources.identity import ObjectId
+from ..resources.order import apply_wave
+from ..resources.ownership import FieldDrift, drift
+from .document import Rendered
+
+CREATE, ADOPT, UPDATE, REPAIR, UNCHANGED = "create", "adopt", "update", "repair", "unchanged"
+REFUSED, DIFFERS, PRUNE, RELEASE = "refused", "differs", "prune", "release"
+WRITES = frozenset({CREATE, ADOPT, UPDATE, REPAIR, PRUNE, RELEASE})
+KEPT_KINDS = frozenset({("", "Namespace"), ("apiextensions.k8s.io", "CustomResourceDefinition")})
+
+Key = tuple[str, str, str, str]
+Live = t.Mapping[Key, t.Mapping[str, t.Any]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """One object's step. ``reason`` is upstream's manifest reason for refusals (``NotTakenOver``, ``FoundDrifts``)."""
+
+    id: ObjectId
+    action: str
+    hash: str = ""
+    manifest: t.Mapping[str, t.Any] | None = None
+    drifts: tuple[FieldDrift, ...] = ()
+    diffs: tuple[FieldDiff, ...] = ()
+    missing: bool = False
+    reason: str = ""
+    message: str = ""
+
+    @property
+    def drifted(self) -> bool:
+        return bool(self.drifts) or self.missing
+
+    def as_dict(self) -> dict[str, t.Any]:
+        row: dict[str, t.Any] = {"object": str(self.id), "action": self.action}
+        if self.reason:
+            row |= {"reason": self.reason, "message": self.message}
+        if self.missing:
+            row["missing"] = True
+        if self.drifts:
+            row["drifts"] = [each.as_dict() for each in self.drifts]
+        if self.diffs:
+            row["diffs"] = [each.as_dict() for each in self.diffs]
+        return row
+
+
+def key(each: ObjectId) -> Key:
+    """Identity of an object over API versions."""
+    return (each.group, each.kind, each.namespace, each.name)
+
+
+def decide_member(
+    desired: t.Sequence[Rendered],
+    recorded: ApplySet | None,
+    live: Live,
+    applyset: str,
+    strategy: ApplyStrategy,
+    prune_kinds: t.Container[str] = (),
+    abandon: bool = False,
+) -> tuple[Step, ...]:
+    """Steps in the order in which they are carried out: applies by wave, then removals in reverse.
+
+    ``live`` holds the objects of ``desired`` and of the recorded inventory that exist on the member. Namespaces and
+    CustomResourceDefinitions that leave are released, not deleted, unless their kind is in ``prune_kinds``.
+    ``abandon`` releases everything that leaves.
+    """
+    held = {key(each.id): each for each in recorded.inventory} if recorded else {}
+    wanted = {key(each.id) for each in desired}
+    applied = [_applied(each, held.get(key(each.id)), live.get(key(each.id)), applyset, strategy) for each in desired]
+    applied.sort(key=lambda step: (apply_wave(step.id), step.id))
+    leaving = [each.id for place, each in held.items() if place not in wanted]
+    leaving.sort(key=lambda each: (apply_wave(each), each), reverse=True)
+    removed = (_removed(each, live.get(key(each)), applyset, prune_kinds, abandon) for each in leaving)
+    return (*applied, *(step for step in removed if step is not None))
+
+
+def _applied(
+    wanted: Rendered, held: Held | None, live: t.Mapping[str, t.Any] | None, applyset: str, strategy: ApplyStrategy
+) -> Step:
+    manifest = part_of(wanted.manifest, applyset)
+
+    def step(action: str, **details: t.Any) -> Step:
+        return Step(id=wanted.id, action=action, hash=wanted.hash, manifest=manifest, **details)
+
+    report_only = strategy.type == "ReportDiff"
+    if live is None:
+        return step(DIFFERS if report_only else CREATE, missing=held is not None or report_only)
+    if report_only:
+        diffs = differences(wanted.manifest, live)
+        return step(DIFFERS, reason="FoundDiff", message="the live object differs", diffs=diffs) if diffs else step(UNCHANGED)
+    if not _ours(live, applyset):
+        return _taken_over(wanted, live, strategy, step)
+    if held is None or held.hash != wanted.hash:
+        return step(UPDATE)
+    drifts = drift(manifest, live, MANAGER)
+    if not drifts:
+        return step(UNCHANGED)
+    if strategy.when_to_apply == "IfNotDrifted":
+        return step(REFUSED, reason="FoundDrifts", message="drifted, and whenToApply is IfNotDrifted", drifts=drifts)
+    return step(REPAIR, drifts=drifts)
+
+
+def _taken_over(
+    wanted: Rendered, live: t.Mapping[str, t.Any], strategy: ApplyStrategy, step: t.Callable[..., Step]
+) -> Step:
+    metadata = live.get("metadata") or {}
+    if (metadata.get("labels") or {}).get(PART_OF_LABEL):
+        return step(REFUSED, reason="FailedToTakeOver", message="another placement or tool holds it as its ApplySet")
+    if strategy.when_to_take_over == "Never":
+        return step(REFUSED, reason="NotTakenOver", message="exists already, and whenToTakeOver is Never")
+    if metadata.get("ownerReferences") and not strategy.allow_co_ownership:
+        return step(REFUSED, reason="FailedToTakeOver", message="has another owner, and allowCoOwnership is false")
+    if strategy.when_to_take_over == "IfNoDiff":
+        diffs = differences(wanted.manifest, live)
+        if diffs:
+            message = "exists with other values, and whenToTakeOver is IfNoDiff"
+            return step(REFUSED, reason="FailedToTakeOver", message=message, diffs=diffs)
+    return step(ADOPT)
+
+
+def _removed(
+    leaving: ObjectId, live: t.Mapping[str, t.Any] | None, applyset: str, prune_kinds: t.Container[str], abandon: bool
+) -> Step | None:
+    if live is None or not _ours(live, applyset):
+        return None
+    kept = (leaving.group, leaving.kind) in KEPT_KINDS and leaving.kind not in prune_kinds
+    return Step(id=leaving, action=RELEASE if abandon or kept else PRUNE)
+
+
+def _ours(live: t.Mapping[str, t.Any], applyset: str) -> bool:
+    return ((live.get("metadata") or {}).get("labels") or {}).get(PART_OF_LABEL) == applyset

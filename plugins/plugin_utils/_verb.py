@@ -1,0 +1,125 @@
+# Copyright: Contributors to the gitops.fleet project
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The small base of every verb: options from the documentation, check mode, progress, one mapping of errors.
+
+Private to this collection. A verb runs once for all hosts of a play, in the controller's process.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import typing as t
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+
+from ansible.plugins.action import ActionBase
+from ansible.plugins.loader import fragment_loader
+from ansible.utils.display import Display
+from ansible.utils.plugin_docs import get_docstring
+
+from ..module_utils._core.errors import FleetError
+
+DISPLAY = Display()
+SPEC_KEYS = ("type", "required", "default", "choices", "elements", "aliases")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """What a verb is told of the run that it is part of."""
+
+    check_mode: bool
+    now: datetime
+    say: t.Callable[[str], None]
+    environ: t.Mapping[str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """What a verb gives back. ``outcome`` is done, planned, waiting or partial; only partial fails the task."""
+
+    changed: bool
+    outcome: str = "done"
+    code: str = ""
+    message: str = ""
+    resume_at: str = ""
+    data: t.Mapping[str, t.Any] = field(default_factory=dict)
+    diff: t.Sequence[t.Mapping[str, t.Any]] = ()
+
+
+class Verb(ActionBase):
+    """Subclasses implement ``carry_out``; ``RULES`` are rules between options (``mutually_exclusive``, ...)."""
+
+    RULES: t.ClassVar[dict[str, t.Any]] = {}
+
+    BYPASS_HOST_LOOP = True
+    TRANSFERS_FILES = False
+    _requires_connection = False
+    _supports_check_mode = True
+    _supports_async = False
+
+    def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
+        raise NotImplementedError
+
+    def run(self, tmp: None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+        result = super().run(tmp, task_vars or {})
+        spec = argument_spec(self.__module__.rsplit(".", 1)[-1])
+        _checked, options = self.validate_argument_spec(spec, **self.RULES)
+        run = Run(
+            check_mode=bool(self._task.check_mode),
+            now=datetime.now(timezone.utc).replace(microsecond=0),
+            say=lambda text: DISPLAY.display(f"    {text}"),
+            environ=dict(os.environ) | self._task_environment(),
+        )
+        try:
+            answer = self.carry_out(_plain(options), run)
+        except FleetError as error:
+            return result | refused(error)
+        result |= _plain(dict(answer.data))
+        result["changed"] = answer.changed
+        result["fleet"] = {"outcome": answer.outcome, "code": answer.code, "resume_at": answer.resume_at}
+        if answer.message:
+            result["msg"] = answer.message
+        if answer.diff and self._task.diff:
+            result["diff"] = list(answer.diff)
+        if answer.outcome == "partial":
+            result["failed"] = True
+        return result
+
+
+    def _task_environment(self) -> dict[str, str]:
+        environment: dict[str, t.Any] = {}
+        self._compute_environment_string(environment)
+        return {name: str(value) for name, value in environment.items()}
+
+
+def refused(error: FleetError) -> dict[str, t.Any]:
+    """The result of a task that was refused or failed: every problem, no traceback."""
+    return {
+        "failed": True,
+        "msg": str(error),
+        "problems": [each.as_dict() for each in error.problems],
+        "fleet": {"outcome": "failed", "code": error.code, "resume_at": ""},
+    }
+
+
+def argument_spec(name: str) -> dict[str, t.Any]:
+    """The argument spec of a verb, read from the documentation of the module of the same name."""
+    path = os.path.join(os.path.dirname(os.path.dirname(__file__)), "modules", f"{name}.py")
+    documentation = get_docstring(path, fragment_loader, collection_name="gitops.fleet", plugin_type="module")[0]
+    return _options(documentation.get("options") or {})
+
+
+def _options(documented: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    spec: dict[str, t.Any] = {}
+    for name, option in documented.items():
+        spec[name] = {key: option[key] for key in SPEC_KEYS if key in option}
+        if option.get("suboptions"):
+            spec[name]["options"] = _options(option["suboptions"])
+    return spec
+
+
+def _plain(value: t.Any) -> t.Any:
+    """The value without the tags of Ansible's data model, which neither YAML writers nor threads should see."""
+    return json.loads(json.dumps(value, default=str))
