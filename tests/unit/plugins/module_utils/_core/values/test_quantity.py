@@ -21,7 +21,7 @@ def test_equal_by_value_not_by_spelling_d1_16(one: str, other: str) -> None:
 
 def test_order_follows_the_value_across_formats() -> None:
     texts = ["-1Ki", "-1", "0", "1n", "999m", "1", "1k", "1Ki", "1M", "1Mi"]
-    assert sorted(texts[::-1], key=parse_quantity) == texts
+    assert sorted(set(texts), key=parse_quantity) == texts
 
 
 @pytest.mark.parametrize("text", ["", "five", "1K", "1_000", "1 Gi", " 1", "1e", "1e3Ki", "--1", "１", "1e99999999999"])

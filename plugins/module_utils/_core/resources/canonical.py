@@ -1,0 +1,27 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""One text for one value: canonical JSON and its digest. Our own form; upstream's digests are not matched."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import typing as t
+
+from ..errors import FleetError
+
+
+def canonical_json(value: t.Any) -> bytes:
+    """UTF-8 JSON with sorted keys and no spaces. FleetError ``not-json`` for what JSON cannot hold, such as YAML dates."""
+    try:
+        text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+        return text.encode()
+    except (TypeError, ValueError) as error:
+        hint = "put dates and numbers such as .nan in quotes"
+        raise FleetError("not-json", f"a value cannot be written as JSON: {error}", hint=hint) from error
+
+
+def digest_of(value: t.Any) -> str:
+    """Hex SHA-256 of the canonical JSON."""
+    return hashlib.sha256(canonical_json(value)).hexdigest()

@@ -1,0 +1,127 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Manifests without what one cluster has added to them (KubeFleet's cleaning before a resource is stored).
+
+Beyond upstream: ``Secret.stringData`` is folded into ``data``, empty labels and annotations go, and so does what every
+API server writes into a Namespace by itself, so that a file and a list from the hub come to the same manifest.
+"""
+
+from __future__ import annotations
+
+import base64
+import copy
+import typing as t
+
+from .identity import Manifest, group_version
+
+SERVER_METADATA = (
+    "resourceVersion",
+    "generation",
+    "uid",
+    "selfLink",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "managedFields",
+    "ownerReferences",
+    "creationTimestamp",
+)
+SERVER_ANNOTATIONS = ("kubectl.kubernetes.io/last-applied-configuration", "deployment.kubernetes.io/revision")
+JOB_LABELS = ("controller-uid", "batch.kubernetes.io/controller-uid")
+NAMESPACE_LABEL = "kubernetes.io/metadata.name"
+
+_Object = dict[str, t.Any]
+
+
+def cleaned(manifest: Manifest) -> dict[str, t.Any]:
+    """A deep copy as it is stored, hashed and applied; the input is left alone. Labels and finalizers stay."""
+    out: _Object = copy.deepcopy(dict(manifest))
+    out.pop("status", None)
+    _clean_metadata(_child(out, "metadata"))
+    spec = _child(out, "spec")
+    _clean_template(_child(spec, "template"))
+    match group_version(str(out.get("apiVersion", "")))[0], out.get("kind"):
+        case "", "Namespace":
+            _clean_namespace(out)
+        case "", "Service":
+            _clean_service(spec)
+        case "", "Secret":
+            _fold_string_data(out)
+        case "batch", "Job":
+            _clean_job(spec)
+    return out
+
+
+def _child(parent: _Object, key: str) -> _Object:
+    """The mapping at ``key``, or an empty one of no effect; a manifest of a wrong shape is left to the server."""
+    child = parent.get(key)
+    return child if isinstance(child, dict) else {}
+
+
+def _drop_if_empty(parent: _Object, key: str) -> None:
+    if key in parent and not parent[key]:
+        del parent[key]
+
+
+def _clean_metadata(metadata: _Object) -> None:
+    for key in SERVER_METADATA:
+        metadata.pop(key, None)
+    annotations = _child(metadata, "annotations")
+    for key in SERVER_ANNOTATIONS:
+        annotations.pop(key, None)
+    for key in ("annotations", "labels"):
+        _drop_if_empty(metadata, key)
+
+
+def _clean_template(template: _Object) -> None:
+    """Servers print an empty creationTimestamp into every pod template."""
+    _child(template, "metadata").pop("creationTimestamp", None)
+
+
+def _clean_namespace(out: _Object) -> None:
+    """Every API server sets this label and this finalizer itself."""
+    metadata = _child(out, "metadata")
+    labels = _child(metadata, "labels")
+    if labels.get(NAMESPACE_LABEL) == metadata.get("name"):
+        labels.pop(NAMESPACE_LABEL, None)
+        _drop_if_empty(metadata, "labels")
+    spec = _child(out, "spec")
+    if spec.get("finalizers") == ["kubernetes"]:
+        del spec["finalizers"]
+    _drop_if_empty(out, "spec")
+
+
+def _clean_service(spec: _Object) -> None:
+    """Addresses and ports that were allotted; ``None`` as an address is the author's choice of a headless Service."""
+    if spec.get("clusterIP") != "None":
+        spec.pop("clusterIP", None)
+        spec.pop("clusterIPs", None)
+    spec.pop("healthCheckNodePort", None)
+    for port in spec.get("ports") or ():
+        if isinstance(port, dict):
+            port.pop("nodePort", None)
+
+
+def _clean_job(spec: _Object) -> None:
+    if spec.get("manualSelector"):
+        return
+    match_labels = _child(_child(spec, "selector"), "matchLabels")
+    labels = _child(_child(_child(spec, "template"), "metadata"), "labels")
+    for key in JOB_LABELS:
+        match_labels.pop(key, None)
+        labels.pop(key, None)
+    _drop_if_empty(_child(spec, "selector"), "matchLabels")
+    _drop_if_empty(spec, "selector")
+
+
+def _fold_string_data(secret: _Object) -> None:
+    """What the API server does on writing; entries that are no text are left where they are, for it to refuse."""
+    strings = _child(secret, "stringData")
+    texts = {key: value for key, value in strings.items() if isinstance(value, str)}
+    if texts:
+        data = dict(secret.get("data") or {})
+        data.update({key: base64.b64encode(value.encode()).decode() for key, value in texts.items()})
+        secret["data"] = data
+        for key in texts:
+            del strings[key]
+    _drop_if_empty(secret, "stringData")

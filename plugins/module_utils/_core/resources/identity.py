@@ -1,0 +1,64 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Which object a manifest describes."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+
+from ..errors import FleetError
+
+Manifest = t.Mapping[str, t.Any]
+
+
+@dataclass(frozen=True, order=True)
+class ObjectId:
+    """``group`` is empty for the core group, ``namespace`` for cluster-scoped objects."""
+
+    group: str
+    version: str
+    kind: str
+    namespace: str
+    name: str
+
+    @property
+    def api_version(self) -> str:
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    def as_dict(self) -> dict[str, str]:
+        """The form of ``status.selectedResources``; empty group and namespace are left out."""
+        named = {"version": self.version, "kind": self.kind, "name": self.name}
+        return {key: value for key, value in (("group", self.group), ("namespace", self.namespace)) if value} | named
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
+
+
+def group_version(api_version: str) -> tuple[str, str]:
+    """``apps/v1`` is (``apps``, ``v1``); ``v1`` is (empty, ``v1``)."""
+    group, _slash, version = api_version.rpartition("/")
+    return group, version
+
+
+def metadata_of(manifest: Manifest) -> Manifest:
+    """The metadata, or nothing where there is none."""
+    metadata = manifest.get("metadata")
+    return metadata if isinstance(metadata, t.Mapping) else {}
+
+
+def identify(manifest: Manifest) -> ObjectId:
+    """The object that a manifest describes. FleetError ``unnamed-object`` if it does not say; ``generateName`` does not."""
+    metadata = metadata_of(manifest)
+    parts = (manifest.get("apiVersion"), manifest.get("kind"), metadata.get("name"), metadata.get("namespace") or "")
+    api_version, kind, name, namespace = (part if isinstance(part, str) else "" for part in parts)
+    missing = [
+        path for path, part in (("apiVersion", api_version), ("kind", kind), ("metadata.name", name)) if not part
+    ]
+    if missing:
+        hint = "an object made from generateName is a new one each time" if metadata.get("generateName") else ""
+        where = " ".join(part for part in (kind, name) if part)
+        raise FleetError("unnamed-object", f"the manifest has no {', '.join(missing)}", where, hint)
+    group, version = group_version(api_version)
+    return ObjectId(group, version, kind, namespace, name)

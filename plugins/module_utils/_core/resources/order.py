@@ -1,0 +1,122 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Two orders of objects: one that makes hashes stable, one in which they are applied (KubeFleet).
+
+Deletion runs through the apply order backwards.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from .identity import Manifest, ObjectId, identify
+
+HASH_ORDER = (
+    "PriorityClass",
+    "Namespace",
+    "NetworkPolicy",
+    "ResourceQuota",
+    "LimitRange",
+    "PodDisruptionBudget",
+    "ServiceAccount",
+    "Secret",
+    "ConfigMap",
+    "StorageClass",
+    "PersistentVolume",
+    "PersistentVolumeClaim",
+    "CustomResourceDefinition",
+    "ClusterRole",
+    "ClusterRoleBinding",
+    "Role",
+    "RoleBinding",
+    "Service",
+    "DaemonSet",
+    "Pod",
+    "ReplicationController",
+    "ReplicaSet",
+    "Deployment",
+    "HorizontalPodAutoscaler",
+    "StatefulSet",
+    "Job",
+    "CronJob",
+    "IngressClass",
+    "Ingress",
+    "APIService",
+    "MutatingWebhookConfiguration",
+    "ValidatingWebhookConfiguration",
+)
+
+RBAC = "rbac.authorization.k8s.io"
+WAVES: tuple[tuple[tuple[str, str], ...], ...] = (
+    (("", "Namespace"), ("scheduling.k8s.io", "PriorityClass")),
+    (
+        ("networking.k8s.io", "NetworkPolicy"),
+        ("", "ResourceQuota"),
+        ("", "LimitRange"),
+        ("policy", "PodSecurityPolicy"),
+        ("policy", "PodDisruptionBudget"),
+        ("", "ServiceAccount"),
+        ("", "Secret"),
+        ("", "ConfigMap"),
+        ("storage.k8s.io", "StorageClass"),
+        ("", "PersistentVolume"),
+        ("", "PersistentVolumeClaim"),
+        ("apiextensions.k8s.io", "CustomResourceDefinition"),
+        ("networking.k8s.io", "IngressClass"),
+    ),
+    ((RBAC, "Role"), (RBAC, "ClusterRole")),
+    ((RBAC, "RoleBinding"), (RBAC, "ClusterRoleBinding")),
+    (
+        ("", "Service"),
+        ("apps", "DaemonSet"),
+        ("", "Pod"),
+        ("", "ReplicationController"),
+        ("apps", "ReplicaSet"),
+        ("apps", "Deployment"),
+        ("autoscaling", "HorizontalPodAutoscaler"),
+        ("apps", "StatefulSet"),
+        ("batch", "Job"),
+        ("batch", "CronJob"),
+        ("networking.k8s.io", "Ingress"),
+    ),
+    (
+        ("apiregistration.k8s.io", "APIService"),
+        ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"),
+        ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"),
+    ),
+)
+LAST_WAVE = 999
+
+_PLACE = {kind: place for place, kind in enumerate(HASH_ORDER)}
+_WAVE = {group_kind: wave for wave, kinds in enumerate(WAVES) for group_kind in kinds}
+
+
+def hash_place(each: ObjectId) -> tuple[int, str, str, str, str, str]:
+    """Sort key of the hash order: known kinds by the list above, the others after them by group, version and kind."""
+    place = _PLACE.get(each.kind)
+    if place is None:
+        return (len(HASH_ORDER), each.group, each.version, each.kind, each.namespace, each.name)
+    return (place, each.group, each.version, "", each.namespace, each.name)
+
+
+def in_hash_order(manifests: t.Iterable[Manifest]) -> tuple[Manifest, ...]:
+    return tuple(sorted(manifests, key=lambda manifest: hash_place(identify(manifest))))
+
+
+def apply_wave(each: ObjectId) -> int:
+    """Objects of a lower wave are applied first; kinds that are not in the list come last."""
+    return _WAVE.get((each.group, each.kind), LAST_WAVE)
+
+
+def apply_waves(manifests: t.Iterable[Manifest]) -> tuple[tuple[Manifest, ...], ...]:
+    """The manifests wave by wave; inside a wave, where order does not matter, in hash order."""
+    waves: dict[int, list[Manifest]] = {}
+    for manifest in in_hash_order(manifests):
+        waves.setdefault(apply_wave(identify(manifest)), []).append(manifest)
+    return tuple(tuple(waves[wave]) for wave in sorted(waves))
+
+
+def deletion_waves(manifests: t.Iterable[Manifest]) -> tuple[tuple[Manifest, ...], ...]:
+    """The apply order backwards, inside the waves too."""
+    return tuple(tuple(reversed(wave)) for wave in reversed(apply_waves(manifests)))

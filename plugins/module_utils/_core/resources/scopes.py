@@ -1,0 +1,77 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Which kinds live in namespaces, known without asking an API server."""
+
+from __future__ import annotations
+
+import typing as t
+
+from .identity import Manifest, group_version, metadata_of
+
+GroupKind = tuple[str, str]
+Scopes = t.Mapping[GroupKind, bool]
+
+_CLUSTER = {
+    "": "Namespace Node PersistentVolume ComponentStatus",
+    "admissionregistration.k8s.io": (
+        "MutatingWebhookConfiguration ValidatingWebhookConfiguration ValidatingAdmissionPolicy "
+        "ValidatingAdmissionPolicyBinding MutatingAdmissionPolicy MutatingAdmissionPolicyBinding"
+    ),
+    "apiextensions.k8s.io": "CustomResourceDefinition",
+    "apiregistration.k8s.io": "APIService",
+    "certificates.k8s.io": "CertificateSigningRequest ClusterTrustBundle",
+    "flowcontrol.apiserver.k8s.io": "FlowSchema PriorityLevelConfiguration",
+    "networking.k8s.io": "IngressClass IPAddress ServiceCIDR",
+    "node.k8s.io": "RuntimeClass",
+    "policy": "PodSecurityPolicy",
+    "rbac.authorization.k8s.io": "ClusterRole ClusterRoleBinding",
+    "resource.k8s.io": "DeviceClass ResourceSlice",
+    "scheduling.k8s.io": "PriorityClass",
+    "storage.k8s.io": "CSIDriver CSINode StorageClass VolumeAttachment VolumeAttributesClass",
+    "placement.kubernetes-fleet.io": "ClusterResourceEnvelope",
+}
+_NAMESPACED = {
+    "": (
+        "ConfigMap Endpoints Event LimitRange PersistentVolumeClaim Pod PodTemplate ReplicationController "
+        "ResourceQuota Secret Service ServiceAccount"
+    ),
+    "apps": "ControllerRevision DaemonSet Deployment ReplicaSet StatefulSet",
+    "autoscaling": "HorizontalPodAutoscaler",
+    "batch": "CronJob Job",
+    "coordination.k8s.io": "Lease",
+    "discovery.k8s.io": "EndpointSlice",
+    "networking.k8s.io": "Ingress NetworkPolicy",
+    "policy": "PodDisruptionBudget",
+    "rbac.authorization.k8s.io": "Role RoleBinding",
+    "resource.k8s.io": "ResourceClaim ResourceClaimTemplate",
+    "storage.k8s.io": "CSIStorageCapacity",
+    "placement.kubernetes-fleet.io": "ResourceEnvelope",
+}
+BUILT_IN: Scopes = {
+    (group, kind): namespaced
+    for table, namespaced in ((_CLUSTER, False), (_NAMESPACED, True))
+    for group, kinds in table.items()
+    for kind in kinds.split()
+}
+
+
+def known_scopes(manifests: t.Iterable[Manifest], discovered: Scopes | None = None) -> dict[GroupKind, bool]:
+    """Whether a kind is namespaced, by (group, kind).
+
+    Kubernetes' own kinds; those of CustomResourceDefinitions among the manifests; kinds seen with or without a
+    namespace there; and on top what an API server's discovery said.
+    """
+    scopes: dict[GroupKind, bool] = {}
+    defined: dict[GroupKind, bool] = {}
+    for manifest in manifests:
+        group = group_version(str(manifest.get("apiVersion", "")))[0]
+        kind = str(manifest.get("kind", ""))
+        seen = (group, kind)
+        scopes[seen] = scopes.get(seen, False) or bool(metadata_of(manifest).get("namespace"))
+        spec = manifest.get("spec")
+        if seen == ("apiextensions.k8s.io", "CustomResourceDefinition") and isinstance(spec, t.Mapping):
+            names = spec.get("names")
+            if isinstance(names, t.Mapping):
+                defined[(str(spec.get("group", "")), str(names.get("kind", "")))] = spec.get("scope") == "Namespaced"
+    return scopes | defined | dict(BUILT_IN) | dict(discovered or {})

@@ -1,0 +1,94 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Secrets in records: each value gives way to a keyed digest, and the object says where its content can be read again.
+
+Whoever reads a record without the key learns neither a value nor whether two Secrets hold the same one.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+import typing as t
+
+from .canonical import canonical_json, digest_of
+from .identity import Manifest, group_version, metadata_of
+from .selectable import ENVELOPES, PLACEMENT_GROUP
+
+SOURCE_ANNOTATION = "gitops.fleet/secret-source"
+PREFIX = "hmac-sha256:"
+_FIELDS = ("data", "stringData")
+
+
+def sealed(manifest: Manifest, key: bytes, source: str) -> dict[str, t.Any]:
+    """The manifest as it may be recorded: a Secret, also one inside an envelope, without its values.
+
+    ``key`` is kept apart from the records; ``source`` says where the content is, such as ``git:<revision>:<path>``.
+    Other objects come back as they are.
+    """
+    if not key:
+        raise ValueError("sealing needs a key")
+    out = dict(manifest)
+    group, kind = group_version(str(out.get("apiVersion", "")))[0], out.get("kind")
+    data = out.get("data")
+    if (group, kind) == ("", "Secret"):
+        return _sealed_secret(out, key, source)
+    if group == PLACEMENT_GROUP and kind in ENVELOPES and isinstance(data, t.Mapping):
+        out["data"] = {
+            name: sealed(inner, key, source) if isinstance(inner, t.Mapping) else inner for name, inner in data.items()
+        }
+    return out
+
+
+def object_hash(manifest: Manifest) -> str:
+    """Hex SHA-256 of a sealed manifest; where its content came from is not part of it."""
+    return digest_of(_without_source(manifest))
+
+
+def secret_source(manifest: Manifest) -> str:
+    """Where the content of a sealed Secret can be read; empty for what is not sealed."""
+    return str((metadata_of(manifest).get("annotations") or {}).get(SOURCE_ANNOTATION, ""))
+
+
+def _sealed_secret(secret: dict[str, t.Any], key: bytes, source: str) -> dict[str, t.Any]:
+    metadata = dict(metadata_of(secret))
+    owner = (str(metadata.get("namespace", "")), str(metadata.get("name", "")))
+    for part in _FIELDS:
+        values = secret.get(part)
+        if values:
+            named = values if isinstance(values, t.Mapping) else {"": values}
+            secret[part] = {name: _digest(key, (*owner, str(name)), value) for name, value in named.items()}
+    metadata["annotations"] = {**(metadata.get("annotations") or {}), SOURCE_ANNOTATION: source}
+    secret["metadata"] = metadata
+    return secret
+
+
+def _digest(key: bytes, place: tuple[str, ...], value: t.Any) -> str:
+    message = canonical_json(list(place)) + b"\0" + _content(value)
+    return PREFIX + hmac.new(key, message, hashlib.sha256).hexdigest()
+
+
+def _content(value: t.Any) -> bytes:
+    if isinstance(value, str):
+        try:
+            return base64.b64decode(value, validate=True)
+        except (binascii.Error, ValueError):
+            return value.encode()
+    return canonical_json(value)
+
+
+def _without_source(manifest: Manifest) -> dict[str, t.Any]:
+    out = dict(manifest)
+    metadata = metadata_of(out)
+    annotations = dict(metadata.get("annotations") or {})
+    if annotations.pop(SOURCE_ANNOTATION, None) is not None:
+        out["metadata"] = {key: value for key, value in metadata.items() if key != "annotations"}
+        if annotations:
+            out["metadata"]["annotations"] = annotations
+    data = out.get("data")
+    if out.get("kind") in ENVELOPES and isinstance(data, t.Mapping):
+        out["data"] = {key: _without_source(one) if isinstance(one, t.Mapping) else one for key, one in data.items()}
+    return out

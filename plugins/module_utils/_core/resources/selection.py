@@ -1,0 +1,216 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Which objects a placement's resource selectors mean (KubeFleet's rules for ClusterResourcePlacement)."""
+
+from __future__ import annotations
+
+import typing as t
+from collections import Counter
+from dataclasses import dataclass, field
+
+from ..errors import FleetError, Problem
+from ..values.selector import LabelSelector, check_selector, matches
+from .identity import Manifest, ObjectId, identify, metadata_of
+from .order import hash_place
+from .scopes import Scopes
+from .selectable import is_reserved_namespace, kind_refusal, refusal
+
+NAMESPACE_ONLY = "NamespaceOnly"
+WITH_RESOURCE_SELECTORS = "NamespaceWithResourceSelectors"
+
+
+class Selector(t.Protocol):
+    """One entry of ``spec.resourceSelectors``; without name and label selector it means every object of its kind."""
+
+    @property
+    def group(self) -> str: ...
+    @property
+    def version(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def label_selector(self) -> LabelSelector | None: ...
+    @property
+    def selection_scope(self) -> str: ...
+
+
+@dataclass(frozen=True)
+class Selected:
+    """``objects`` in hash order. ``problems`` stop the placement; ``findings`` only say what was left out and why."""
+
+    objects: tuple[Manifest, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    findings: tuple[Problem, ...] = ()
+
+
+@dataclass
+class _Picking:
+    catalog: dict[ObjectId, Manifest]
+    scopes: Scopes
+    inside: str | None
+    services: frozenset[tuple[str, str]]
+    terminating: frozenset[str]
+    picked: dict[ObjectId, int] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+    findings: list[Problem] = field(default_factory=list)
+
+
+def select(selectors: t.Sequence[Selector], objects: t.Iterable[Manifest], scopes: Scopes) -> Selected:
+    """The union of what the selectors mean among ``objects`` (all manifests of the files, or lists from the hub).
+
+    ``scopes`` tells by (group, kind) whether a kind is namespaced; see ``scopes.known_scopes``. An object that two
+    selectors reach, or that stands twice among the objects, is a problem. So are a kind of the wrong scope, an unknown
+    kind and a reserved namespace. A name that is not there, an object that is being deleted and one that must never
+    be placed contribute nothing, which is a finding.
+    """
+    catalog, problems, repeated = _catalog(objects)
+    picking = _Picking(
+        catalog=catalog,
+        scopes=scopes,
+        inside=next((one.name for one in selectors if _opens_namespace(one)), None),
+        services=frozenset(
+            (each.namespace, each.name) for each in catalog if (each.group, each.kind) == ("", "Service")
+        ),
+        terminating=frozenset(each.name for each, one in catalog.items() if _is_namespace(each) and _is_leaving(one)),
+        problems=problems,
+    )
+    for index, selector in enumerate(selectors):
+        _pick(picking, selector, index)
+    chosen = sorted(picking.picked, key=hash_place)
+    versions = Counter(_without_version(each) for each in chosen)
+    picking.problems += [
+        Problem("duplicate-object", f"{each} stands more than once among the manifests", str(each))
+        for each in chosen
+        if each in repeated or versions[_without_version(each)] > 1
+    ]
+    return Selected(tuple(catalog[each] for each in chosen), tuple(picking.problems), tuple(picking.findings))
+
+
+def _catalog(objects: t.Iterable[Manifest]) -> tuple[dict[ObjectId, Manifest], list[Problem], set[ObjectId]]:
+    catalog: dict[ObjectId, Manifest] = {}
+    problems: list[Problem] = []
+    repeated: set[ObjectId] = set()
+    for manifest in objects:
+        try:
+            each = identify(manifest)
+        except FleetError as error:
+            problems.extend(error.problems)
+            continue
+        if each in catalog:
+            repeated.add(each)
+        else:
+            catalog[each] = manifest
+    return catalog, problems, repeated
+
+
+def _pick(picking: _Picking, selector: Selector, index: int) -> None:
+    where = f"spec.resourceSelectors[{index}]"
+    group_kind = (selector.group, selector.kind)
+    never = kind_refusal(*group_kind)
+    if never:
+        picking.findings.append(Problem("never-placed", f"kind {selector.kind} is left out: {never}", where))
+        return
+    if not _usable(picking, selector, where):
+        return
+    inside = picking.inside if picking.scopes[group_kind] else None
+    found = [each for each, manifest in picking.catalog.items() if _means(selector, each, manifest, inside)]
+    if selector.name and not found:
+        if _opens_namespace(selector):
+            picking.problems.append(Problem("missing-namespace", f"namespace {selector.name} does not exist", where))
+        else:
+            picking.findings.append(_missing(picking, selector, where))
+    for each in found:
+        if _is_namespace(each):
+            _take_namespace(picking, each, selector.selection_scope, index, where)
+        else:
+            _take(picking, each, index, where)
+
+
+def _usable(picking: _Picking, selector: Selector, where: str) -> bool:
+    """Whether the selector can be followed at all; if not, the problems say why."""
+    before = len(picking.problems)
+    namespaced = picking.scopes.get((selector.group, selector.kind))
+    name = f"{selector.kind}.{selector.group}" if selector.group else selector.kind
+    if namespaced is None:
+        hint = "give the CustomResourceDefinition beside it, or check group and kind"
+        picking.problems.append(Problem("unknown-kind", f"kind {name} is not known", where, hint))
+    elif namespaced and picking.inside is None:
+        hint = f"select its namespace, or one namespace by name with selectionScope {WITH_RESOURCE_SELECTORS}"
+        picking.problems.append(Problem("wrong-scope", f"kind {name} lives in namespaces", where, hint))
+    if selector.label_selector is not None:
+        picking.problems += [
+            Problem("bad-selector", message, f"{where}.labelSelector.{path}")
+            for path, message in check_selector(selector.label_selector)
+        ]
+    return len(picking.problems) == before
+
+
+def _means(selector: Selector, each: ObjectId, manifest: Manifest, inside: str | None) -> bool:
+    if (each.group, each.version, each.kind) != (selector.group, selector.version, selector.kind):
+        return False
+    if inside is not None and each.namespace != inside:
+        return False
+    if selector.name:
+        return each.name == selector.name
+    if selector.label_selector is None:
+        return True
+    return matches(selector.label_selector, metadata_of(manifest).get("labels") or {})
+
+
+def _missing(picking: _Picking, selector: Selector, where: str) -> Problem:
+    others = sorted({each.version for each in picking.catalog if _differs_in_version(each, selector)})
+    hint = f"it is there in version {', '.join(others)}" if others else ""
+    if not others and selector.kind == "Namespace" and any(each.namespace == selector.name for each in picking.catalog):
+        hint = "objects in it are there, but no manifest of the Namespace itself"
+    return Problem("missing-object", f"{selector.kind} {selector.name} does not exist; it adds nothing", where, hint)
+
+
+def _differs_in_version(each: ObjectId, selector: Selector) -> bool:
+    wanted = (selector.group, selector.kind, selector.name)
+    return (each.group, each.kind, each.name) == wanted and each.version != selector.version
+
+
+def _take_namespace(picking: _Picking, namespace: ObjectId, scope: str, index: int, where: str) -> None:
+    if is_reserved_namespace(namespace.name):
+        message = f"namespace {namespace.name} is reserved on every member and cannot be placed"
+        picking.problems.append(Problem("reserved-namespace", message, where))
+        return
+    _take(picking, namespace, index, where)
+    if scope in (NAMESPACE_ONLY, WITH_RESOURCE_SELECTORS) or namespace.name in picking.terminating:
+        return
+    for each in picking.catalog:
+        if each.namespace == namespace.name:
+            _take(picking, each, index, where)
+
+
+def _take(picking: _Picking, each: ObjectId, index: int, where: str) -> None:
+    manifest = picking.catalog[each]
+    refused = refusal(each, manifest, picking.services)
+    if refused is None and (_is_leaving(manifest) or each.namespace in picking.terminating):
+        refused = Problem("being-deleted", f"{each} is being deleted; it adds nothing", str(each))
+    if refused is not None:
+        picking.findings.append(refused)
+        return
+    first = picking.picked.setdefault(each, index)
+    if first != index:
+        message = f"{each} is selected by spec.resourceSelectors[{first}] already"
+        picking.problems.append(Problem("duplicate-selection", message, where))
+
+
+def _without_version(each: ObjectId) -> tuple[str, str, str, str]:
+    return (each.group, each.kind, each.namespace, each.name)
+
+
+def _opens_namespace(selector: Selector) -> bool:
+    return (selector.group, selector.kind, selector.selection_scope) == ("", "Namespace", WITH_RESOURCE_SELECTORS)
+
+
+def _is_namespace(each: ObjectId) -> bool:
+    return (each.group, each.kind) == ("", "Namespace")
+
+
+def _is_leaving(manifest: Manifest) -> bool:
+    return bool(metadata_of(manifest).get("deletionTimestamp"))

@@ -1,0 +1,66 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Snapshots of policies and resources: when a new one is due, how it is named and split, which ones go (KubeFleet)."""
+
+from __future__ import annotations
+
+import typing as t
+
+from .canonical import canonical_json, digest_of
+from .identity import Manifest
+
+PART_LIMIT = 800 * 1024
+DEFAULT_POLICY = {"placementType": "PickAll"}
+
+
+def policy_hash(policy: t.Mapping[str, t.Any] | None) -> str:
+    """Hex SHA-256 of a policy without ``numberOfClusters``.
+
+    Scaling alone makes no new snapshot. No policy is PickAll.
+    """
+    kept = {key: value for key, value in (policy or DEFAULT_POLICY).items() if key != "numberOfClusters"}
+    return digest_of(kept)
+
+
+def resource_hash(object_hashes: t.Iterable[str]) -> str:
+    """Hex SHA-256 over the hashes of all objects (``sealing.object_hash``), in whatever order they are given."""
+    return digest_of(sorted(object_hashes))
+
+
+def parts(manifests: t.Iterable[Manifest], limit: int = PART_LIMIT) -> tuple[tuple[Manifest, ...], ...]:
+    """The manifests packed in order into parts of at most ``limit`` bytes of JSON.
+
+    A bigger object gets a part of its own. Nothing selected still makes one empty part.
+    """
+    packed: list[list[Manifest]] = [[]]
+    size = 0
+    for manifest in manifests:
+        length = len(canonical_json(manifest))
+        if packed[-1] and size + length > limit:
+            packed.append([])
+            size = 0
+        packed[-1].append(manifest)
+        size += length
+    return tuple(tuple(part) for part in packed)
+
+
+def policy_snapshot_name(placement: str, index: int) -> str:
+    return f"{placement}-{index}"
+
+
+def resource_snapshot_name(placement: str, index: int, part: int = 0) -> str:
+    """The first part is the master, ``<placement>-<index>-snapshot``; the next is ``<placement>-<index>-0``."""
+    return f"{placement}-{index}-snapshot" if part == 0 else f"{placement}-{index}-{part - 1}"
+
+
+def next_index(indices: t.Iterable[int]) -> int:
+    """The index after the highest one that exists; the first is 0."""
+    return max(indices, default=-1) + 1
+
+
+def dropped(indices: t.Iterable[int], limit: int) -> tuple[int, ...]:
+    """The indices that go, oldest first, so that ``limit`` (``revisionHistoryLimit``) remain, the new one included."""
+    if limit < 1:
+        raise ValueError("at least one snapshot is kept")
+    return tuple(sorted(set(indices))[:-limit])
