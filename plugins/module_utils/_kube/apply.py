@@ -1,0 +1,63 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Server-side apply and deletion."""
+
+from __future__ import annotations
+
+import typing as t
+
+from .client import KubeClient
+from .discovery import resource_for
+from .errors import ApiError
+from .paths import object_path
+
+MANAGER = "gitops-fleet"
+
+
+def apply_object(
+    client: KubeClient,
+    manifest: t.Mapping[str, t.Any],
+    manager: str = MANAGER,
+    force: bool = False,
+    dry_run: bool = False,
+) -> dict[str, t.Any]:
+    """The object as it is on the server afterwards (or would be, with ``dry_run``).
+
+    Unknown and repeated fields are refused (``fieldValidation=Strict``). Raises ApiError ``conflict``, with its
+    ``conflicts``, where another manager owns a field and ``force`` is off. ``metadata.managedFields`` must not be set.
+    """
+    resource = resource_for(client, str(manifest.get("apiVersion", "")), str(manifest.get("kind", "")))
+    path = object_path(resource, manifest, client.server_name)
+    query: dict[str, str | int | bool] = {"fieldManager": manager, "force": force, "fieldValidation": "Strict"}
+    if dry_run:
+        query["dryRun"] = "All"
+    return client.request("PATCH", path, manifest, query, content_type="application/apply-patch+yaml")
+
+
+def delete_object(
+    client: KubeClient,
+    path: str,
+    uid: str = "",
+    resource_version: str = "",
+    propagation: str = "Background",
+    dry_run: bool = False,
+) -> bool:
+    """Whether there was anything to delete. ``path`` is that of one object.
+
+    With ``uid`` or ``resource_version`` only that very object, or that state of it, is deleted: ApiError ``conflict``
+    otherwise. ``propagation`` is Background, Foreground or Orphan. The object may linger while finalizers run.
+    """
+    options: dict[str, t.Any] = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": propagation}
+    preconditions = {key: value for key, value in (("uid", uid), ("resourceVersion", resource_version)) if value}
+    if preconditions:
+        options["preconditions"] = preconditions
+    if dry_run:
+        options["dryRun"] = ["All"]
+    try:
+        client.delete(path, options)
+    except ApiError as error:
+        if error.code == "not-found":
+            return False
+        raise
+    return True

@@ -1,0 +1,330 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Requests to one API server: dict in, dict out, from many threads."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+import typing as t
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from urllib.parse import urlencode, urlsplit
+
+from . import transport
+from .connection import Connection, Credential, bearer
+from .errors import ApiError, from_status
+from .expiry import certificate_ends, token_ends
+from .tls import tls_context
+
+JSON = "application/json"
+_SAFE = ("GET", "HEAD")
+_TRIES = 3
+_PIECE = 1 << 16
+
+Query = t.Mapping[str, "str | int | bool"]
+
+
+@dataclass(frozen=True)
+class Timeouts:
+    """Seconds: to connect; from one piece of an answer to the next, and for the answer as a whole; to wait, in all, when
+    the server asks for it by Retry-After."""
+
+    connect: float = 5.0
+    read: float = 30.0
+    wait: float = 30.0
+
+
+@dataclass(frozen=True)
+class Answer:
+    status: int
+    content_type: str
+    data: bytes = field(repr=False)
+    date_header: str = ""
+    retry_after: float | None = None
+
+    @property
+    def date(self) -> datetime | None:
+        """The server's clock, to the second; None if it did not tell."""
+        try:
+            return parsedate_to_datetime(self.date_header).astimezone(UTC)
+        except (TypeError, ValueError):
+            return None
+
+
+class KubeClient:
+    """One API server as one user.
+
+    Reads are tried again after a broken answer or a server error (not after a timeout or a refused connection: one dead
+    member costs one timeout); any request is sent again after 429 or 503 with Retry-After, as long as
+    the waits add up to at most ``timeout.wait`` seconds; after 401 once with renewed credentials. Nothing else is
+    repeated. Every failure is an ApiError.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        timeout: Timeouts = Timeouts(),
+        threads: int = 16,
+        sleep: t.Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.connection = connection
+        self.timeout = timeout
+        self._threads = threads
+        self._sleep = sleep
+        self._lock = threading.Lock()
+        self._pool: t.Any = None
+        self._pool_cert: bytes | str = b""
+        self._prefix = urlsplit(connection.server).path.rstrip("/")
+        self._secure = connection.server.startswith("https")
+        self.discovered: t.Any = None  # kept by discovery.py, as is the lock
+        self.discovery_lock = threading.Lock()
+
+    @property
+    def server_name(self) -> str:
+        return self.connection.where
+
+    def __enter__(self) -> t.Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        with self._lock:
+            if self._pool is not None:
+                self._pool.close()
+            self._pool = None
+
+    def get(self, path: str, query: Query | None = None) -> dict[str, t.Any]:
+        return self.request("GET", path, query=query)
+
+    def post(self, path: str, body: t.Mapping[str, t.Any], query: Query | None = None) -> dict[str, t.Any]:
+        return self.request("POST", path, body, query)
+
+    def put(self, path: str, body: t.Mapping[str, t.Any], query: Query | None = None) -> dict[str, t.Any]:
+        return self.request("PUT", path, body, query)
+
+    def delete(self, path: str, body: t.Any = None, query: Query | None = None) -> dict[str, t.Any]:
+        return self.request("DELETE", path, body, query)
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        body: t.Any = None,
+        query: Query | None = None,
+        content_type: str | None = None,
+        accept: str = JSON,
+    ) -> dict[str, t.Any]:
+        """The decoded JSON object of the answer. Raises ApiError, also for an answer that is not a JSON object."""
+        for attempt in range(1, _TRIES + 1):
+            answer = self.send(method, path, body, query, content_type, accept)
+            try:
+                return self.decode(answer, f"{method} {path}")
+            except ApiError:
+                if method not in _SAFE or attempt == _TRIES:
+                    raise
+                self._sleep(_backoff(attempt))
+        raise AssertionError("the loop returns or raises")
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        body: t.Any = None,
+        query: Query | None = None,
+        content_type: str | None = None,
+        accept: str = JSON,
+        expect: t.Container[int] = (),
+    ) -> Answer:
+        """The answer as it came, for paths that do not answer with JSON or whose Date matters.
+
+        ApiError for a status of 300 or above that is not in ``expect``.
+        """
+        data = None if body is None else json.dumps(body, separators=(",", ":")).encode()
+        target = self._prefix + path + (f"?{urlencode(_words(query))}" if query else "")
+        waited, attempt, renewed, credential = 0.0, 0, False, self._credential()
+        while True:
+            attempt += 1
+            answer, error = None, None
+            try:
+                answer = self._once(method, target, data, content_type or JSON, accept, credential)
+                if answer.status < 300 or answer.status in expect:
+                    return answer
+                error = self._error(answer, f"{method} {path}", body, credential)
+            except ApiError as broken:
+                error = broken
+            if error.status == 401 and not renewed:
+                renewed, fresh = True, self._renewed(credential)
+                if fresh is not None:
+                    credential = fresh
+                    continue
+            pause = self._pause(answer, error, method, attempt, waited)
+            if pause is None:
+                raise error
+            waited += pause if answer and answer.retry_after is not None else 0.0
+            self._sleep(pause)
+
+    def decode(self, answer: Answer, request: str) -> dict[str, t.Any]:
+        """The JSON object in an answer; ApiError ``bad-answer`` if there is none. ``request`` is for the message."""
+        if "json" not in answer.content_type:
+            kind = answer.content_type.split(";")[0] or "no content type"
+            raise self._bad(f"{request} was answered with {kind} instead of JSON", answer)
+        document = _document(answer)
+        if document is None:
+            raise self._bad(f"the answer to {request} is not a whole JSON object", answer)
+        return document
+
+    def _bad(self, message: str, answer: Answer) -> ApiError:
+        hint = "see what stands before the API server: a proxy, a login page"
+        return ApiError("bad-answer", message, self.server_name, hint, status=answer.status)
+
+    def _pause(self, answer: Answer | None, error: ApiError, method: str, attempt: int, waited: float) -> float | None:
+        """Seconds to wait before the same request is sent again; None to give up."""
+        if answer and answer.status in (429, 503) and answer.retry_after is not None:
+            asked = max(answer.retry_after, 0.05)  # Retry-After: 0 must not make us spin
+            return asked if waited + asked <= self.timeout.wait else None
+        broken = error.status == 0 and error.code == "bad-answer" or error.status in (500, 502, 503)
+        return _backoff(attempt) if broken and method in _SAFE and attempt < _TRIES else None
+
+    def _once(
+        self, method: str, target: str, data: bytes | None, content_type: str, accept: str, credential: Credential
+    ) -> Answer:
+        pairs = [("Accept", accept), ("User-Agent", "gitops-fleet")]
+        if method in _SAFE:
+            pairs.append(("Accept-Encoding", "gzip"))
+        if data is not None:
+            pairs.append(("Content-Type", content_type))
+        # As kubectl does: nothing that identifies us goes over an unencrypted connection.
+        if self._secure and credential.authorization:
+            pairs.append(("Authorization", credential.authorization))
+        headers = dict(pairs)
+        if self.connection.impersonate:
+            headers = transport.header_dict((*pairs, *self.connection.impersonate))
+        pool = self._pool_for(credential)
+        answering = False
+        try:
+            response = pool.urlopen(
+                method,
+                target,
+                body=data,
+                headers=headers,
+                redirect=False,
+                retries=False,
+                preload_content=False,
+                timeout=transport.timeouts(self.timeout.connect, self.timeout.read),
+            )
+            answering = True
+            return Answer(
+                response.status,
+                response.headers.get("Content-Type", ""),
+                self._read(response),
+                response.headers.get("Date", ""),
+                _seconds(response.headers.get("Retry-After")),
+            )
+        except Exception as error:
+            if not transport.is_failure(error):
+                raise
+            raise transport.as_api_error(error, self.connection, answering) from None
+
+    def _read(self, response: t.Any) -> bytes:
+        """The whole body. A server that sends a byte now and then does not hold us for longer than one that hangs."""
+        end = time.monotonic() + self.timeout.read
+        pieces = []
+        try:
+            while piece := response.read1(_PIECE):
+                pieces.append(piece)
+                if time.monotonic() > end:
+                    raise TimeoutError
+        except BaseException:
+            response.close()
+            raise
+        response.release_conn()
+        return b"".join(pieces)
+
+    def _pool_for(self, credential: Credential) -> t.Any:
+        cert = credential.client_cert or self.connection.client_cert
+        pool = self._pool
+        if pool is not None and self._pool_cert == cert:
+            return pool
+        with self._lock:
+            if self._pool is None or self._pool_cert != cert:
+                key = credential.client_key if credential.client_cert else self.connection.client_key
+                context = tls_context(self.connection, cert, key) if self._secure else None
+                self._pool = transport.pool(self.connection, context, self._threads)
+                self._pool_cert = cert
+            return self._pool
+
+    def _credential(self) -> Credential:
+        if self.connection.credentials is None:
+            return Credential(authorization=bearer(self.connection.token))
+        return self.connection.credentials.get()
+
+    def _renewed(self, refused: Credential) -> Credential | None:
+        return None if self.connection.credentials is None else self.connection.credentials.renew(refused)
+
+    def _error(self, answer: Answer, request: str, body: t.Any, credential: Credential) -> ApiError:
+        where = self.server_name
+        if answer.status == 401:
+            return self._unauthorized(answer, credential)
+        error = from_status(answer.status, _document(answer), request, where, body)
+        if answer.status == 429 and answer.retry_after is not None:
+            text = (
+                f"{error.message} (it asks us to wait {answer.retry_after:g} s; we wait {self.timeout.wait:g} s in all)"
+            )
+            return ApiError(error.code, text, where, status=429, reason=error.reason, details=error.details)
+        return error
+
+    def _unauthorized(self, answer: Answer, credential: Credential) -> ApiError:
+        """401: why, as far as the credentials themselves tell, by the server's clock."""
+        now = answer.date or datetime.now(UTC)
+        cert = credential.client_cert or self.connection.client_cert
+        ends = {
+            "client certificate": certificate_ends(_pem(cert)),
+            "token": credential.expires or token_ends(credential.authorization),
+        }
+        for what, end in ends.items():
+            if end is not None and end <= now:
+                text = f"the {what} for {self.connection.server} expired at {end:%Y-%m-%dT%H:%M:%SZ}"
+                return ApiError("credentials-expired", text, self.server_name, status=401, reason="Unauthorized")
+        shown = "the credentials" if cert or credential.authorization else "a request without credentials"
+        text = f"{self.connection.server} refused {shown}"
+        return ApiError("unauthorized", text, self.server_name, status=401, reason="Unauthorized")
+
+
+def _document(answer: Answer) -> dict[str, t.Any] | None:
+    try:
+        document = json.loads(answer.data)
+    except (ValueError, RecursionError):
+        return None
+    return document if isinstance(document, dict) else None
+
+
+def _words(query: Query) -> dict[str, str]:
+    return {k: str(v).lower() if isinstance(v, bool) else str(v) for k, v in query.items()}
+
+
+def _seconds(retry_after: str | None) -> float | None:
+    """Retry-After in seconds; the form with a date is not used by API servers and counts as absent."""
+    try:
+        return None if retry_after is None else max(float(retry_after), 0.0)
+    except ValueError:
+        return None
+
+
+def _backoff(attempt: int) -> float:
+    return 0.2 * attempt
+
+
+def _pem(cert: bytes | str) -> bytes:
+    if isinstance(cert, bytes):
+        return cert
+    try:
+        with open(cert, "rb") as file:
+            return file.read()
+    except OSError:
+        return b""

@@ -1,0 +1,121 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""How one API server is reached, and as whom. Values only: nothing here opens a connection."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from .._core.errors import FleetError
+
+_USERINFO = re.compile(r"(?<=://)[^/@]*@")
+
+
+def without_userinfo(url: str) -> str:
+    """The URL without the ``user:password@`` it may carry, fit to be shown."""
+    return _USERINFO.sub("", url)
+
+
+@dataclass(frozen=True)
+class Credential:
+    """What is shown to the API server. ``authorization`` is the whole header value; ``expires`` is aware, or None
+    where it is not known."""
+
+    authorization: str = field(default="", repr=False)
+    client_cert: bytes = field(default=b"", repr=False)
+    client_key: bytes = field(default=b"", repr=False)
+    expires: datetime | None = None
+
+
+class CredentialSource(t.Protocol):
+    """Where credentials come from. Both functions may be called from many threads."""
+
+    def get(self) -> Credential:
+        """Credentials believed to be good now."""
+
+    def renew(self, refused: Credential) -> Credential | None:
+        """Others than those just refused by the server; None where there are none to be had."""
+
+
+@dataclass(frozen=True)
+class TokenFile:
+    """A bearer token in a file, read at each use: the kubelet replaces projected tokens while a process runs."""
+
+    path: Path
+
+    def get(self) -> Credential:
+        try:
+            token = self.path.read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise FleetError(
+                "credentials-missing",
+                f"the token file {self.path} cannot be read: {getattr(error, 'strerror', None) or 'it is not text'}",
+                hint="the kubeconfig names it; make it readable for this user",
+            ) from None
+        return Credential(authorization=bearer(token))
+
+    def renew(self, refused: Credential) -> Credential | None:
+        fresh = self.get()
+        return None if fresh == refused else fresh
+
+
+def bearer(token: str) -> str:
+    return f"Bearer {token}" if token else ""
+
+
+@dataclass(frozen=True)
+class Connection:
+    """One API server as one user.
+
+    ``server`` is its URL and may have a path (a server behind a proxy). ``ca`` holds PEM certificates; None means the
+    system's. ``client_cert`` and ``client_key`` are PEM bytes, or the path of a PEM file. ``token`` is a bearer token;
+    ``credentials`` takes its place where credentials change while we run. ``impersonate`` holds header pairs. ``name``
+    is what messages call the cluster.
+    """
+
+    server: str
+    ca: bytes | None = field(default=None, repr=False)
+    insecure: bool = False
+    tls_server_name: str = ""
+    proxy: str = field(default="", repr=False)
+    client_cert: bytes | str = field(default=b"", repr=False)
+    client_key: bytes | str = field(default=b"", repr=False)
+    token: str = field(default="", repr=False)
+    credentials: CredentialSource | None = field(default=None, repr=False)
+    impersonate: tuple[tuple[str, str], ...] = ()
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        problem = _server_problem(self.server)
+        if problem:
+            where = self.name or without_userinfo(self.server)
+            raise FleetError(
+                "kubeconfig-invalid",
+                f"server {without_userinfo(self.server)!r} {problem}",
+                where,
+                "write it as https://host:port",
+            )
+
+    @property
+    def where(self) -> str:
+        """What messages call this cluster."""
+        return self.name or self.server
+
+
+def _server_problem(server: str) -> str:
+    try:
+        url = urlsplit(server)
+        url.port  # noqa: B018  # raises for a port that is none
+    except ValueError:
+        return "is not a URL"
+    if url.scheme not in ("https", "http") or not url.hostname:
+        return "is not an http or https URL with a host"
+    if url.username is not None or url.query or url.fragment:
+        return "has a user, a query or a fragment"
+    return ""

@@ -1,0 +1,73 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Which resources a server has: aggregated discovery (Kubernetes 1.30 and later), read at most once per client."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+
+from .client import JSON, KubeClient
+from .errors import ApiError
+from .paths import BUILT_IN, Resource
+
+_AGGREGATED = f"application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,{JSON}"
+
+
+@dataclass(frozen=True)
+class Discovered:
+    """``resources`` by (apiVersion, kind). ``stale`` holds the apiVersions of which the server itself knows nothing at
+    present, because the API server behind them does not answer."""
+
+    resources: t.Mapping[tuple[str, str], Resource]
+    stale: frozenset[str]
+
+
+def resource_for(client: KubeClient, api_version: str, kind: str) -> Resource:
+    """The resource of a kind on this server.
+
+    A miss is looked up once more, since a CRD may have come since. Raises ApiError ``unknown-kind`` if the server has no
+    such kind, ``server-error`` if it cannot tell now.
+    """
+    key = (api_version, kind)
+    if key in BUILT_IN:
+        return BUILT_IN[key]
+    known: Discovered | None = client.discovered
+    if known is not None and key in known.resources:
+        return known.resources[key]
+    with client.discovery_lock:
+        if client.discovered is known:  # nobody else has asked since we looked
+            client.discovered = discover(client)
+        known = client.discovered
+    if key in known.resources:
+        return known.resources[key]
+    if api_version in known.stale:
+        text = f"the API server behind {api_version} does not answer, so {kind} is not known at present"
+        raise ApiError("server-error", text, client.server_name, "see kubectl get apiservices")
+    text = f"this cluster has no kind {kind} in {api_version}"
+    raise ApiError("unknown-kind", text, client.server_name, "install its CustomResourceDefinition first")
+
+
+def discover(client: KubeClient) -> Discovered:
+    """All resources outside the core group, in one request."""
+    document = client.request("GET", "/apis", accept=_AGGREGATED)
+    if document.get("kind") != "APIGroupDiscoveryList":
+        text = "the server does not offer aggregated discovery"
+        raise ApiError("bad-answer", text, client.server_name, "Kubernetes 1.30 or later is needed")
+    resources: dict[tuple[str, str], Resource] = {}
+    stale = set()
+    for group in document.get("items") or ():
+        name = group["metadata"]["name"]
+        for version in group.get("versions") or ():
+            if version.get("freshness") == "Stale":
+                stale.add(f"{name}/{version['version']}")
+            for row in version.get("resources") or ():
+                found = _resource(name, version["version"], row)
+                resources[(found.api_version, found.kind)] = found
+    return Discovered(resources, frozenset(stale))
+
+
+def _resource(group: str, version: str, row: t.Mapping[str, t.Any]) -> Resource:
+    kind = (row.get("responseKind") or {}).get("kind", "")
+    return Resource(group, version, kind, row["resource"], row.get("scope") == "Namespaced")

@@ -1,0 +1,151 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What can go wrong between us and an API server, each with a code, a sentence and a way out.
+
+Codes: ``unreachable``, ``timeout``, ``certificate``, ``credentials-expired``, ``unauthorized``, ``forbidden``,
+``not-found``, ``conflict``, ``already-exists``, ``gone``, ``invalid``, ``too-many-requests``, ``bad-answer``,
+``server-error``. Statuses and reasons as in the Kubernetes API conventions (``metav1.Status``).
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import typing as t
+from dataclasses import dataclass
+
+from .._core.errors import FleetError
+
+_BY_STATUS = {
+    400: "invalid",
+    401: "unauthorized",
+    403: "forbidden",
+    404: "not-found",
+    409: "conflict",
+    410: "gone",
+    413: "invalid",
+    415: "invalid",
+    422: "invalid",
+    429: "too-many-requests",
+    504: "timeout",
+}
+_HINTS = {
+    "unauthorized": "the server does not know these credentials; see whether kubectl with the same context works",
+    "credentials-expired": "renew the credentials of this kubeconfig user",
+    "forbidden": "give the account that permission; the minimal roles for reading and for applying can be printed",
+    "gone": "read the list again from the start",
+    "too-many-requests": "try again later, or with fewer threads",
+    "server-error": "see the log of the API server",
+}
+
+
+@dataclass(frozen=True)
+class ApplyConflict:
+    """A field that another manager owns, as server-side apply reports it."""
+
+    manager: str
+    field: str
+
+
+class ApiError(FleetError):
+    """A request that failed. ``status`` is 0 and ``reason`` empty if no answer of the API server was had.
+
+    ``details`` is the ``details`` of the server's Status, as it came.
+    """
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        where: str = "",
+        hint: str = "",
+        *,
+        status: int = 0,
+        reason: str = "",
+        details: t.Mapping[str, t.Any] | None = None,
+    ) -> None:
+        super().__init__(code, message, where, hint or _HINTS.get(code, ""))
+        self.status = status
+        self.reason = reason
+        self.details: t.Mapping[str, t.Any] = details or {}
+
+    @property
+    def conflicts(self) -> tuple[ApplyConflict, ...]:
+        """Managers and fields of a refused server-side apply; empty for any other error."""
+        return tuple(
+            ApplyConflict(_manager(str(cause.get("message", ""))), str(cause.get("field", "")))
+            for cause in self.details.get("causes") or ()
+            if cause.get("reason") == "FieldManagerConflict"
+        )
+
+
+def _manager(message: str) -> str:
+    """``conflict with "kubectl-edit" using apps/v1`` -> ``kubectl-edit``."""
+    parts = message.split('"')
+    return parts[1] if len(parts) > 2 else message
+
+
+def from_status(
+    status: int, document: t.Mapping[str, t.Any] | None, request: str, where: str, body: t.Any = None
+) -> ApiError:
+    """The error for an answer of 300 or above.
+
+    ``request`` is the verb and path, for messages. ``document`` is the decoded Status, None if the answer was none.
+    ``body`` is what was sent: values of a Secret in it are taken out of the server's message.
+    """
+    if document is None or document.get("kind") != "Status":
+        return _foreign(status, request, where)
+    reason = str(document.get("reason") or "")
+    details = document.get("details")
+    details = details if isinstance(details, dict) else {}
+    code = "already-exists" if reason == "AlreadyExists" else _code(status)
+    message = _without_secrets(str(document.get("message") or f"{request} failed with status {status}"), body)
+    error = ApiError(code, message, where, status=status, reason=reason, details=details)
+    if error.conflicts:
+        owners = ", ".join(f"{c.field} ({c.manager})" for c in error.conflicts)
+        message = f"other managers own fields that would change: {owners}"
+        hint = "leave these fields out of the manifest, or let apply take them over by force"
+        return ApiError(code, message, where, hint, status=status, reason=reason, details=details)
+    return error
+
+
+def _code(status: int) -> str:
+    if status in _BY_STATUS:
+        return _BY_STATUS[status]
+    if 300 <= status < 400:
+        return "bad-answer"
+    return "server-error" if status >= 500 else "invalid"
+
+
+def _foreign(status: int, request: str, where: str) -> ApiError:
+    """An answer that is no Status; its text is not shown, for nobody knows what is in it."""
+    code = _code(status)
+    if code in ("bad-answer", "invalid"):
+        message = f"{request} was answered with status {status} by something that is not a Kubernetes API server"
+        return ApiError(
+            "bad-answer", message, where, "see what stands before the API server: a proxy, a login page", status=status
+        )
+    return ApiError(code, f"{request} was answered with status {status}", where, status=status)
+
+
+def _without_secrets(message: str, body: t.Any) -> str:
+    if not isinstance(body, dict) or body.get("kind") != "Secret":
+        return message
+    for value in _secret_values(body):
+        message = message.replace(value, "(hidden)")
+    return message
+
+
+def _secret_values(secret: t.Mapping[str, t.Any]) -> list[str]:
+    """All values, encoded and plain, the longest first so that no tail of one is left behind."""
+    found: set[str] = set()
+    for name in ("data", "stringData"):
+        values = secret.get(name)
+        for value in values.values() if isinstance(values, dict) else ():
+            found.add(str(value))
+            try:
+                found.add(base64.b64decode(str(value), validate=True).decode())
+            except (binascii.Error, ValueError):
+                continue
+    return sorted((value for value in found if value), key=len, reverse=True)

@@ -1,0 +1,38 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""When a credential ends: asked only after a server refused it, to say why."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from datetime import UTC, datetime
+
+try:
+    from cryptography import x509
+except ImportError:  # a less exact message is all that is lost
+    x509 = None  # type: ignore[assignment]
+
+
+def certificate_ends(pem: bytes) -> datetime | None:
+    """``notAfter`` of the first certificate; None if it cannot be read."""
+    if x509 is None or not pem:
+        return None
+    try:
+        return x509.load_pem_x509_certificate(pem).not_valid_after_utc
+    except ValueError:
+        return None
+
+
+def token_ends(authorization: str) -> datetime | None:
+    """``exp`` of a JSON Web Token (RFC 7519) in an Authorization header; None for any other token."""
+    parts = authorization.removeprefix("Bearer ").split(".")
+    if len(parts) != 3:
+        return None
+    try:
+        claims = json.loads(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
+        return datetime.fromtimestamp(claims["exp"], tz=UTC)
+    except (binascii.Error, ValueError, KeyError, TypeError, OverflowError, OSError):
+        return None

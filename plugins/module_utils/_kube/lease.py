@@ -1,0 +1,218 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""A ``coordination.k8s.io`` Lease as a lock with a fence number.
+
+``leaseTransitions`` is the epoch: each acquisition adds one, and a writer whose epoch is behind has lost the lock. Every
+write names the resourceVersion it builds on, so of two at once one fails. Times in the Lease are the API server's, taken
+from its Date header: clocks of runners are never compared with one another.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from .._core.errors import FleetError
+from .client import KubeClient
+from .errors import ApiError
+from .paths import BUILT_IN
+
+# How much later than its time to live a lease must be, by the server's clock, to be taken over at first sight; API
+# servers behind one address may differ by some seconds.
+SKEW = timedelta(seconds=30)
+_RESOURCE = BUILT_IN["coordination.k8s.io/v1", "Lease"]
+
+
+@dataclass(frozen=True)
+class Lease:
+    """A lease that we hold. ``ttl`` in seconds; ``renewed`` by the API server's clock."""
+
+    namespace: str
+    name: str
+    holder: str
+    epoch: int
+    ttl: int
+    renewed: datetime
+    resource_version: str
+
+
+@dataclass(frozen=True)
+class Sighting:
+    """Somebody else's lease as we saw it: unchanged since ``since`` by our own clock."""
+
+    holder: str
+    epoch: int
+    resource_version: str
+    since: datetime
+
+
+class LeaseHeld(FleetError):
+    """Another holds it (``lease-held``). Give ``sighting`` to the next ``acquire``, so that it can tell a dead holder."""
+
+    def __init__(self, code: str, message: str, where: str = "", hint: str = "", *, sighting: Sighting) -> None:
+        super().__init__(code, message, where, hint)
+        self.sighting = sighting
+
+
+def acquire(
+    client: KubeClient,
+    namespace: str,
+    name: str,
+    holder: str,
+    ttl: int,
+    now: datetime,
+    sighting: Sighting | None = None,
+) -> Lease:
+    """Takes the lease, with the epoch one higher than before.
+
+    ``now`` is our clock, aware; it only measures how long a sighting stands. A lease is free if it was released, if it
+    is our own (same ``holder``, which must be unique to one process or its restarts), if its holder has not renewed it
+    for its time to live as we watched, or if its last renewal is older than that and 30 s more by the server's clock.
+    Otherwise LeaseHeld.
+    """
+    path = _RESOURCE.path(namespace, name)
+    try:
+        answer = client.send("GET", path)
+        current = client.decode(answer, f"GET {path}")
+    except ApiError as error:
+        if error.code != "not-found":
+            raise
+        return _create(client, namespace, name, holder, ttl, now)
+    server_now = answer.date or now
+    spec = current.get("spec") or {}
+    _refuse_if_held(client, current, holder, now, server_now, sighting)
+    epoch = int(spec.get("leaseTransitions") or 0) + 1
+    body = {**current, "spec": _spec(holder, ttl, epoch, server_now, server_now)}
+    try:
+        return _lease(client.put(path, body))
+    except ApiError as error:
+        if error.code != "conflict":
+            raise
+    _refuse_if_held(client, client.get(path), holder, now, server_now, None)
+    raise _held(client, name, Sighting("", epoch, "", now), "someone else was faster")
+
+
+def renew(client: KubeClient, lease: Lease) -> Lease:
+    """The same lease, renewed. FleetError ``lease-lost`` if another has it; nothing is to be written after that."""
+    path = _RESOURCE.path(lease.namespace, lease.name)
+    for _ in range(2):
+        answer = client.send("GET", path)
+        current = client.decode(answer, f"GET {path}")
+        _refuse_if_lost(client, current, lease)
+        spec = {**current["spec"], "renewTime": _micro(answer.date or lease.renewed)}
+        try:
+            return _lease(client.put(path, {**current, "spec": spec}))
+        except ApiError as error:
+            if error.code != "conflict":
+                raise
+    raise _lost(client, lease, "another")
+
+
+def release(client: KubeClient, lease: Lease) -> bool:
+    """Lets go; False if it was no longer ours. The Lease stays, so that epochs go on rising."""
+    path = _RESOURCE.path(lease.namespace, lease.name)
+    try:
+        current = client.get(path)
+        _refuse_if_lost(client, current, lease)
+        client.put(path, {**current, "spec": {**current["spec"], "holderIdentity": ""}})
+    except FleetError as error:
+        if error.code in ("lease-lost", "conflict", "not-found"):
+            return False
+        raise
+    return True
+
+
+def _create(client: KubeClient, namespace: str, name: str, holder: str, ttl: int, now: datetime) -> Lease:
+    server_now = client.send("GET", "/version").date or now
+    body = {
+        "apiVersion": _RESOURCE.api_version,
+        "kind": _RESOURCE.kind,
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": _spec(holder, ttl, 1, server_now, server_now),
+    }
+    try:
+        return _lease(client.post(_RESOURCE.path(namespace), body))
+    except ApiError as error:
+        if error.code != "already-exists":
+            raise
+    current = client.get(_RESOURCE.path(namespace, name))
+    _refuse_if_held(client, current, holder, now, server_now, None)
+    return _lease(current)  # our own, made by a request whose answer was lost
+
+
+def _refuse_if_held(
+    client: KubeClient,
+    current: t.Mapping[str, t.Any],
+    holder: str,
+    now: datetime,
+    server_now: datetime,
+    sighting: Sighting | None,
+) -> None:
+    spec = current.get("spec") or {}
+    other = str(spec.get("holderIdentity") or "")
+    if not other or other == holder:
+        return
+    ttl = timedelta(seconds=int(spec.get("leaseDurationSeconds") or 0))
+    renewed = _moment(spec.get("renewTime"))
+    version, epoch = current["metadata"]["resourceVersion"], int(spec.get("leaseTransitions") or 0)
+    same = sighting is not None and sighting.resource_version == version
+    seen = sighting if sighting is not None and same else Sighting(other, epoch, version, now)
+    watched = now - seen.since >= ttl and same
+    if watched or (renewed is not None and server_now - renewed > ttl + SKEW):
+        return
+    age = f"renewed {max((server_now - renewed).total_seconds(), 0):.0f} s ago" if renewed else "never renewed"
+    raise _held(client, str(current["metadata"]["name"]), seen, f"{other} holds it ({age}, epoch {epoch})")
+
+
+def _held(client: KubeClient, name: str, sighting: Sighting, why: str) -> LeaseHeld:
+    hint = "wait until it ends; a holder that died is replaced when its lease has run out"
+    return LeaseHeld("lease-held", f"the lease {name} is taken: {why}", client.server_name, hint, sighting=sighting)
+
+
+def _refuse_if_lost(client: KubeClient, current: t.Mapping[str, t.Any], lease: Lease) -> None:
+    spec = current.get("spec") or {}
+    if spec.get("holderIdentity") != lease.holder or spec.get("leaseTransitions") != lease.epoch:
+        raise _lost(
+            client, lease, f"{spec.get('holderIdentity') or 'nobody'} with epoch {spec.get('leaseTransitions')}"
+        )
+
+
+def _lost(client: KubeClient, lease: Lease, by: str) -> FleetError:
+    text = f"the lease {lease.name} is no longer ours (epoch {lease.epoch}): it went to {by}"
+    return FleetError("lease-lost", text, client.server_name, "this run stops writing; start it again to go on")
+
+
+def _spec(holder: str, ttl: int, epoch: int, acquired: datetime, renewed: datetime) -> dict[str, t.Any]:
+    return {
+        "holderIdentity": holder,
+        "leaseDurationSeconds": ttl,
+        "leaseTransitions": epoch,
+        "acquireTime": _micro(acquired),
+        "renewTime": _micro(renewed),
+    }
+
+
+def _lease(document: t.Mapping[str, t.Any]) -> Lease:
+    spec, metadata = document["spec"], document["metadata"]
+    return Lease(
+        namespace=metadata["namespace"],
+        name=metadata["name"],
+        holder=spec["holderIdentity"],
+        epoch=spec["leaseTransitions"],
+        ttl=spec["leaseDurationSeconds"],
+        renewed=_moment(spec["renewTime"]) or datetime.min.replace(tzinfo=UTC),
+        resource_version=metadata["resourceVersion"],
+    )
+
+
+def _micro(moment: datetime) -> str:
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def _moment(text: t.Any) -> datetime | None:
+    try:
+        return datetime.fromisoformat(str(text)).astimezone(UTC)
+    except ValueError:
+        return None

@@ -1,0 +1,119 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The least that an account needs on a member: to be read, and to be applied to. Plain manifests, to be printed or applied.
+
+Server-side apply of an object that is not there yet needs ``create`` besides ``patch``.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+
+from .access import Rule
+from .paths import BUILT_IN, Resource
+
+_API = "rbac.authorization.k8s.io/v1"
+_GROUP = "rbac.authorization.k8s.io"
+READ = ("get", "list")
+APPLY = ("create", "delete", "get", "list", "patch")
+_FACTS = (BUILT_IN["v1", "Node"], BUILT_IN["v1", "Pod"])
+_NAMESPACE = BUILT_IN["v1", "Namespace"]
+_PARENT = BUILT_IN["v1", "ConfigMap"]
+_PATHS = ("/readyz", "/version")
+
+Manifest = dict[str, t.Any]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """Who gets the role: ``kind`` is User, Group or ServiceAccount (the last with its namespace)."""
+
+    kind: str
+    name: str
+    namespace: str = ""
+
+    def as_dict(self) -> dict[str, str]:
+        if self.kind == "ServiceAccount":
+            return {"kind": self.kind, "name": self.name, "namespace": self.namespace}
+        return {"kind": self.kind, "name": self.name, "apiGroup": _GROUP}
+
+
+def read_only_manifests(subject: Subject, kinds: t.Iterable[Resource] = ()) -> tuple[Manifest, ...]:
+    """For facts, plans and check mode: nodes, pods, namespaces, ``/readyz``, ``/version`` and the kinds that are placed."""
+    rules = [*_resource_rules((*_FACTS, _NAMESPACE, *kinds), READ), _path_rule()]
+    return _cluster_role("gitops-fleet-read", rules, subject)
+
+
+def apply_manifests(
+    subject: Subject, kinds: t.Iterable[Resource], namespace: str = "gitops-fleet"
+) -> tuple[Manifest, ...]:
+    """For applying and pruning ``kinds``, with what is read for it.
+
+    Namespaces are made but not deleted unless they are among the kinds. The ApplySet parents are ConfigMaps in
+    ``namespace``, granted there only.
+    """
+    kinds = tuple(kinds)
+    facts = [kind for kind in _FACTS if kind not in kinds]
+    rules = [*_resource_rules(facts, READ), _path_rule(), *_resource_rules(kinds, APPLY)]
+    if _NAMESPACE not in kinds:
+        rules += _resource_rules((_NAMESPACE,), ("create", "get", "list", "patch"))
+    parents = _resource_rules((_PARENT,), APPLY)
+    return (
+        *_cluster_role("gitops-fleet-apply", rules, subject),
+        *_role("gitops-fleet-applysets", namespace, parents, subject),
+    )
+
+
+def rules_of(manifests: t.Iterable[Manifest]) -> tuple[Rule, ...]:
+    """What these roles grant, one by one: to be asked for before anything is written (``access.missing``)."""
+    found = []
+    for manifest in manifests:
+        namespace = manifest["metadata"].get("namespace", "")
+        for rule in manifest.get("rules", ()):
+            for verb in rule["verbs"]:
+                found += [Rule(verb, path=path) for path in rule.get("nonResourceURLs", ())]
+                found += [
+                    Rule(verb, resource, group, namespace)
+                    for group in rule.get("apiGroups", ())
+                    for resource in rule.get("resources", ())
+                ]
+    return tuple(dict.fromkeys(found))
+
+
+def _resource_rules(kinds: t.Iterable[Resource], verbs: t.Sequence[str]) -> list[Manifest]:
+    """One rule per API group, sorted, so that the same kinds always print the same."""
+    groups: dict[str, set[str]] = {}
+    for kind in kinds:
+        groups.setdefault(kind.group, set()).add(kind.plural)
+    return [
+        {"apiGroups": [group], "resources": sorted(plurals), "verbs": list(verbs)}
+        for group, plurals in sorted(groups.items())
+    ]
+
+
+def _path_rule() -> Manifest:
+    return {"nonResourceURLs": list(_PATHS), "verbs": ["get"]}
+
+
+def _cluster_role(name: str, rules: list[Manifest], subject: Subject) -> tuple[Manifest, Manifest]:
+    role = {"apiVersion": _API, "kind": "ClusterRole", "metadata": {"name": name}, "rules": rules}
+    return role, _binding("ClusterRole", {"name": name}, subject)
+
+
+def _role(name: str, namespace: str, rules: list[Manifest], subject: Subject) -> tuple[Manifest, Manifest]:
+    metadata = {"name": name, "namespace": namespace}
+    return {"apiVersion": _API, "kind": "Role", "metadata": metadata, "rules": rules}, _binding(
+        "Role", metadata, subject
+    )
+
+
+def _binding(kind: str, metadata: dict[str, str], subject: Subject) -> Manifest:
+    return {
+        "apiVersion": _API,
+        "kind": f"{kind}Binding",
+        "metadata": dict(metadata),
+        "roleRef": {"apiGroup": _GROUP, "kind": kind, "name": metadata["name"]},
+        "subjects": [subject.as_dict()],
+    }

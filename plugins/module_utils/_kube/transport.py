@@ -1,0 +1,167 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""``urllib3``: the one place where it is imported, and where its exceptions get our words."""
+
+from __future__ import annotations
+
+import ssl
+import typing as t
+from urllib.parse import unquote, urlsplit
+
+from .._core.errors import FleetError
+from .connection import Connection, without_userinfo
+from .errors import ApiError
+
+try:
+    import urllib3
+    from urllib3 import exceptions as failures
+except ImportError:
+    urllib3 = None  # type: ignore[assignment]
+
+# From OpenSSL's x509_vfy.h.
+_EXPIRED, _NOT_YET_VALID, _OTHER_HOST, _OTHER_ADDRESS = 10, 9, 62, 64
+
+
+def pool(connection: Connection, context: ssl.SSLContext | None, size: int) -> t.Any:
+    """A pool of kept-alive connections to one server, safe for many threads; ``context`` is None for plain HTTP."""
+    if urllib3 is None:
+        raise FleetError("missing-library", "the Python library urllib3 is not installed", hint="pip install urllib3")
+    options: dict[str, t.Any] = {"maxsize": size, "retries": False}
+    if context is not None:
+        options["ssl_context"] = context
+        if connection.tls_server_name and not connection.insecure:
+            options.update(server_hostname=connection.tls_server_name, assert_hostname=connection.tls_server_name)
+        if connection.insecure:
+            options["assert_hostname"] = False
+    if not connection.proxy:
+        return urllib3.connection_from_url(connection.server, **options)
+    return _proxied(connection, options)
+
+
+def _proxied(connection: Connection, options: dict[str, t.Any]) -> t.Any:
+    proxy = urlsplit(connection.proxy)
+    if proxy.scheme.startswith("socks"):
+        try:
+            from urllib3.contrib.socks import SOCKSProxyManager
+        except ImportError:
+            raise FleetError(
+                "missing-library",
+                "a SOCKS proxy needs the Python library PySocks",
+                connection.where,
+                "pip install PySocks",
+            ) from None
+        return SOCKSProxyManager(connection.proxy, **options).connection_from_url(connection.server)
+    headers = None
+    if proxy.username is not None:
+        headers = urllib3.make_headers(proxy_basic_auth=f"{unquote(proxy.username)}:{unquote(proxy.password or '')}")
+    manager = urllib3.ProxyManager(without_userinfo(connection.proxy), proxy_headers=headers, **options)
+    return manager.connection_from_url(connection.server)
+
+
+def timeouts(connect: float, read: float) -> t.Any:
+    return urllib3.Timeout(connect=connect, read=read)
+
+
+def header_dict(pairs: t.Iterable[tuple[str, str]]) -> t.Any:
+    """Headers that may repeat, as Impersonate-Group does."""
+    headers = urllib3.HTTPHeaderDict()
+    for name, value in pairs:
+        headers.add(name, value)
+    return headers
+
+
+def is_failure(error: Exception) -> bool:
+    """Whether this is a fault of the way to the server, and not of this program."""
+    return isinstance(error, (failures.HTTPError, OSError))
+
+
+def as_api_error(error: Exception, connection: Connection, answering: bool) -> ApiError:
+    """Our error for one of urllib3's. ``answering`` tells that the answer had begun."""
+    where, server = connection.where, connection.server
+    if isinstance(error, failures.ProxyError):
+        proxy = without_userinfo(connection.proxy)
+        return ApiError(
+            "unreachable",
+            f"the proxy {proxy} did not lead to {server}: {_cause(error)}",
+            where,
+            "see proxy-url in the kubeconfig, or HTTPS_PROXY and NO_PROXY",
+        )
+    if isinstance(error, (failures.SSLError, ssl.SSLError)):
+        return _tls_error(_innermost(error), connection)
+    if isinstance(error, failures.NameResolutionError):
+        return ApiError(
+            "unreachable", f"the host name of {server} is not known", where, "see DNS, VPN and the kubeconfig"
+        )
+    if isinstance(error, failures.NewConnectionError):
+        return ApiError(
+            "unreachable",
+            f"{server} cannot be reached: {_cause(error)}",
+            where,
+            "is the cluster running, and the network or VPN up?",
+        )
+    if isinstance(error, failures.ConnectTimeoutError):
+        return ApiError(
+            "timeout",
+            f"{server} did not accept a connection in time",
+            where,
+            "a firewall, a VPN that is down, or a stopped cluster",
+        )
+    if isinstance(error, (failures.ReadTimeoutError, TimeoutError)):
+        return ApiError("timeout", f"{server} did not answer in time", where, "is the API server overloaded?")
+    if answering or isinstance(error, (failures.IncompleteRead, failures.DecodeError)):
+        return ApiError("bad-answer", f"the answer of {server} broke off", where, "try again; see what lies between")
+    return ApiError(
+        "unreachable",
+        f"{server} closed the connection without an answer: {_cause(error)}",
+        where,
+        "try again; is something other than an API server listening there?",
+    )
+
+
+def _innermost(error: BaseException) -> BaseException:
+    while error.args and isinstance(error.args[-1], BaseException):
+        error = error.args[-1]
+    return error
+
+
+def _cause(error: BaseException) -> str:
+    inner = error.__cause__ or error.__context__ or _innermost(error)
+    inner = _innermost(inner)
+    if isinstance(inner, OSError) and inner.strerror:
+        return inner.strerror.lower()
+    if isinstance(inner, (failures.NewConnectionError, failures.NameResolutionError)):
+        return "no connection"
+    return type(inner).__name__
+
+
+def _tls_error(error: BaseException, connection: Connection) -> ApiError:
+    where, server = connection.where, connection.server
+    if isinstance(error, ssl.SSLCertVerificationError):
+        message, hint = _verification(error, server)
+        return ApiError("certificate", message, where, hint)
+    reason = str(getattr(error, "reason", "") or "")
+    if "ALERT_CERTIFICATE_EXPIRED" in reason:
+        return ApiError("credentials-expired", f"{server} refused the client certificate: it has expired", where)
+    if "ALERT" in reason and ("CERTIFICATE" in reason or "UNKNOWN_CA" in reason):
+        return ApiError("unauthorized", f"{server} refused the client certificate", where)
+    if reason in ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "HTTP_REQUEST"):
+        return ApiError("bad-answer", f"{server} does not speak TLS", where, "wrong port, or http instead of https?")
+    text = reason.replace("_", " ").lower() or "no common ground"
+    return ApiError("certificate", f"the TLS handshake with {server} failed: {text}", where)
+
+
+def _verification(error: ssl.SSLCertVerificationError, server: str) -> tuple[str, str]:
+    if error.verify_code in (_OTHER_HOST, _OTHER_ADDRESS):
+        return (
+            f"the certificate of {server} is for another name",
+            "reach it by a name in the certificate, or set tls-server-name in the kubeconfig",
+        )
+    if error.verify_code == _EXPIRED:
+        return f"the certificate of {server} has expired", "renew the API server's serving certificate"
+    if error.verify_code == _NOT_YET_VALID:
+        return f"the certificate of {server} is not valid yet", "compare the clocks of this machine and the server"
+    return (
+        f"the certificate of {server} was not issued by the authority in the kubeconfig ({error.verify_message})",
+        "certificate-authority-data belongs to another cluster, or the cluster was made anew",
+    )
