@@ -1,0 +1,300 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Records as custom resources in any API server that we may write to. Nothing of ours runs there."""
+
+from __future__ import annotations
+
+import base64
+import typing as t
+import uuid
+from datetime import datetime, timezone
+
+from .._core.errors import FleetError
+from .._kube import lease as kube_lease
+from .._kube.client import KubeClient, Query
+from .._kube.errors import ApiError
+from .._kube.lists import read_list
+from .._kube.paths import BUILT_IN
+from . import object_rules
+from .kinds import KINDS, is_name, stored_resource
+from .lease_names import from_object_name, to_object_name
+from .records import NO_LABELS, Clock, Event, Lease, Record, conflict, lease_lost
+
+NAMESPACE = "gitops-fleet"
+_STRICT: Query = {"fieldManager": "gitops-fleet", "fieldValidation": "Strict"}
+_LEASE = BUILT_IN["coordination.k8s.io/v1", "Lease"]
+_SECRET = BUILT_IN["v1", "Secret"]
+_EVENT = BUILT_IN["v1", "Event"]
+# Events about objects without a namespace are kept there by every API server.
+_EVENTS_NAMESPACE = "default"
+_MESSAGE_BYTES = 1024
+
+
+class HubRecords:
+    """The contract of ``Records`` over an API server with our CRDs.
+
+    - Status is a subresource, so a ``create`` or ``replace`` that changes status too is two requests. If the second one
+      fails, or this process dies in between, the call raises and the new spec stands with the old status; the next run
+      sees that in ``status.observedGeneration`` and writes the status again. A retry of ``create`` then meets
+      ``already-exists``, one of ``replace`` meets ``conflict``.
+    - A request whose answer was lost (``unreachable``, ``timeout``, ``bad-answer``) may have been carried out. Reading
+      again tells.
+    - A write with a lease reads the lease right before. That alone does not fence: a holder that is paused between the
+      two requests can still write after a takeover. The compare-and-swap by resourceVersion then stops it wherever the
+      new holder has written the same object since; ``create`` is stopped only by the name. So new holders write what
+      they rely on, intents above all, before they act.
+    - Lease times are the API server's; a holder that died is replaced at once by whoever watched its lease for its whole
+      time, and 30 s later by anyone.
+
+    Codes: those of API errors (``unreachable``, ``forbidden``, ...), and ``crds-missing``.
+    """
+
+    durable = True
+
+    def __init__(self, client: KubeClient, clock: Clock) -> None:
+        self.place = f"hub {client.connection.server}"
+        self._client = client
+        self._clock = clock
+        self._sightings: dict[str, kube_lease.Sighting] = {}
+
+    def get(self, kind: str, name: str) -> Record | None:
+        path = stored_resource(kind).path("", name)
+        if not is_name(name):  # it would be another path
+            return None
+        try:
+            return _record(self._client.get(path))
+        except ApiError as error:
+            self._refuse_without_crds(error, kind, name)
+            return None
+
+    def list(self, kind: str, labels: t.Mapping[str, str] = NO_LABELS) -> tuple[Record, ...]:
+        selector = ",".join(f"{key}={value}" for key, value in labels.items())
+        try:
+            found = read_list(self._client, stored_resource(kind).path(), selector).items
+        except ApiError as error:
+            self._refuse_without_crds(error, kind, "")
+            raise
+        return tuple(sorted(map(_record, found), key=lambda record: str(record["metadata"]["name"])))
+
+    def create(self, record: Record, lease: Lease | None = None) -> Record:
+        fresh = object_rules.proposed(record)
+        kind, name = fresh["kind"], fresh["metadata"]["name"]
+        self._fence(lease)
+        try:
+            answer = self._client.post(stored_resource(kind).path(), fresh, _STRICT)
+        except ApiError as error:
+            self._refuse_without_crds(error, kind, "")
+            raise
+        return self._with_status(answer, fresh) if fresh.get("status") else _record(answer)
+
+    def replace(self, record: Record, lease: Lease | None = None) -> Record:
+        kind, name = str(record.get("kind", "")), str((record.get("metadata") or {}).get("name", ""))
+        self._fence(lease)
+        stored = self.get(kind, name)
+        if stored is None:
+            raise conflict(kind, name, self.place)
+        fresh = object_rules.replaced(stored, record, stored["metadata"]["resourceVersion"], self.place)
+        answer = stored
+        try:
+            if _without_status(fresh) != _without_status(stored):
+                answer = self._client.put(stored_resource(kind).path("", name), fresh, _STRICT)
+            if fresh.get("status") != stored.get("status") and not object_rules.is_gone(answer):
+                return self._with_status(answer, fresh)
+        except ApiError as error:
+            self._refuse_without_crds(error, kind, name)
+            raise conflict(kind, name, self.place) from None
+        return _record(answer)
+
+    def delete(self, kind: str, name: str, resource_version: str = "", lease: Lease | None = None) -> None:
+        path = stored_resource(kind).path("", name)
+        if not is_name(name):
+            return
+        self._fence(lease)
+        options: dict[str, t.Any] = {"apiVersion": "v1", "kind": "DeleteOptions"}
+        if resource_version:
+            options["preconditions"] = {"resourceVersion": resource_version}
+        try:
+            self._client.delete(path, options)
+        except ApiError as error:
+            self._refuse_without_crds(error, kind, name)
+
+    def acquire(self, name: str, holder: str, seconds: int) -> Lease:
+        def attempt() -> kube_lease.Lease:
+            return kube_lease.acquire(
+                self._client, NAMESPACE, to_object_name(name), holder, seconds, self._clock(), self._sightings.get(name)
+            )
+
+        try:
+            taken = self._in_namespace(attempt)
+        except kube_lease.LeaseHeld as held:
+            self._sightings[name] = held.sighting
+            raise
+        self._sightings.pop(name, None)
+        return Lease(name, holder, taken.epoch, taken.renewed, taken.renewed, seconds)
+
+    def renew(self, lease: Lease) -> Lease:
+        try:
+            renewed = kube_lease.renew(self._client, _theirs(lease)).renewed
+        except ApiError as error:
+            if error.code != "not-found":
+                raise
+            raise lease_lost(lease.name, lease.holder, "", self.place) from None
+        return Lease(lease.name, lease.holder, lease.epoch, lease.acquired, renewed, lease.seconds)
+
+    def release(self, lease: Lease) -> None:
+        if not kube_lease.release(self._client, _theirs(lease)):
+            raise lease_lost(lease.name, lease.holder, "", self.place)
+
+    def leases(self) -> tuple[Lease, ...]:
+        found = read_list(self._client, _LEASE.path(NAMESPACE)).items
+        held = (_ours(document) for document in found if document["spec"].get("holderIdentity"))
+        return tuple(sorted(held, key=lambda lease: lease.name))
+
+    def event(self, kind: str, name: str, type: str, reason: str, message: str, now: datetime) -> None:
+        about = self.get(kind, name) or {}
+        uid = (about.get("metadata") or {}).get("uid", "")
+        about = {"apiVersion": KINDS[kind].api_version, "kind": kind, "name": name, "uid": uid}
+        document = {
+            "apiVersion": "v1",
+            "kind": "Event",
+            "metadata": {"name": f"{name[:200].rstrip('.-')}.{uuid.uuid4().hex}", "namespace": _EVENTS_NAMESPACE},
+            "involvedObject": about,
+            "type": type,
+            "reason": reason,
+            "action": reason,
+            "message": message.encode()[:_MESSAGE_BYTES].decode(errors="ignore"),
+            "eventTime": f"{now:%Y-%m-%dT%H:%M:%S.%fZ}",
+            "reportingComponent": "gitops-fleet",
+            "reportingInstance": "gitops-fleet",
+        }
+        self._client.post(_EVENT.path(_EVENTS_NAMESPACE), document)
+
+    def events(self, kind: str, name: str) -> tuple[Event, ...]:
+        selector = f"involvedObject.kind={stored_resource(kind).kind},involvedObject.name={name}"
+        found = read_list(self._client, _EVENT.path(_EVENTS_NAMESPACE), field_selector=selector).items
+        ours = (_event(document) for document in found if document.get("reportingComponent") == "gitops-fleet")
+        return tuple(sorted(ours, key=lambda event: event.at))
+
+    def secret(self, name: str) -> bytes:
+        try:
+            document = self._client.get(_SECRET.path(NAMESPACE, f"gitops-fleet-{name}"))
+        except ApiError as error:
+            if error.code != "not-found":
+                raise
+            return b""
+        return base64.b64decode((document.get("data") or {}).get("value", ""))
+
+    def keep_secret(self, name: str, value: bytes) -> bytes:
+        document = {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {"name": f"gitops-fleet-{name}", "namespace": NAMESPACE},
+            "immutable": True,
+            "data": {"value": base64.b64encode(value).decode()},
+        }
+        try:
+            self._in_namespace(lambda: self._client.post(_SECRET.path(NAMESPACE), document))
+        except ApiError as error:
+            if error.code != "already-exists":
+                raise
+        return self.secret(name)
+
+    def close(self) -> None:
+        self._client.close()
+
+    def _with_status(self, answer: Record, fresh: Record) -> Record:
+        path = stored_resource(fresh["kind"]).path("", fresh["metadata"]["name"], "status")
+        body = _without_status(answer)
+        if "status" in fresh:
+            body["status"] = fresh["status"]
+        return _record(self._client.put(path, body, _STRICT))
+
+    def _fence(self, lease: Lease | None) -> None:
+        if lease is None:
+            return
+        try:
+            spec = self._client.get(_LEASE.path(NAMESPACE, to_object_name(lease.name))).get("spec") or {}
+        except ApiError as error:
+            if error.code != "not-found":
+                raise
+            spec = {}
+        if (spec.get("holderIdentity"), spec.get("leaseTransitions")) != (lease.holder, lease.epoch):
+            raise lease_lost(lease.name, lease.holder, str(spec.get("holderIdentity") or ""), self.place)
+
+    def _in_namespace(self, attempt: t.Callable[[], T]) -> T:
+        """``attempt``, and once more after the namespace was made, if it was that which was not found."""
+        try:
+            return attempt()
+        except ApiError as error:
+            if error.code != "not-found":
+                raise
+        namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
+        try:
+            self._client.post(BUILT_IN["v1", "Namespace"].path(), namespace)
+        except ApiError as error:
+            if error.code != "already-exists":
+                raise
+        return attempt()
+
+    def _refuse_without_crds(self, error: ApiError, kind: str, name: str) -> None:
+        """Raises, unless the server says that the kind is there and only this object is not."""
+        if error.code != "not-found":
+            raise error
+        if not name or error.details.get("name") != name:
+            resource = stored_resource(kind)
+            raise FleetError(
+                "crds-missing",
+                f"this API server does not know {resource.plural}.{resource.group}",
+                self.place,
+                "install our resource definitions there with the role gitops.fleet.hub",
+            ) from None
+
+
+T = t.TypeVar("T")
+
+
+def _record(answer: Record) -> Record:
+    metadata = {key: value for key, value in answer["metadata"].items() if key != "managedFields"}
+    return answer | {"metadata": metadata}
+
+
+def _without_status(record: Record) -> Record:
+    return {key: value for key, value in record.items() if key != "status"}
+
+
+def _theirs(lease: Lease) -> kube_lease.Lease:
+    return kube_lease.Lease(
+        NAMESPACE, to_object_name(lease.name), lease.holder, lease.epoch, lease.seconds, lease.renewed, ""
+    )
+
+
+def _ours(document: t.Mapping[str, t.Any]) -> Lease:
+    spec = document["spec"]
+    return Lease(
+        name=from_object_name(document["metadata"]["name"]),
+        holder=spec["holderIdentity"],
+        epoch=int(spec.get("leaseTransitions") or 0),
+        acquired=_moment(spec.get("acquireTime")),
+        renewed=_moment(spec.get("renewTime")),
+        seconds=int(spec.get("leaseDurationSeconds") or 0),
+    )
+
+
+def _event(document: t.Mapping[str, t.Any]) -> Event:
+    about = document["involvedObject"]
+    return Event(
+        about["kind"],
+        about["name"],
+        document.get("type", ""),
+        document.get("reason", ""),
+        document.get("message", ""),
+        _moment(document.get("eventTime")),
+    )
+
+
+def _moment(text: t.Any) -> datetime:
+    try:
+        return datetime.fromisoformat(str(text)).astimezone(timezone.utc)
+    except ValueError:
+        return datetime.fromtimestamp(0, timezone.utc)

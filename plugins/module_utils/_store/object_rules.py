@@ -1,0 +1,127 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What an API server does to an object on create, update and delete, for places that are none.
+
+Rules: Kubernetes API conventions (metadata, generation, finalizers) and ``registry/rest`` of the API server.
+"""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from datetime import datetime
+
+from .._core.errors import FleetError
+from .kinds import is_name, stored_version
+from .records import Record, conflict
+
+# Set by the store alone.
+_OWN = (
+    "uid",
+    "resourceVersion",
+    "generation",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "managedFields",
+    "selfLink",
+)
+_ELIDED = ("labels", "annotations", "finalizers", "ownerReferences")
+
+
+def proposed(record: Record) -> Record:
+    """A record to be created, as far as its writer decides: without what the store sets.
+
+    FleetError ``invalid`` for a name or value that cannot be kept, ``unknown-kind``.
+    """
+    fresh = _copy(record)
+    if not is_name(fresh["metadata"].get("name") or ""):
+        name = fresh["metadata"].get("name")
+        raise FleetError(
+            "invalid",
+            f"{name!r} cannot be the name of a {fresh['kind']}",
+            "metadata.name",
+            "lower-case letters, digits, - and ., at most 253 characters",
+        )
+    return fresh | {"metadata": _given(fresh)}
+
+
+def created(record: Record, uid: str, version: str, now: datetime) -> Record:
+    """The new record. FleetError as ``proposed``."""
+    fresh = proposed(record)
+    own = {"uid": uid, "resourceVersion": version, "generation": 1, "creationTimestamp": stamp(now)}
+    return fresh | {"metadata": fresh["metadata"] | own}
+
+
+def replaced(stored: Record, record: Record, version: str, place: str) -> Record:
+    """``stored`` after an update by ``record``; with its old resourceVersion if nothing changed."""
+    fresh, old = _copy(record), stored["metadata"]
+    claimed = fresh["metadata"]
+    if not claimed.get("resourceVersion"):
+        raise FleetError(
+            "invalid", f"{fresh['kind']}/{old['name']} cannot be replaced without its resourceVersion", place
+        )
+    if claimed["resourceVersion"] != old["resourceVersion"] or claimed.get("uid", old["uid"]) != old["uid"]:
+        raise conflict(fresh["kind"], old["name"], place)
+    own = {key: old[key] for key in _OWN if key in old}
+    fresh["metadata"] = _given(fresh) | own
+    added = set(finalizers(fresh)) - set(finalizers(stored))
+    if "deletionTimestamp" in old and added:
+        raise FleetError("invalid", f"{fresh['kind']}/{old['name']} is being deleted: no finalizer can be added", place)
+    if _content(fresh) != _content(stored):
+        fresh["metadata"]["generation"] += 1
+    if fresh != stored:
+        fresh["metadata"]["resourceVersion"] = version
+    return fresh
+
+
+def marked_deleted(stored: Record, version: str, now: datetime) -> Record:
+    """``stored`` with finalizers left, after its deletion was asked for; unchanged if that was so before."""
+    old = stored["metadata"]
+    if "deletionTimestamp" in old:
+        return stored
+    new = {"deletionTimestamp": stamp(now), "generation": old["generation"] + 1, "resourceVersion": version}
+    return stored | {"metadata": old | new}
+
+
+def finalizers(record: Record) -> tuple[str, ...]:
+    return tuple(record["metadata"].get("finalizers") or ())
+
+
+def is_gone(record: Record) -> bool:
+    """Whether an update of the record was its end: deletion was asked for, and no finalizer is left."""
+    return "deletionTimestamp" in record["metadata"] and not finalizers(record)
+
+
+def stamp(now: datetime) -> str:
+    """``metav1.Time``: RFC 3339 in UTC, whole seconds."""
+    return f"{now:%Y-%m-%dT%H:%M:%SZ}"
+
+
+def written(record: Record) -> str:
+    """The record as JSON text. FleetError ``invalid`` for what JSON in UTF-8 cannot hold."""
+    try:
+        text = json.dumps(record, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+        text.encode()
+    except ValueError:
+        name = (record.get("metadata") or {}).get("name", "")
+        raise FleetError(
+            "invalid", f"{record.get('kind')}/{name} holds a number or a text that JSON has no form for"
+        ) from None
+    return text
+
+
+def _copy(record: Record) -> Record:
+    version = stored_version(record)
+    fresh: Record = json.loads(written(record))
+    return fresh | {"apiVersion": version, "metadata": fresh.get("metadata") or {}}
+
+
+def _given(record: Record) -> dict[str, t.Any]:
+    """Metadata that the writer decides; empty collections are left out, as the API server does."""
+    return {k: v for k, v in record["metadata"].items() if k not in _OWN and (v or k not in _ELIDED)}
+
+
+def _content(record: Record) -> Record:
+    return {key: value for key, value in record.items() if key not in ("metadata", "status")}

@@ -1,0 +1,80 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Which records a verb uses, and whether they outlive the machine."""
+
+from __future__ import annotations
+
+import os
+import typing as t
+from pathlib import Path
+
+from .._core.errors import FleetError, Problem
+from .._kube.client import KubeClient
+from .._kube.credentials import connection_from_kubeconfig
+from .hub import HubRecords
+from .records import Clock, Records
+from .sqlite import SqliteRecords
+
+DEFAULT_PATH = ".gitops-fleet/records.db"
+_OPTIONS: t.Mapping[str, t.Mapping[str, type]] = {
+    "sqlite": {"path": str, "durable": bool},
+    "hub": {"kubeconfig": str, "context": str},
+}
+_OFF = ("", "0", "false", "no", "off")
+
+
+def open_records(options: t.Mapping[str, t.Any], environ: t.Mapping[str, str], clock: Clock) -> Records:
+    """The records that ``options`` name; nothing is read or made yet.
+
+    ``{type: sqlite, path, durable}``, which is the default: ``path`` is ``.gitops-fleet/records.db`` in the current
+    folder if not given, so that each checkout has its own fleet. ``durable`` says that the file outlives the runner;
+    not given, that is assumed unless ``CI`` is set. ``{type: hub, kubeconfig, context}``: ``kubeconfig`` as kubectl finds
+    it if not given. FleetError ``bad-option`` with all problems at once, or one of the kubeconfig.
+    """
+    given = {key: value for key, value in options.items() if value is not None}
+    kind = given.pop("type", "sqlite")
+    problems = tuple(_problems(kind, given))
+    if problems:
+        raise FleetError.of(problems)
+    if kind == "hub":
+        path = given.get("kubeconfig") or environ.get("KUBECONFIG") or f"{environ.get('HOME', '~')}/.kube/config"
+        return HubRecords(KubeClient(connection_from_kubeconfig(path, given.get("context", ""))), clock)
+    path = Path(os.path.abspath(_expanded(given.get("path") or DEFAULT_PATH, environ)))
+    return SqliteRecords(path, clock, given.get("durable", not in_ci(environ)))
+
+
+def guard_durable(records: Records, environ: t.Mapping[str, str]) -> None:
+    """For verbs that write: FleetError ``no-durable-records`` if the records would be lost with a CI runner."""
+    if in_ci(environ) and not records.durable:
+        raise FleetError(
+            "no-durable-records",
+            "this runs in CI (CI is set), and the records would be lost with the runner",
+            records.place,
+            "keep the records on a hub (type: hub), or in a file on a disk that stays, and say so (durable: true)",
+        )
+
+
+def in_ci(environ: t.Mapping[str, str]) -> bool:
+    """Whether ``CI`` is set, as the common CI services do; ``false`` and the like count as not set."""
+    return environ.get("CI", "").strip().lower() not in _OFF
+
+
+def _problems(kind: t.Any, given: t.Mapping[str, t.Any]) -> t.Iterator[Problem]:
+    if not isinstance(kind, str) or kind not in _OPTIONS:
+        yield Problem("bad-option", f"records.type is {kind!r}", hint=f"one of {', '.join(_OPTIONS)}")
+        return
+    for name, value in given.items():
+        wanted = _OPTIONS[kind].get(name)
+        if wanted is None:
+            yield Problem(
+                "bad-option",
+                f"records of type {kind} have no option {name!r}",
+                hint=f"they have {', '.join(_OPTIONS[kind])}",
+            )
+        elif not isinstance(value, wanted):
+            yield Problem("bad-option", f"records.{name} is not a {'boolean' if wanted is bool else 'string'}")
+
+
+def _expanded(path: str, environ: t.Mapping[str, str]) -> str:
+    return path.replace("~", environ["HOME"], 1) if path.startswith("~/") and environ.get("HOME") else path

@@ -1,0 +1,167 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The contract of every place that records are kept in. Code that reads or writes records knows this file only."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from .._core.errors import FleetError
+
+Record = dict[str, t.Any]
+"""A Kubernetes-style object: apiVersion, kind, metadata, spec, status. Read from a store it is a copy."""
+
+Clock = t.Callable[[], datetime]
+"""Gives the present instant, aware, in UTC."""
+
+NO_LABELS: t.Mapping[str, str] = {}
+
+
+@dataclass(frozen=True)
+class Lease:
+    """The right to write under ``name`` (``placement/web``). ``epoch`` counts its holders; it never goes back."""
+
+    name: str
+    holder: str
+    epoch: int
+    acquired: datetime
+    renewed: datetime
+    seconds: int
+
+    def expired(self, now: datetime) -> bool:
+        return now >= self.renewed + timedelta(seconds=self.seconds)
+
+
+@dataclass(frozen=True)
+class Event:
+    """One line of the journal. ``type`` is Normal or Warning."""
+
+    kind: str
+    name: str
+    type: str
+    reason: str
+    message: str
+    at: datetime
+
+
+class Records(t.Protocol):
+    """Objects by kind and name, with the rules of an API server, and leases. Safe for threads and for processes.
+
+    Every failure is a FleetError. Besides the codes named below: ``unknown-kind``, ``invalid``, and what the place itself
+    can meet (``records-...`` for a file, the codes of API errors for a hub). A read that failed raises; it never counts
+    as empty. A write that raised has changed nothing, with the exceptions that the hub's documentation names.
+    """
+
+    durable: bool
+    """Whether the records are still there after this run's machine is gone."""
+    place: str
+    """For messages: the file's path, or ``hub <server>``."""
+
+    def get(self, kind: str, name: str) -> Record | None: ...
+
+    def list(self, kind: str, labels: t.Mapping[str, str] = NO_LABELS) -> tuple[Record, ...]:
+        """Those that carry all of ``labels``, in the order of their names."""
+        ...
+
+    def create(self, record: Record, lease: Lease | None = None) -> Record:
+        """The record as kept, status included, with uid, generation 1, resourceVersion and creationTimestamp.
+
+        What the record says of these itself is ignored. Codes ``already-exists``, ``lease-lost``.
+        """
+        ...
+
+    def replace(self, record: Record, lease: Lease | None = None) -> Record:
+        """The record as kept. Written only if ``metadata.resourceVersion`` is the present one: else ``conflict``.
+
+        ``generation`` rises when anything besides metadata and status changed. Without a change nothing is written. A
+        record that is being deleted goes with its last finalizer. A record that is not there is a ``conflict`` too.
+        """
+        ...
+
+    def delete(self, kind: str, name: str, resource_version: str = "", lease: Lease | None = None) -> None:
+        """Absent is fine. While there are finalizers the record stays, with a deletionTimestamp.
+
+        With ``resource_version`` only that version is deleted: else ``conflict``.
+        """
+        ...
+
+    def acquire(self, name: str, holder: str, seconds: int) -> Lease:
+        """The lease under the next epoch: it was free, expired, or held under the same holder name. Else ``lease-held``."""
+        ...
+
+    def renew(self, lease: Lease) -> Lease:
+        """The lease for its seconds from now on. ``lease-lost`` if it was released or has another epoch; one that only
+        expired, and that nobody took, is renewed."""
+        ...
+
+    def release(self, lease: Lease) -> None:
+        """Gives it up. ``lease-lost`` as in ``renew``."""
+        ...
+
+    def leases(self) -> tuple[Lease, ...]:
+        """Those that have a holder, expired ones too, in the order of their names."""
+        ...
+
+    def event(self, kind: str, name: str, type: str, reason: str, message: str, now: datetime) -> None:
+        """Adds a line to the journal: for people. Nothing is decided from it."""
+        ...
+
+    def events(self, kind: str, name: str) -> tuple[Event, ...]:
+        """The journal of one object, oldest first. A hub forgets lines after its event TTL (1 h unless set otherwise)."""
+        ...
+
+    def secret(self, name: str) -> bytes:
+        """What ``keep_secret`` kept, or nothing."""
+        ...
+
+    def keep_secret(self, name: str, value: bytes) -> bytes:
+        """Keeps ``value`` under ``name`` unless there is one already; gives the one that is kept."""
+        ...
+
+    def close(self) -> None: ...
+
+
+def conflict(kind: str, name: str, place: str) -> FleetError:
+    return FleetError(
+        "conflict",
+        f"{kind}/{name} was changed or deleted by someone else since it was read",
+        place,
+        "read it again and decide anew",
+    )
+
+
+def already_exists(kind: str, name: str, place: str) -> FleetError:
+    return FleetError("already-exists", f"{kind}/{name} exists already", place)
+
+
+def lease_held(lease: Lease, now: datetime, place: str) -> FleetError:
+    left = lease.renewed + timedelta(seconds=lease.seconds) - now
+    return FleetError(
+        "lease-held",
+        f"{lease.name} is being worked on by {lease.holder}, since {_span(now - lease.acquired)}"
+        f" (last sign of life {_span(now - lease.renewed)} ago, free in {_span(left)} without another)",
+        place,
+        "wait for it, or end it; a lease whose holder died becomes free by itself",
+    )
+
+
+def lease_lost(name: str, holder: str, now_held_by: str, place: str) -> FleetError:
+    taken = f": {now_held_by} took it" if now_held_by and now_held_by != holder else ""
+    return FleetError(
+        "lease-lost",
+        f"{holder} no longer holds {name}{taken}; nothing was written",
+        place,
+        "start again: a new run takes up what this one left",
+    )
+
+
+def _span(span: timedelta) -> str:
+    """``4 s``, ``3 min 20 s``, ``2 h 5 min``. Another machine's clock may be ahead: never below zero."""
+    seconds = max(int(span.total_seconds()), 0)
+    minutes, hours = seconds // 60, seconds // 3600
+    if hours:
+        return f"{hours} h {minutes % 60} min"
+    return f"{minutes} min {seconds % 60} s" if minutes else f"{seconds} s"

@@ -1,0 +1,207 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Records in one SQLite file."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import typing as t
+import uuid
+from datetime import datetime
+from pathlib import Path
+
+from . import object_rules
+from .kinds import stored_resource
+from .records import (
+    NO_LABELS,
+    Clock,
+    Event,
+    Lease,
+    Record,
+    already_exists,
+    conflict,
+    lease_held,
+    lease_lost,
+)
+from .sqlite_file import RecordsFile
+
+
+class SqliteRecords:
+    """The contract of ``Records`` over one file.
+
+    A write and the check of its lease are one transaction: a holder whose lease was taken over cannot write, however late
+    its request comes. A write is on the disk when the call returns. ``durable`` is told by whoever opens the file.
+    Codes of the file: ``records-not-ours``, ``-too-new``, ``-read-only``, ``-disk-full``, ``-disk-error``, ``-damaged``,
+    ``-busy``, ``-unreadable``.
+    """
+
+    def __init__(self, path: Path, clock: Clock, durable: bool = True) -> None:
+        self.durable = durable
+        self.place = str(path)
+        self._clock = clock
+        self._file = RecordsFile(path)
+
+    def get(self, kind: str, name: str) -> Record | None:
+        stored_resource(kind)
+        with self._file.reading() as connection:
+            return _find(connection, kind, name) if connection else None
+
+    def list(self, kind: str, labels: t.Mapping[str, str] = NO_LABELS) -> tuple[Record, ...]:
+        stored_resource(kind)
+        question, values = "SELECT document FROM records AS r WHERE kind = ?", [kind]
+        for key, value in labels.items():
+            question += " AND name IN (SELECT name FROM labels WHERE kind = r.kind AND key = ? AND value = ?)"
+            values += [key, value]
+        with self._file.reading() as connection:
+            rows = connection.execute(question + " ORDER BY name", values) if connection else ()
+            return tuple(json.loads(document) for (document,) in rows)
+
+    def create(self, record: Record, lease: Lease | None = None) -> Record:
+        with self._file.writing() as connection:
+            self._fence(connection, lease)
+            fresh = object_rules.created(record, str(uuid.uuid4()), _next_version(connection), self._clock())
+            kind, name = fresh["kind"], fresh["metadata"]["name"]
+            if _find(connection, kind, name) is not None:
+                raise already_exists(kind, name, self.place)
+            _put(connection, fresh)
+            return fresh
+
+    def replace(self, record: Record, lease: Lease | None = None) -> Record:
+        kind, name = str(record.get("kind", "")), str((record.get("metadata") or {}).get("name", ""))
+        stored_resource(kind)
+        with self._file.writing() as connection:
+            self._fence(connection, lease)
+            stored = _find(connection, kind, name)
+            if stored is None:
+                raise conflict(kind, name, self.place)
+            fresh = object_rules.replaced(stored, record, _next_version(connection), self.place)
+            if object_rules.is_gone(fresh):
+                _remove(connection, kind, name)
+            elif fresh != stored:
+                _put(connection, fresh)
+            return fresh
+
+    def delete(self, kind: str, name: str, resource_version: str = "", lease: Lease | None = None) -> None:
+        stored_resource(kind)
+        with self._file.writing() as connection:
+            self._fence(connection, lease)
+            stored = _find(connection, kind, name)
+            if stored is None:
+                return
+            if resource_version and resource_version != stored["metadata"]["resourceVersion"]:
+                raise conflict(kind, name, self.place)
+            if object_rules.finalizers(stored):
+                _put(connection, object_rules.marked_deleted(stored, _next_version(connection), self._clock()))
+            else:
+                _remove(connection, kind, name)
+
+    def acquire(self, name: str, holder: str, seconds: int) -> Lease:
+        now = self._clock()
+        with self._file.writing() as connection:
+            last = _lease(connection, name)
+            if last and last.holder not in ("", holder) and not last.expired(now):
+                raise lease_held(last, now, self.place)
+            lease = Lease(name, holder, last.epoch + 1 if last else 1, now, now, seconds)
+            _put_lease(connection, lease)
+            return lease
+
+    def renew(self, lease: Lease) -> Lease:
+        with self._file.writing() as connection:
+            self._fence(connection, lease)
+            renewed = Lease(lease.name, lease.holder, lease.epoch, lease.acquired, self._clock(), lease.seconds)
+            _put_lease(connection, renewed)
+            return renewed
+
+    def release(self, lease: Lease) -> None:
+        with self._file.writing() as connection:
+            self._fence(connection, lease)
+            connection.execute("UPDATE leases SET holder = '' WHERE name = ?", (lease.name,))
+
+    def leases(self) -> tuple[Lease, ...]:
+        with self._file.reading() as connection:
+            rows = connection.execute(f"{_LEASE} WHERE holder != '' ORDER BY name") if connection else ()
+            return tuple(_as_lease(row) for row in rows)
+
+    def event(self, kind: str, name: str, type: str, reason: str, message: str, now: datetime) -> None:
+        row = (now.isoformat(), kind, name, type, reason, message)
+        with self._file.writing() as connection:
+            connection.execute(
+                "INSERT INTO events (at, kind, name, type, reason, message) VALUES (?, ?, ?, ?, ?, ?)", row
+            )
+
+    def events(self, kind: str, name: str) -> tuple[Event, ...]:
+        question = "SELECT kind, name, type, reason, message, at FROM events WHERE kind = ? AND name = ? ORDER BY id"
+        with self._file.reading() as connection:
+            rows = connection.execute(question, (kind, name)) if connection else ()
+            return tuple(Event(*row[:5], datetime.fromisoformat(row[5])) for row in rows)
+
+    def secret(self, name: str) -> bytes:
+        with self._file.reading() as connection:
+            return _meta(connection, f"secret/{name}") if connection else b""
+
+    def keep_secret(self, name: str, value: bytes) -> bytes:
+        with self._file.writing() as connection:
+            connection.execute("INSERT OR IGNORE INTO meta VALUES (?, ?)", (f"secret/{name}", value))
+            return _meta(connection, f"secret/{name}")
+
+    def close(self) -> None:
+        self._file.close()
+
+    def _fence(self, connection: sqlite3.Connection, lease: Lease | None) -> None:
+        if lease is None:
+            return
+        last = _lease(connection, lease.name)
+        if last is None or (last.epoch, last.holder) != (lease.epoch, lease.holder):
+            raise lease_lost(lease.name, lease.holder, last.holder if last else "", self.place)
+
+
+def _find(connection: sqlite3.Connection, kind: str, name: str) -> Record | None:
+    row = connection.execute("SELECT document FROM records WHERE kind = ? AND name = ?", (kind, name)).fetchone()
+    return json.loads(row[0]) if row else None
+
+
+def _put(connection: sqlite3.Connection, record: Record) -> None:
+    kind, name = record["kind"], record["metadata"]["name"]
+    _remove(connection, kind, name)
+    version = int(record["metadata"]["resourceVersion"])
+    connection.execute("UPDATE meta SET value = max(value, ?) WHERE name = 'revision'", (version,))
+    connection.execute("INSERT INTO records VALUES (?, ?, ?)", (kind, name, object_rules.written(record)))
+    labels = record["metadata"].get("labels") or {}
+    connection.executemany("INSERT INTO labels VALUES (?, ?, ?, ?)", [(kind, name, *label) for label in labels.items()])
+
+
+def _remove(connection: sqlite3.Connection, kind: str, name: str) -> None:
+    connection.execute("DELETE FROM labels WHERE kind = ? AND name = ?", (kind, name))
+    connection.execute("DELETE FROM records WHERE kind = ? AND name = ?", (kind, name))
+
+
+def _next_version(connection: sqlite3.Connection) -> str:
+    """One more than the last that ``_put`` wrote: one number over the whole file, as etcd's revision."""
+    return str(connection.execute("SELECT value + 1 FROM meta WHERE name = 'revision'").fetchone()[0])
+
+
+def _meta(connection: sqlite3.Connection, name: str) -> bytes:
+    row = connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
+    return bytes(row[0]) if row else b""
+
+
+_LEASE = "SELECT name, holder, epoch, acquired, renewed, seconds FROM leases"
+
+
+def _lease(connection: sqlite3.Connection, name: str) -> Lease | None:
+    row = connection.execute(f"{_LEASE} WHERE name = ?", (name,)).fetchone()
+    return _as_lease(row) if row else None
+
+
+def _as_lease(row: tuple[str, str, int, str, str, int]) -> Lease:
+    name, holder, epoch, acquired, renewed, seconds = row
+    return Lease(name, holder, epoch, datetime.fromisoformat(acquired), datetime.fromisoformat(renewed), seconds)
+
+
+def _put_lease(connection: sqlite3.Connection, lease: Lease) -> None:
+    connection.execute(
+        "INSERT OR REPLACE INTO leases VALUES (?, ?, ?, ?, ?, ?)",
+        (lease.name, lease.holder, lease.epoch, lease.acquired.isoformat(), lease.renewed.isoformat(), lease.seconds),
+    )

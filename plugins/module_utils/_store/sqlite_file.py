@@ -1,0 +1,239 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The records file: made, recognised, migrated, locked; and what can go wrong with it, in our words.
+
+A rollback journal, not a write-ahead log: it works on network file systems, keeps one file, notices that the file was
+moved away under it, and a disk that is full or a process that is killed leaves the last committed state.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import sqlite3
+import threading
+import typing as t
+from pathlib import Path
+
+from .._core.errors import FleetError
+
+APPLICATION_ID = 0x67666C74  # "gflt"
+BUSY_SECONDS = 10.0
+# One step for each schema number that was ever released: step n makes schema n + 1 out of schema n.
+STEPS: tuple[tuple[str, ...], ...] = (
+    (
+        "CREATE TABLE meta (name TEXT PRIMARY KEY, value BLOB NOT NULL)",
+        "INSERT INTO meta VALUES ('revision', 0)",
+        "CREATE TABLE records (kind TEXT NOT NULL, name TEXT NOT NULL, document TEXT NOT NULL, PRIMARY KEY (kind, name))",
+        """CREATE TABLE labels (kind TEXT NOT NULL, name TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL,
+           PRIMARY KEY (kind, name, key)) WITHOUT ROWID""",
+        "CREATE INDEX labelled ON labels (kind, key, value, name)",
+        """CREATE TABLE leases (name TEXT PRIMARY KEY, holder TEXT NOT NULL, epoch INTEGER NOT NULL,
+           acquired TEXT NOT NULL, renewed TEXT NOT NULL, seconds INTEGER NOT NULL)""",
+        """CREATE TABLE events (id INTEGER PRIMARY KEY, at TEXT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL,
+           type TEXT NOT NULL, reason TEXT NOT NULL, message TEXT NOT NULL)""",
+        "CREATE INDEX journal ON events (kind, name, id)",
+    ),
+)
+
+
+class RecordsFile:
+    """One open file. Reading a file that does not exist finds nothing and makes nothing; the first write makes it."""
+
+    def __init__(self, path: Path, busy_seconds: float = BUSY_SECONDS) -> None:
+        self.path = path
+        self._busy_seconds = busy_seconds
+        self._lock = threading.RLock()
+        self.connection: sqlite3.Connection | None = None
+
+    @contextlib.contextmanager
+    def reading(self) -> t.Iterator[sqlite3.Connection | None]:
+        """One consistent view of the file; None if there is none yet."""
+        with self._lock, self._our_errors():
+            connection = self._present()
+            if connection is None:
+                yield None
+                return
+            with _transaction(connection, "BEGIN"):
+                yield connection
+
+    @contextlib.contextmanager
+    def writing(self) -> t.Iterator[sqlite3.Connection]:
+        """A transaction that is committed at the end, and undone as a whole if anything is raised in it."""
+        with self._lock, self._our_errors():
+            connection = self._opened()
+            with _transaction(connection, "BEGIN IMMEDIATE"):
+                yield connection
+
+    def close(self) -> None:
+        with self._lock:
+            if self.connection is not None:
+                self.connection.close()
+            self.connection = None
+
+    def _present(self) -> sqlite3.Connection | None:
+        if self.connection is None and (not self.path.exists() or self.path.stat().st_size == 0):
+            return None
+        return self._opened()
+
+    def _opened(self) -> sqlite3.Connection:
+        if self.connection is None:
+            if self.path.is_dir():
+                raise FleetError("records-unreadable", f"{self.path} is a folder, not a records file", str(self.path))
+            _make(self.path)
+            self.connection = self._connected()
+        return self.connection
+
+    def _connected(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            self.path, timeout=self._busy_seconds, isolation_level=None, check_same_thread=False
+        )
+        try:
+            connection.execute("PRAGMA synchronous = EXTRA")
+            connection.execute("PRAGMA trusted_schema = OFF")
+            _bring_up_to_date(connection, str(self.path))
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    @contextlib.contextmanager
+    def _our_errors(self) -> t.Iterator[None]:
+        try:
+            yield
+        except sqlite3.ProgrammingError:
+            raise
+        except sqlite3.Error as error:
+            raise _in_our_words(error, self.path) from None
+        except OSError as error:
+            raise _os_error(error, self.path) from None
+
+
+def _make(path: Path) -> None:
+    """An empty file for this user only, and its folder. A folder of our own name keeps itself out of Git."""
+    if path.exists():
+        return
+    new_folder = not path.parent.exists()
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if new_folder and path.parent.name == ".gitops-fleet":
+        (path.parent / ".gitignore").write_text("*\n", encoding="ascii")
+    with contextlib.suppress(FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+
+
+@contextlib.contextmanager
+def _transaction(connection: sqlite3.Connection, begin: str) -> t.Iterator[None]:
+    connection.execute(begin)
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        # A full disk may have ended the transaction already.
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _bring_up_to_date(connection: sqlite3.Connection, where: str) -> None:
+    """Refuses what is not ours or newer than we are; brings an older schema, and an empty file, to ours."""
+    if _schema(connection, where) == len(STEPS):
+        return
+    with _transaction(connection, "BEGIN EXCLUSIVE"):
+        for step in STEPS[_schema(connection, where) :]:  # asked again: another process may have been faster
+            for statement in step:
+                connection.execute(statement)
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {len(STEPS)}")
+
+
+def _schema(connection: sqlite3.Connection, where: str) -> int:
+    def number(question: str) -> int:
+        return int(connection.execute(question).fetchone()[0])
+
+    application, schema = number("PRAGMA application_id"), number("PRAGMA user_version")
+    if application != APPLICATION_ID and (application or schema or number("SELECT count(*) FROM sqlite_master")):
+        raise _not_ours(where)
+    if schema > len(STEPS):
+        raise FleetError(
+            "records-too-new",
+            f"these records have schema {schema}; this version of gitops.fleet knows schemas up to {len(STEPS)}",
+            where,
+            "use the version of gitops.fleet that wrote them, or a newer one",
+        )
+    return schema
+
+
+def _not_ours(where: str) -> FleetError:
+    return FleetError(
+        "records-not-ours",
+        "this file is not a records file of gitops.fleet; it was left as it is",
+        where,
+        "give another path for the records",
+    )
+
+
+def _in_our_words(error: sqlite3.Error, path: Path) -> FleetError:
+    code, where = getattr(error, "sqlite_errorcode", 0), str(path)
+    kind = code & 0xFF
+    if code == sqlite3.SQLITE_READONLY_DBMOVED:
+        return FleetError(
+            "records-unreadable",
+            "the records file was moved or removed while it was in use",
+            where,
+            "put it back; nothing was written since",
+        )
+    if kind == sqlite3.SQLITE_FULL:
+        return FleetError(
+            "records-disk-full",
+            "the disk is full: nothing was written, what was recorded before is kept",
+            where,
+            "make room on this disk and start again",
+        )
+    if kind == sqlite3.SQLITE_READONLY or (kind == sqlite3.SQLITE_CANTOPEN and not os.access(path.parent, os.W_OK)):
+        return _read_only(where)
+    if kind in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return FleetError("records-busy", "another process keeps the records file locked", where, "try again")
+    if kind == sqlite3.SQLITE_NOTADB:
+        return _not_ours(where)
+    if kind == sqlite3.SQLITE_CORRUPT:
+        return FleetError(
+            "records-damaged",
+            "the records file is damaged",
+            where,
+            "restore it from a backup, or move it away and rebuild the records from the members (recover)",
+        )
+    if kind == sqlite3.SQLITE_IOERR:
+        return FleetError(
+            "records-disk-error",
+            "the disk refused to read or write the records file (a quota, a limit on file sizes, or a fault)",
+            where,
+            "nothing was written; what was recorded before is kept",
+        )
+    return FleetError("records-unreadable", f"the records file cannot be used: {error}", where)
+
+
+def _os_error(error: OSError, path: Path) -> FleetError:
+    where = str(path)
+    if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
+        return _read_only(where)
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return FleetError(
+            "records-disk-full",
+            "the disk is full: the records file could not be made",
+            where,
+            "make room on this disk and start again",
+        )
+    return FleetError(
+        "records-unreadable", f"the records file cannot be used: {error.strerror or 'unknown cause'}", where
+    )
+
+
+def _read_only(where: str) -> FleetError:
+    return FleetError(
+        "records-read-only",
+        "the records file, or the folder it is in, cannot be written",
+        where,
+        "give this user write permission, or another path for the records",
+    )
