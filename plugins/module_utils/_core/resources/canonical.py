@@ -13,7 +13,7 @@ from ..errors import FleetError
 
 
 def canonical_json(value: t.Any) -> bytes:
-    """UTF-8 JSON with sorted keys and no spaces. FleetError ``not-json`` for what JSON cannot hold, such as YAML dates."""
+    """UTF-8 JSON with sorted keys and no spaces. FleetError ``not-json`` for YAML dates, .nan and the like."""
     try:
         text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
         return text.encode()

@@ -3,8 +3,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Manifests without what one cluster has added to them (KubeFleet's cleaning before a resource is stored).
 
-Beyond upstream: ``Secret.stringData`` is folded into ``data``, empty labels and annotations go, and so does what every
-API server writes into a Namespace by itself, so that a file and a list from the hub come to the same manifest.
+Beyond upstream: ``Secret.stringData`` is folded into ``data``, and empty labels and annotations go. So does what every
+control plane fills in by itself, in a Namespace and in an aggregated ClusterRole: a file and a list from the hub come to
+the same manifest, and nobody fights the control plane.
 """
 
 from __future__ import annotations
@@ -49,6 +50,8 @@ def cleaned(manifest: Manifest) -> dict[str, t.Any]:
             _fold_string_data(out)
         case "batch", "Job":
             _clean_job(spec)
+        case "rbac.authorization.k8s.io", "ClusterRole" if out.get("aggregationRule"):
+            out.pop("rules", None)
     return out
 
 

@@ -49,7 +49,7 @@ def metadata_of(manifest: Manifest) -> Manifest:
 
 
 def identify(manifest: Manifest) -> ObjectId:
-    """The object that a manifest describes. FleetError ``unnamed-object`` if it does not say; ``generateName`` does not."""
+    """The object that a manifest describes. FleetError ``unnamed-object`` if it has no name."""
     metadata = metadata_of(manifest)
     parts = (manifest.get("apiVersion"), manifest.get("kind"), metadata.get("name"), metadata.get("namespace") or "")
     api_version, kind, name, namespace = (part if isinstance(part, str) else "" for part in parts)
