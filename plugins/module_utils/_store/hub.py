@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import typing as t
 import uuid
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 
 from .._core.errors import FleetError
 from .._kube import lease as kube_lease
@@ -79,12 +79,11 @@ class HubRecords:
 
     def create(self, record: Record, lease: Lease | None = None) -> Record:
         fresh = object_rules.proposed(record)
-        kind, name = fresh["kind"], fresh["metadata"]["name"]
         self._fence(lease)
         try:
-            answer = self._client.post(stored_resource(kind).path(), fresh, _STRICT)
+            answer = self._client.post(stored_resource(fresh["kind"]).path(), fresh, _STRICT)
         except ApiError as error:
-            self._refuse_without_crds(error, kind, "")
+            self._refuse_without_crds(error, fresh["kind"], "")
             raise
         return self._with_status(answer, fresh) if fresh.get("status") else _record(answer)
 
@@ -295,6 +294,6 @@ def _event(document: t.Mapping[str, t.Any]) -> Event:
 
 def _moment(text: t.Any) -> datetime:
     try:
-        return datetime.fromisoformat(str(text)).astimezone(timezone.utc)
+        return datetime.fromisoformat(str(text)).astimezone(UTC)
     except ValueError:
-        return datetime.fromtimestamp(0, timezone.utc)
+        return datetime.fromtimestamp(0, UTC)

@@ -135,7 +135,7 @@ class SqliteRecords:
         question = "SELECT kind, name, type, reason, message, at FROM events WHERE kind = ? AND name = ? ORDER BY id"
         with self._file.reading() as connection:
             rows = connection.execute(question, (kind, name)) if connection else ()
-            return tuple(Event(*row[:5], datetime.fromisoformat(row[5])) for row in rows)
+            return tuple(_as_event(row) for row in rows)
 
     def secret(self, name: str) -> bytes:
         with self._file.reading() as connection:
@@ -198,6 +198,11 @@ def _lease(connection: sqlite3.Connection, name: str) -> Lease | None:
 def _as_lease(row: tuple[str, str, int, str, str, int]) -> Lease:
     name, holder, epoch, acquired, renewed, seconds = row
     return Lease(name, holder, epoch, datetime.fromisoformat(acquired), datetime.fromisoformat(renewed), seconds)
+
+
+def _as_event(row: tuple[str, str, str, str, str, str]) -> Event:
+    kind, name, type, reason, message, at = row
+    return Event(kind, name, type, reason, message, datetime.fromisoformat(at))
 
 
 def _put_lease(connection: sqlite3.Connection, lease: Lease) -> None:

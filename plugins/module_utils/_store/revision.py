@@ -1,0 +1,71 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Which revision of its Git source a folder holds. Unknown is an answer of its own, never a guess.
+
+Nothing here raises: without Git, outside a checkout, or in one that Git does not trust, the answer is "unknown".
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import typing as t
+from pathlib import Path
+
+_COMMIT = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
+_SECONDS = 30
+# A checkout may come from others: nothing that its configuration names is run, and nothing is written to it.
+_SAFE = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "--no-optional-locks", "--no-pager")
+
+
+def source_revision(folder: str | Path, environ: t.Mapping[str, str] = os.environ) -> str:
+    """The commit that is checked out there (40 or 64 hex digits); empty if unknown."""
+    answer = _git(folder, environ, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+    text = answer.stdout.strip() if answer and answer.returncode == 0 else ""
+    return text if _COMMIT.fullmatch(text) else ""
+
+
+def is_dirty(folder: str | Path, environ: t.Mapping[str, str] = os.environ) -> bool | None:
+    """Whether the folder differs from the commit, files that Git does not know included; None if unknown."""
+    answer = _git(
+        folder, environ, "status", "--porcelain", "--untracked-files=normal", "--ignore-submodules=all", "--", "."
+    )
+    return bool(answer.stdout) if answer and answer.returncode == 0 else None
+
+
+def is_descendant(folder: str | Path, old: str, new: str, environ: t.Mapping[str, str] = os.environ) -> bool | None:
+    """Whether ``new`` is ``old`` or was built on it. None if unknown: a commit that this clone does not hold (a shallow
+    one, or history that was rewritten and collected)."""
+    if not _COMMIT.fullmatch(old) or not _COMMIT.fullmatch(new):
+        return None
+    answer = _git(folder, environ, "merge-base", "--is-ancestor", old, new)
+    if answer is None or answer.returncode not in (0, 1):
+        return None
+    if answer.returncode == 1 and _is_shallow(folder, environ):
+        return None
+    return answer.returncode == 0
+
+
+def _is_shallow(folder: str | Path, environ: t.Mapping[str, str]) -> bool:
+    answer = _git(folder, environ, "rev-parse", "--is-shallow-repository")
+    return answer is None or answer.stdout.strip() != "false"
+
+
+def _git(folder: str | Path, environ: t.Mapping[str, str], *arguments: str) -> subprocess.CompletedProcess[str] | None:
+    """Git's answer, None if there was none. GIT_* variables, which may point elsewhere, are not handed on."""
+    kept = {key: value for key, value in environ.items() if not key.startswith("GIT_")}
+    try:
+        return subprocess.run(
+            ["git", *_SAFE, "-C", os.fspath(folder), *arguments],
+            env=kept | {"LC_ALL": "C"},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None

@@ -1,0 +1,258 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""YAML to plain values, with the line of every field, within limits of depth and size.
+
+The documents are built from the parser's events by a loop of our own: PyYAML's constructor keeps the last of two equal
+keys, and neither it nor its composer bounds what aliases unfold to.
+"""
+
+from __future__ import annotations
+
+import re
+import typing as t
+from dataclasses import dataclass, field
+
+from .._core.errors import FleetError, Problem
+from .yaml_scalars import Scalar, number, resolve
+
+try:
+    import yaml
+except ImportError:
+    yaml = None  # type: ignore[assignment]
+
+MAX_DEPTH = 200
+MAX_UNFOLDED = 10_000_000  # characters that aliases may add to a file
+
+Lines = dict[int, dict[t.Union[str, int], int]]
+"""For each mapping and list, by ``id``: the line of each key or item."""
+
+_TAG = "tag:yaml.org,2002:"
+_TAGS = {f"{_TAG}{name}" for name in ("str", "int", "float", "bool", "null", "map", "seq", "timestamp", "merge")} | {
+    "!"
+}
+_NO_KEY = object()
+_MERGE = object()
+# A character beyond the first plane, as JSON may write it; libyaml takes only the character itself.
+_SURROGATES = re.compile(r"(?<!\\)((?:\\\\)*)\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
+
+
+@dataclass(frozen=True)
+class YamlDocument:
+    """``line`` is where it begins, counted from 1. ``lines`` is shared by all documents of a file."""
+
+    value: t.Any
+    line: int
+    lines: Lines = field(repr=False)
+
+
+@dataclass(frozen=True)
+class _Anchored:
+    value: t.Any
+    weight: int
+    height: int
+
+
+@dataclass
+class _Open:
+    """A mapping or list whose end has not come yet."""
+
+    value: t.Any
+    line: int
+    anchor: str | None
+    key: t.Any = _NO_KEY
+    key_line: int = 0
+    weight: int = 1
+    height: int = 1
+    lines: dict[str | int, int] = field(default_factory=dict)
+    merged: list[dict[str, t.Any]] = field(default_factory=list)
+
+
+class _Stop(Exception):
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.message)
+        self.problem = problem
+
+
+def read_yaml(text: str, path: str) -> tuple[tuple[YamlDocument, ...], tuple[Problem, ...]]:
+    """The documents of a file, and what is wrong with it (a file with problems is not to be used).
+
+    Codes: ``bad-yaml``, ``duplicate-key``, ``bad-key``, ``unknown-tag``, ``bad-number``, ``too-deep``, ``too-big``.
+    """
+    if yaml is None:
+        raise FleetError("missing-library", "the Python library PyYAML is not installed", hint="pip install PyYAML")
+    builder = _Builder(path)
+    try:
+        events = yaml.parse(_plain_json(text, path), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        for event in events:
+            builder.take(event)
+    except _Stop as stop:
+        builder.problems.append(stop.problem)
+    except yaml.YAMLError as error:
+        builder.problems.append(_syntax(error, text, path))
+    return tuple(builder.documents), tuple(builder.problems)
+
+
+class _Builder:
+    def __init__(self, path: str) -> None:
+        self.documents: list[YamlDocument] = []
+        self.problems: list[Problem] = []
+        self._path = path
+        self._lines: Lines = {}
+        self._stack: list[_Open] = []
+        self._anchors: dict[str, _Anchored | None] = {}
+        self._unfolded = 0
+        self._steps: dict[type, t.Callable[[t.Any, int], None]] = {
+            yaml.DocumentStartEvent: lambda event, line: self._anchors.clear(),
+            yaml.ScalarEvent: self._scalar,
+            yaml.AliasEvent: self._alias,
+            yaml.MappingStartEvent: lambda event, line: self._begin({}, event, line),
+            yaml.SequenceStartEvent: lambda event, line: self._begin([], event, line),
+            yaml.MappingEndEvent: self._end,
+            yaml.SequenceEndEvent: self._end,
+        }
+
+    def take(self, event: t.Any) -> None:
+        step = self._steps.get(type(event))
+        if step is not None:
+            step(event, event.start_mark.line + 1)
+
+    def _problem(self, code: str, message: str, line: int, hint: str = "") -> Problem:
+        return Problem(code, message, f"{self._path}:{line}", hint)
+
+    def _begin(self, value: t.Any, event: t.Any, line: int) -> None:
+        self._check_tag(event, line)
+        if len(self._stack) >= MAX_DEPTH:
+            raise _Stop(self._problem("too-deep", f"nested deeper than {MAX_DEPTH} levels", line))
+        if event.anchor:
+            self._anchors[event.anchor] = None
+        self._stack.append(_Open(value, line, event.anchor))
+
+    def _end(self, _event: t.Any, _line: int) -> None:
+        done = self._stack.pop()
+        for source in done.merged:
+            for key in source.keys() - done.value.keys():
+                done.value[key] = source[key]
+                done.lines[key] = self._lines[id(source)][key]
+        self._lines[id(done.value)] = done.lines
+        self._add(_Anchored(done.value, done.weight, done.height), done.line, done.anchor)
+
+    def _scalar(self, event: t.Any, line: int) -> None:
+        self._check_tag(event, line)
+        if self._wants_key() and event.tag is None and not event.style and event.value == "<<":
+            self._stack[-1].key, self._stack[-1].key_line = _MERGE, line
+            return
+        self._add(_Anchored(self._value(event, line), len(event.value) + 1, 0), line, event.anchor)
+
+    def _alias(self, event: t.Any, line: int) -> None:
+        meant = self._anchors.get(event.anchor, _NO_KEY)
+        if meant is _NO_KEY:
+            raise _Stop(self._problem("bad-yaml", f"the alias *{event.anchor} has no anchor before it", line))
+        if not isinstance(meant, _Anchored):
+            raise _Stop(self._problem("too-deep", f"the alias *{event.anchor} is part of what it stands for", line))
+        self._unfolded += meant.weight
+        if self._unfolded > MAX_UNFOLDED:
+            text = f"the aliases of this file unfold to more than {MAX_UNFOLDED} characters"
+            raise _Stop(self._problem("too-big", text, line, "write it out, or split it"))
+        if len(self._stack) + meant.height > MAX_DEPTH:
+            raise _Stop(self._problem("too-deep", f"nested deeper than {MAX_DEPTH} levels", line))
+        self._add(_Anchored(self._copy(meant.value), meant.weight, meant.height), line, None)
+
+    def _copy(self, value: t.Any) -> t.Any:
+        """Each alias gets an object of its own, so that a change of one is not a change of the other."""
+        if not isinstance(value, (dict, list)):
+            return value
+        copied: t.Any
+        if isinstance(value, dict):
+            copied = {key: self._copy(item) for key, item in value.items()}
+        else:
+            copied = [self._copy(item) for item in value]
+        self._lines[id(copied)] = self._lines[id(value)]
+        return copied
+
+    def _wants_key(self) -> bool:
+        return bool(self._stack) and isinstance(self._stack[-1].value, dict) and self._stack[-1].key is _NO_KEY
+
+    def _add(self, item: _Anchored, line: int, anchor: str | None) -> None:
+        if anchor:
+            self._anchors[anchor] = item
+        if not self._stack:
+            self.documents.append(YamlDocument(item.value, line, self._lines))
+            return
+        top = self._stack[-1]
+        top.weight += item.weight
+        top.height = max(top.height, item.height + 1)
+        if isinstance(top.value, list):
+            top.lines[len(top.value)] = line
+            top.value.append(item.value)
+        elif top.key is _NO_KEY:
+            top.key, top.key_line = self._key(item.value, line), line
+        else:
+            self._set(top, item.value)
+
+    def _set(self, top: _Open, value: t.Any) -> None:
+        key, top.key = top.key, _NO_KEY
+        if key is _MERGE:
+            self._merge(top, value)
+        elif key in top.lines:
+            text = f"the key {key!r} is there twice, first in line {top.lines[key]}"
+            self.problems.append(self._problem("duplicate-key", text, top.key_line, "keep one of them"))
+        else:
+            top.value[key] = value
+            top.lines[key] = top.key_line
+
+    def _merge(self, top: _Open, value: t.Any) -> None:
+        sources = value if isinstance(value, list) else [value]
+        if all(isinstance(source, dict) for source in sources):
+            top.merged.extend(sources)
+        else:
+            self.problems.append(self._problem("bad-key", "what << merges in must be mappings", top.key_line))
+
+    def _key(self, key: t.Any, line: int) -> str:
+        if isinstance(key, str):
+            return key
+        if isinstance(key, int) and not isinstance(key, bool):
+            return str(key)
+        shown = "a mapping or a list" if isinstance(key, (dict, list)) else repr(key)
+        self.problems.append(self._problem("bad-key", f"a key must be text, and this is {shown}", line, "quote it"))
+        return str(key)
+
+    def _value(self, event: t.Any, line: int) -> Scalar:
+        text, tag = str(event.value), event.tag
+        if tag in ("!", f"{_TAG}str", f"{_TAG}timestamp") or (tag is None and event.style):
+            return text
+        try:
+            value = number(text) if tag in (f"{_TAG}int", f"{_TAG}float") else resolve(text)
+        except ValueError:
+            self.problems.append(self._problem("bad-number", "JSON has no such number", line, "quote it, or mend it"))
+            return text
+        return value
+
+    def _check_tag(self, event: t.Any, line: int) -> None:
+        if event.tag is not None and event.tag not in _TAGS:
+            self.problems.append(
+                self._problem("unknown-tag", f"the tag {event.tag!r} means nothing in a Kubernetes manifest", line)
+            )
+
+
+def _plain_json(text: str, path: str) -> str:
+    if not path.endswith(".json"):
+        return text
+
+    def character(match: re.Match[str]) -> str:
+        pair = bytes.fromhex(match[2] + match[3])
+        return match[1] + pair.decode("utf-16-be")
+
+    return _SURROGATES.sub(character, text)
+
+
+def _syntax(error: t.Any, text: str, path: str) -> Problem:
+    mark = getattr(error, "problem_mark", None)
+    problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "it cannot be parsed"
+    if mark is None:
+        return Problem("bad-yaml", f"not YAML: {problem}", path)
+    line = text.splitlines()[mark.line : mark.line + 1]
+    tabbed = bool(line) and "\t" in line[0][: len(line[0]) - len(line[0].lstrip())]
+    return Problem(
+        "bad-yaml", f"not YAML: {problem}", f"{path}:{mark.line + 1}", "indent with spaces" if tabbed else ""
+    )
