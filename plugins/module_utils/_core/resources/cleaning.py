@@ -4,14 +4,14 @@
 """Manifests without what one cluster has added to them (KubeFleet's cleaning before a resource is stored).
 
 Beyond upstream: ``Secret.stringData`` is folded into ``data``, and empty labels and annotations go. So does what every
-control plane fills in by itself, in a Namespace and in an aggregated ClusterRole: a file and a list from the hub come to
-the same manifest, and nobody fights the control plane.
+control plane fills in by itself, in a Namespace and in an aggregated ClusterRole: a file and a list from the hub come
+to the same manifest, and nobody fights the control plane.
 """
 
 from __future__ import annotations
 
 import base64
-import copy
+import json
 import typing as t
 
 from .identity import Manifest, group_version
@@ -36,7 +36,7 @@ _Object = dict[str, t.Any]
 
 def cleaned(manifest: Manifest) -> dict[str, t.Any]:
     """A deep copy as it is stored, hashed and applied; the input is left alone. Labels and finalizers stay."""
-    out: _Object = copy.deepcopy(dict(manifest))
+    out: _Object = _copied(manifest)
     out.pop("status", None)
     _clean_metadata(_child(out, "metadata"))
     spec = _child(out, "spec")
@@ -53,6 +53,15 @@ def cleaned(manifest: Manifest) -> dict[str, t.Any]:
         case "rbac.authorization.k8s.io", "ClusterRole" if out.get("aggregationRule"):
             out.pop("rules", None)
     return out
+
+
+def _copied(value: t.Any) -> t.Any:
+    """A copy with keys as JSON writes them: YAML reads ``8080: x`` and ``on: x`` with keys that are no text."""
+    if isinstance(value, t.Mapping):
+        return {
+            key if isinstance(key, str) else json.dumps(key, default=str): _copied(one) for key, one in value.items()
+        }
+    return [_copied(one) for one in value] if isinstance(value, (list, tuple)) else value
 
 
 def _child(parent: _Object, key: str) -> _Object:

@@ -1,0 +1,112 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Cleaning of manifests."""
+
+from __future__ import annotations
+
+import copy
+import typing as t
+
+from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.cleaning import cleaned
+
+
+def test_what_one_cluster_added_goes_and_what_people_wrote_stays() -> None:
+    people: dict[str, t.Any] = {
+        "name": "shop",
+        "namespace": "web",
+        "labels": {"a": "b"},
+        "finalizers": ["example.com/keep"],
+        "annotations": {"example.com/note": "n"},
+    }
+    server = {
+        "resourceVersion": "1",
+        "generation": 2,
+        "uid": "u",
+        "selfLink": "/x",
+        "deletionTimestamp": "t",
+        "managedFields": [{}],
+        "ownerReferences": [{}],
+        "creationTimestamp": "t",
+    }
+    noise = {"kubectl.kubernetes.io/last-applied-configuration": "{}", "deployment.kubernetes.io/revision": "3"}
+    live = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {**people, **server, "annotations": {**people["annotations"], **noise}},
+        "spec": {"replicas": 1, "template": {"metadata": {"creationTimestamp": None, "labels": {"a": "b"}}}},
+        "status": {"replicas": 1},
+    }
+    before = copy.deepcopy(live)
+    assert cleaned(live) == {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": people,
+        "spec": {"replicas": 1, "template": {"metadata": {"labels": {"a": "b"}}}},
+    }
+    assert live == before
+
+
+def test_labels_and_annotations_that_are_empty_go() -> None:
+    assert cleaned({"kind": "X", "metadata": {"name": "x", "labels": {}, "annotations": None}}) == {
+        "kind": "X",
+        "metadata": {"name": "x"},
+    }
+    noise = {"kubectl.kubernetes.io/last-applied-configuration": "{}"}
+    assert cleaned({"metadata": {"annotations": noise}}) == {"metadata": {}}
+
+
+def service(**spec: t.Any) -> dict[str, t.Any]:
+    return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}, "spec": spec}
+
+
+def test_a_service_loses_what_was_allotted_to_it() -> None:
+    ports = [{"port": 80, "nodePort": 30080}]
+    live = service(clusterIP="10.0.0.1", clusterIPs=["10.0.0.1"], healthCheckNodePort=3, ports=ports, type="NodePort")
+    assert cleaned(live)["spec"] == {"ports": [{"port": 80}], "type": "NodePort"}
+
+
+def test_a_headless_service_stays_headless() -> None:
+    headless = service(clusterIP="None", clusterIPs=["None"])
+    assert cleaned(headless) == headless
+
+
+def test_a_job_loses_its_generated_selector_unless_it_was_written_by_hand() -> None:
+    uids = {"controller-uid": "u", "batch.kubernetes.io/controller-uid": "u"}
+    spec = {
+        "selector": {"matchLabels": uids},
+        "template": {"metadata": {"creationTimestamp": None, "labels": {**uids, "a": "b"}}},
+    }
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"}, "spec": spec}
+    assert cleaned(job)["spec"] == {"template": {"metadata": {"labels": {"a": "b"}}}}
+    manual = {**job, "spec": {**spec, "manualSelector": True}}
+    assert cleaned(manual)["spec"]["selector"] == {"matchLabels": uids}
+
+
+def test_string_data_becomes_data_as_the_server_would_do() -> None:
+    secret = {"apiVersion": "v1", "kind": "Secret", "data": {"a": "b2xk", "b": "Yg=="}, "stringData": {"a": "new"}}
+    assert cleaned(secret) == {"apiVersion": "v1", "kind": "Secret", "data": {"a": "bmV3", "b": "Yg=="}}
+    assert cleaned({**secret, "stringData": {"a": 1}})["stringData"] == {"a": 1}
+
+
+def test_a_namespace_from_the_hub_equals_the_one_in_a_file() -> None:
+    file = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "web", "labels": {"team": "a"}}}
+    hub: dict[str, t.Any] = copy.deepcopy(file)
+    hub["metadata"]["labels"]["kubernetes.io/metadata.name"] = "web"
+    hub |= {"spec": {"finalizers": ["kubernetes"]}, "status": {"phase": "Active"}}
+    assert cleaned(hub) == cleaned(file) == file
+
+
+def test_rules_of_an_aggregated_role_belong_to_the_control_plane() -> None:
+    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "rules": []}
+    assert "rules" not in cleaned({**role, "aggregationRule": {"clusterRoleSelectors": []}})
+    assert "rules" in cleaned(role)
+
+
+def test_a_manifest_of_a_wrong_shape_is_left_to_the_server() -> None:
+    odd = {"apiVersion": "v1", "kind": "Service", "metadata": [], "spec": "text"}
+    assert cleaned(odd) == odd
+
+
+def test_keys_that_yaml_reads_as_numbers_or_truths_are_texts() -> None:
+    assert cleaned({"kind": "X", "data": {8080: "a", True: "b"}}) == {"kind": "X", "data": {"8080": "a", "true": "b"}}

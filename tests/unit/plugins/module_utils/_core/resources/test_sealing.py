@@ -1,0 +1,72 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Secrets in records."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.sealing import (
+    object_hash,
+    sealed,
+    secret_source,
+)
+
+KEY = b"kept elsewhere"
+SOURCE = "git:0123abc:apps/web.yaml"
+
+
+def secret(name: str = "keys", **data: str) -> dict[str, t.Any]:
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "namespace": "web"}, "data": data}
+
+
+def test_no_value_survives_and_the_source_is_named() -> None:
+    before = secret(pw="c2VjcmV0")
+    out = sealed(before, KEY, SOURCE)
+    assert "c2VjcmV0" not in str(out)
+    assert out["data"]["pw"].startswith("hmac-sha256:")
+    assert secret_source(out) == SOURCE
+    assert before == secret(pw="c2VjcmV0")
+
+
+def test_other_objects_stay_as_they_are() -> None:
+    config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": {"a": "b"}}
+    assert sealed(config, KEY, SOURCE) == config
+    assert secret_source(config) == ""
+
+
+def test_a_secret_inside_an_envelope_is_sealed_too() -> None:
+    envelope = {
+        "apiVersion": "placement.kubernetes-fleet.io/v1",
+        "kind": "ResourceEnvelope",
+        "metadata": {"name": "e"},
+        "data": {"keys.yaml": secret(pw="c2VjcmV0")},
+    }
+    out = sealed(envelope, KEY, SOURCE)
+    assert "c2VjcmV0" not in str(out)
+    assert object_hash(out) == object_hash(sealed(envelope, KEY, "git:other"))
+
+
+def test_the_hash_follows_the_content_and_not_the_source() -> None:
+    old, moved = sealed(secret(pw="YQ=="), KEY, SOURCE), sealed(secret(pw="YQ=="), KEY, "git:other:path")
+    assert object_hash(old) == object_hash(moved)
+    assert object_hash(old) != object_hash(sealed(secret(pw="Yg=="), KEY, SOURCE))
+    assert object_hash(old) != object_hash(sealed(secret(pw="YQ=="), b"another key", SOURCE))
+
+
+def test_equal_values_do_not_look_equal() -> None:
+    out = sealed(secret(one="YQ==", two="YQ=="), KEY, SOURCE)
+    other = sealed(secret("other", one="YQ=="), KEY, SOURCE)
+    assert len({out["data"]["one"], out["data"]["two"], other["data"]["one"]}) == 3
+
+
+def test_string_data_that_could_not_be_folded_is_sealed_as_well() -> None:
+    out = sealed({**secret(), "stringData": {"pin": 1234}}, KEY, SOURCE)
+    assert out["stringData"]["pin"].startswith("hmac-sha256:")
+
+
+def test_sealing_without_a_key_is_refused() -> None:
+    with pytest.raises(ValueError, match="key"):
+        sealed(secret(pw="YQ=="), b"", SOURCE)

@@ -1,0 +1,166 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Resource selection."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.identity import identify
+from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.scopes import known_scopes
+from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.selection import Selected, select
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values.selector import (
+    LabelSelector,
+    LabelSelectorRequirement,
+)
+
+
+@dataclass(frozen=True)
+class Choice:
+    group: str
+    version: str
+    kind: str
+    name: str = ""
+    label_selector: LabelSelector | None = None
+    selection_scope: str = "NamespaceWithResources"
+
+
+def thing(api_version: str, kind: str, name: str, namespace: str = "", **metadata: t.Any) -> dict[str, t.Any]:
+    located = {"namespace": namespace} if namespace else {}
+    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name, **located, **metadata}}
+
+
+OBJECTS = (
+    thing("v1", "Namespace", "web", labels={"team": "a"}),
+    thing("v1", "Namespace", "api", labels={"team": "a"}),
+    thing("v1", "Namespace", "kube-system", labels={"team": "k"}),
+    thing("apps/v1", "Deployment", "shop", "web"),
+    thing("v1", "ConfigMap", "settings", "web"),
+    thing("v1", "Secret", "keys", "web"),
+    thing("v1", "Pod", "shop-1", "web"),
+    thing("v1", "ConfigMap", "settings", "api"),
+    thing("rbac.authorization.k8s.io/v1", "ClusterRole", "reader", labels={"team": "a"}),
+    thing("rbac.authorization.k8s.io/v1", "ClusterRole", "writer"),
+)
+RBAC = ("rbac.authorization.k8s.io", "v1", "ClusterRole")
+TEAM_A = LabelSelector({"team": "a"})
+
+
+def chosen(*selectors: Choice, objects: tuple[dict[str, t.Any], ...] = OBJECTS) -> Selected:
+    return select(selectors, objects, known_scopes(objects))
+
+
+def names(selected: Selected) -> list[str]:
+    return [str(identify(one)) for one in selected.objects]
+
+
+def codes(selected: Selected) -> list[str]:
+    return [one.code for one in selected.problems]
+
+
+def test_a_namespace_stands_for_itself_and_all_its_contents_d4_06_d4_08() -> None:
+    selected = chosen(Choice("", "v1", "Namespace", "web"))
+    assert names(selected) == ["Namespace web", "Secret web/keys", "ConfigMap web/settings", "Deployment web/shop"]
+    assert [one.message.split(" is ")[0] for one in selected.findings] == ["Pod web/shop-1"]
+    assert selected.problems == ()
+
+
+def test_a_namespace_alone() -> None:
+    assert names(chosen(Choice("", "v1", "Namespace", "web", selection_scope="NamespaceOnly"))) == ["Namespace web"]
+
+
+def test_selectors_form_a_union_by_name_label_or_kind_d4_07() -> None:
+    assert names(chosen(Choice(*RBAC))) == ["ClusterRole reader", "ClusterRole writer"]
+    assert names(chosen(Choice(*RBAC, label_selector=TEAM_A))) == ["ClusterRole reader"]
+    both = chosen(Choice(*RBAC, name="writer"), Choice("", "v1", "Namespace", "api"))
+    assert names(both) == ["Namespace api", "ConfigMap api/settings", "ClusterRole writer"]
+
+
+def test_one_object_reached_twice_is_a_problem_that_names_both_selectors_d4_07() -> None:
+    selected = chosen(Choice(*RBAC), Choice(*RBAC, name="reader"))
+    assert codes(selected) == ["duplicate-selection"]
+    assert "spec.resourceSelectors[0]" in selected.problems[0].message
+    assert selected.problems[0].where == "spec.resourceSelectors[1]"
+
+
+def test_one_object_in_two_manifests_is_a_problem_if_it_is_selected() -> None:
+    again = (
+        *OBJECTS,
+        thing("apps/v1", "Deployment", "shop", "web"),
+        thing("apps/v1beta1", "Deployment", "shop", "web"),
+    )
+    assert set(codes(chosen(Choice("", "v1", "Namespace", "web"), objects=again))) == {"duplicate-object"}
+    assert codes(chosen(Choice("", "v1", "Namespace", "api"), objects=again)) == []
+
+
+def test_a_missing_name_adds_nothing_and_is_told() -> None:
+    selected = chosen(Choice(*RBAC, name="nobody"))
+    assert (selected.objects, selected.problems) == ((), ())
+    assert selected.findings[0].code == "missing-object"
+    other_version = chosen(Choice("rbac.authorization.k8s.io", "v1beta1", "ClusterRole", "reader"))
+    assert "version v1" in other_version.findings[0].hint
+
+
+def test_contents_without_a_manifest_of_their_namespace_are_pointed_out() -> None:
+    selected = chosen(Choice("", "v1", "Namespace", "web"), objects=OBJECTS[3:5])
+    assert selected.objects == ()
+    assert "no manifest of the Namespace itself" in selected.findings[0].hint
+
+
+def test_what_is_being_deleted_adds_nothing() -> None:
+    leaving = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
+    objects = (
+        thing("v1", "Namespace", "web", **leaving),
+        thing("v1", "ConfigMap", "settings", "web"),
+        thing(f"{RBAC[0]}/v1", "ClusterRole", "reader", **leaving),
+    )
+    selected = chosen(Choice("", "v1", "Namespace", "web"), Choice(*RBAC), objects=objects)
+    assert selected.objects == ()
+    assert [one.code for one in selected.findings] == ["being-deleted", "being-deleted"]
+
+
+@pytest.mark.parametrize("scope", ["NamespaceOnly", "NamespaceWithResources", "NamespaceWithResourceSelectors"])
+def test_a_reserved_namespace_is_refused_in_every_scope_d4_10(scope: str) -> None:
+    assert codes(chosen(Choice("", "v1", "Namespace", "kube-system", selection_scope=scope))) == ["reserved-namespace"]
+
+
+def test_a_reserved_namespace_reached_by_label_is_refused_too() -> None:
+    assert codes(chosen(Choice("", "v1", "Namespace", label_selector=LabelSelector({"team": "k"})))) == [
+        "reserved-namespace"
+    ]
+
+
+def test_a_namespaced_kind_needs_its_namespace_named() -> None:
+    selected = chosen(Choice("", "v1", "ConfigMap", "settings"))
+    assert codes(selected) == ["wrong-scope"]
+    assert "NamespaceWithResourceSelectors" in selected.problems[0].hint
+
+
+def test_selectors_inside_one_namespace() -> None:
+    web = Choice("", "v1", "Namespace", "web", selection_scope="NamespaceWithResourceSelectors")
+    selected = chosen(web, Choice("", "v1", "ConfigMap"), Choice(*RBAC, name="reader"))
+    assert names(selected) == ["Namespace web", "ConfigMap web/settings", "ClusterRole reader"]
+    gone = Choice("", "v1", "Namespace", "gone", selection_scope="NamespaceWithResourceSelectors")
+    assert codes(chosen(gone, Choice("", "v1", "ConfigMap"))) == ["missing-namespace"]
+
+
+def test_an_unknown_kind_is_a_problem_until_its_definition_is_there() -> None:
+    widget = Choice("example.com", "v1", "Widget")
+    assert codes(chosen(widget)) == ["unknown-kind"]
+    definition = thing("apiextensions.k8s.io/v1", "CustomResourceDefinition", "widgets.example.com")
+    definition["spec"] = {"group": "example.com", "names": {"kind": "Widget"}, "scope": "Cluster"}
+    assert codes(chosen(widget, objects=(definition,))) == []
+
+
+def test_ignored_kinds_and_bad_selectors_are_told() -> None:
+    assert [one.code for one in chosen(Choice("", "v1", "Pod")).findings] == ["never-placed"]
+    bad = LabelSelector(match_expressions=(LabelSelectorRequirement("a", "In"),))
+    selected = chosen(Choice(*RBAC, label_selector=bad))
+    assert selected.problems[0].where == "spec.resourceSelectors[0].labelSelector.matchExpressions[0].values"
+
+
+def test_an_unnamed_manifest_is_a_problem_not_a_crash() -> None:
+    assert codes(chosen(Choice(*RBAC), objects=({"kind": "X"},))) == ["unnamed-object"]
