@@ -66,7 +66,19 @@ class TokenFile:
 
 
 def bearer(token: str) -> str:
+    """The Authorization header. FleetError ``credentials-invalid`` for text that is no token; HTTP libraries would show
+    it in their own error."""
+    if not _is_header(token):
+        raise FleetError(
+            "credentials-invalid",
+            "the token holds line breaks or characters that no token has",
+            hint="see how the token got into the kubeconfig or the token file",
+        )
     return f"Bearer {token}" if token else ""
+
+
+def _is_header(text: str) -> bool:
+    return text.isascii() and text.isprintable()
 
 
 @dataclass(frozen=True)
@@ -101,6 +113,11 @@ class Connection:
                 where,
                 "write it as https://host:port",
             )
+        bearer(self.token)
+        for name, value in self.impersonate:
+            if not _is_header(name + value):
+                text = f"{name} cannot be sent as an HTTP header"
+                raise FleetError("kubeconfig-invalid", text, self.where, "use printable ASCII in as, as-groups, as-uid")
 
     @property
     def where(self) -> str:

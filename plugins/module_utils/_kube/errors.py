@@ -38,6 +38,8 @@ _HINTS = {
     "too-many-requests": "try again later, or with fewer threads",
     "server-error": "see the log of the API server",
 }
+# Server-side apply answers with status 500 and this text where a field is unknown or of another type.
+_BAD_PATCH = "failed to create typed patch object"
 
 
 @dataclass(frozen=True)
@@ -99,8 +101,10 @@ def from_status(
     reason = str(document.get("reason") or "")
     details = document.get("details")
     details = details if isinstance(details, dict) else {}
-    code = "already-exists" if reason == "AlreadyExists" else _code(status)
     message = _without_secrets(str(document.get("message") or f"{request} failed with status {status}"), body)
+    code = "already-exists" if reason == "AlreadyExists" else _code(status)
+    if message.startswith(_BAD_PATCH):
+        code = "invalid"
     error = ApiError(code, message, where, status=status, reason=reason, details=details)
     if error.conflicts:
         owners = ", ".join(f"{c.field} ({c.manager})" for c in error.conflicts)
@@ -142,7 +146,7 @@ def _secret_values(secret: t.Mapping[str, t.Any]) -> list[str]:
     found: set[str] = set()
     for name in ("data", "stringData"):
         values = secret.get(name)
-        for value in values.values() if isinstance(values, dict) else ():
+        for value in values.values() if isinstance(values, dict) else (values or "",):
             found.add(str(value))
             try:
                 found.add(base64.b64decode(str(value), validate=True).decode())

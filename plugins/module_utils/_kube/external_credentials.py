@@ -89,7 +89,8 @@ class ExecPlugin:
         return _from_slot(self._key, self._run)
 
     def renew(self, refused: Credential) -> Credential | None:
-        return _from_slot(self._key, self._run, refused)
+        fresh = _from_slot(self._key, self._run, refused)
+        return None if fresh == refused else fresh
 
     @property
     def _key(self) -> str:

@@ -98,13 +98,17 @@ def renew(client: KubeClient, lease: Lease) -> Lease:
     """The same lease, renewed. FleetError ``lease-lost`` if another has it; nothing is to be written after that."""
     path = _RESOURCE.path(lease.namespace, lease.name)
     for _ in range(2):
-        answer = client.send("GET", path)
-        current = client.decode(answer, f"GET {path}")
-        _refuse_if_lost(client, current, lease)
-        spec = {**current["spec"], "renewTime": _micro(answer.date or lease.renewed)}
         try:
+            answer = client.send("GET", path)
+            current = client.decode(answer, f"GET {path}")
+            _refuse_if_lost(client, current, lease)
+            # Dates are whole seconds; a second renewal within one must still be seen by those who watch.
+            renewed = max(answer.date or lease.renewed, lease.renewed + timedelta(microseconds=1))
+            spec = {**current["spec"], "renewTime": _micro(renewed)}
             return _lease(client.put(path, {**current, "spec": spec}))
         except ApiError as error:
+            if error.code == "not-found":
+                raise _lost(client, lease, "nobody, for it was deleted") from None
             if error.code != "conflict":
                 raise
     raise _lost(client, lease, "another")

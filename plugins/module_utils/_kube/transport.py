@@ -30,10 +30,8 @@ def pool(connection: Connection, context: ssl.SSLContext | None, size: int) -> t
     options: dict[str, t.Any] = {"maxsize": size, "retries": False}
     if context is not None:
         options["ssl_context"] = context
-        if connection.tls_server_name and not connection.insecure:
-            options.update(server_hostname=connection.tls_server_name, assert_hostname=connection.tls_server_name)
-        if connection.insecure:
-            options["assert_hostname"] = False
+        if connection.tls_server_name:
+            options["server_hostname"] = connection.tls_server_name
     if not connection.proxy:
         return urllib3.connection_from_url(connection.server, **options)
     return _proxied(connection, options)

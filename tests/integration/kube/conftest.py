@@ -1,0 +1,275 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""A real API server whose authorities are in our hands, and a scripted one for what no real server will do on request.
+
+The binaries are searched in ``GITOPS_FLEET_BINARIES``, a folder with ``etcd/server`` and ``kubernetes-1.36/kube-apiserver``.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import threading
+import time
+import typing as t
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from ipaddress import ip_address
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.access import ready
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient, Timeouts
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.connection import Connection
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+
+ADMIN_TOKEN = "canary-token-of-the-admin"
+USERS = ("reader", "applier", "nobody")
+
+
+class Authority:
+    """A certificate authority."""
+
+    def __init__(self, name: str) -> None:
+        self._key = ec.generate_private_key(ec.SECP256R1())
+        self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+        builder = _certificate(self._name, self._name, self._key, timedelta(days=-1), timedelta(days=1))
+        builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        self.pem = builder.sign(self._key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
+
+    def issue(
+        self,
+        name: str,
+        group: str = "",
+        hosts: t.Sequence[str] = (),
+        begins: timedelta = timedelta(hours=-2),
+        ends: timedelta = timedelta(hours=2),
+    ) -> tuple[bytes, bytes]:
+        """Certificate and key, as PEM."""
+        key = ec.generate_private_key(ec.SECP256R1())
+        parts = [x509.NameAttribute(NameOID.COMMON_NAME, name)]
+        if group:
+            parts.insert(0, x509.NameAttribute(NameOID.ORGANIZATION_NAME, group))
+        builder = _certificate(x509.Name(parts), self._name, key, begins, ends)
+        if hosts:
+            builder = builder.add_extension(
+                x509.SubjectAlternativeName([_host(host) for host in hosts]), critical=False
+            )
+        pem = builder.sign(self._key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
+        return pem, _key_pem(key)
+
+
+def _host(host: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ip_address(host))
+    except ValueError:
+        return x509.DNSName(host)
+
+
+def _certificate(
+    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePrivateKey, begins: timedelta, ends: timedelta
+) -> x509.CertificateBuilder:
+    now = datetime.now(UTC)
+    return (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now + begins)
+        .not_valid_after(now + ends)
+    )
+
+
+def _key_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
+    return key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption()
+    )
+
+
+@dataclass(frozen=True)
+class Server:
+    """The real API server. Client certificates of ``authority`` are accepted; ``USERS`` log in with ``token-<user>``."""
+
+    url: str
+    authority: Authority
+
+    def connection(self, **changes: t.Any) -> Connection:
+        given: dict[str, t.Any] = {"server": self.url, "ca": self.authority.pem, "token": ADMIN_TOKEN, "name": "real"}
+        return Connection(**{**given, **changes})
+
+    def client(self, **changes: t.Any) -> KubeClient:
+        return KubeClient(self.connection(**changes))
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture(scope="session")
+def authority() -> Authority:
+    return Authority("kube-tests")
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory, authority: Authority) -> t.Iterator[Server]:
+    binaries = Path(os.environ.get("GITOPS_FLEET_BINARIES", ""))
+    if not (binaries / "etcd" / "server").is_file():
+        pytest.skip("GITOPS_FLEET_BINARIES names no folder with etcd/server")
+    folder = tmp_path_factory.mktemp("server")
+    etcd, port = free_port(), free_port()
+    real = Server(f"https://127.0.0.1:{port}", authority)
+    started = [
+        _start(folder, "etcd", [str(binaries / "etcd" / "server"), *_etcd_flags(folder, etcd, free_port())]),
+        _start(
+            folder,
+            "api",
+            [str(binaries / "kubernetes-1.36" / "kube-apiserver"), *_flags(folder, etcd, port, authority)],
+        ),
+    ]
+    try:
+        _wait(real, started[-1], folder)
+        yield real
+    finally:
+        for process in reversed(started):
+            _end(process)
+
+
+def _start(folder: Path, name: str, command: list[str]) -> subprocess.Popen[bytes]:
+    with (folder / f"{name}.log").open("wb") as log:
+        return subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.send_signal(signal.SIGTERM)
+    try:
+        process.wait(10)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _etcd_flags(folder: Path, port: int, peer: int) -> list[str]:
+    url = f"http://127.0.0.1:{port}"
+    return [
+        f"--data-dir={folder}/etcd",
+        f"--listen-client-urls={url}",
+        f"--advertise-client-urls={url}",
+        f"--listen-peer-urls=http://127.0.0.1:{peer}",
+        "--unsafe-no-fsync",
+    ]
+
+
+def _flags(folder: Path, etcd: int, port: int, authority: Authority) -> list[str]:
+    files = {"ca.crt": authority.pem}
+    files["api.crt"], files["api.key"] = authority.issue("api", hosts=("127.0.0.1", "kubernetes.default.svc"))
+    files["accounts.key"] = _key_pem(ec.generate_private_key(ec.SECP256R1()))
+    rows = [f'{ADMIN_TOKEN},admin,1,"system:masters"', *(f"token-{user},{user},{user}-uid," for user in USERS)]
+    files["tokens.csv"] = "\n".join(rows).encode()
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+    return [
+        f"--etcd-servers=http://127.0.0.1:{etcd}",
+        f"--secure-port={port}",
+        "--bind-address=127.0.0.1",
+        "--advertise-address=127.0.0.1",
+        "--endpoint-reconciler-type=none",
+        "--service-cluster-ip-range=10.0.0.0/24",
+        "--authorization-mode=RBAC",
+        "--disable-admission-plugins=ServiceAccount",
+        "--service-account-issuer=https://kubernetes.default.svc",
+        f"--service-account-key-file={folder}/accounts.key",
+        f"--service-account-signing-key-file={folder}/accounts.key",
+        f"--client-ca-file={folder}/ca.crt",
+        f"--tls-cert-file={folder}/api.crt",
+        f"--tls-private-key-file={folder}/api.key",
+        f"--token-auth-file={folder}/tokens.csv",
+    ]
+
+
+def _wait(real: Server, process: subprocess.Popen[bytes], folder: Path) -> None:
+    end = time.monotonic() + 60
+    with real.client() as client:
+        while time.monotonic() < end and process.poll() is None:
+            try:
+                if ready(client):
+                    return
+            except FleetError:
+                pass
+            time.sleep(0.1)
+    raise AssertionError((folder / "api.log").read_text()[-3000:])
+
+
+@pytest.fixture
+def free_address() -> str:
+    """Loopback, and a port where nothing listens."""
+    return f"127.0.0.1:{free_port()}"
+
+
+@pytest.fixture
+def admin(server: Server) -> t.Iterator[KubeClient]:
+    with server.client() as client:
+        yield client
+
+
+Step = t.Callable[[BaseHTTPRequestHandler], None]
+
+
+@dataclass
+class Script:
+    """Answers in the order of ``steps``, the last one for ever; ``asked`` is what came in: method, path, headers."""
+
+    url: str = ""
+    steps: list[Step] = field(default_factory=list)
+    asked: list[tuple[str, str, dict[str, str]]] = field(default_factory=list)
+    waits: list[float] = field(default_factory=list)
+
+    def client(self, timeout: Timeouts = Timeouts(), **changes: t.Any) -> KubeClient:
+        """A client whose waits are noted instead of waited for."""
+        return KubeClient(Connection(server=self.url, name="scripted", **changes), timeout, sleep=self.waits.append)
+
+
+@pytest.fixture
+def script() -> t.Iterator[Script]:
+    """A tiny HTTP server that does as it is told: for faults that a real API server cannot be brought to."""
+    told = Script()
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def handle(self) -> None:
+            try:
+                super().handle()
+            except ConnectionError:
+                pass
+
+        def do(self) -> None:
+            self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            told.asked.append((self.command, self.path, dict(self.headers)))
+            step = told.steps.pop(0) if len(told.steps) > 1 else told.steps[0]
+            step(self)
+
+        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    httpd = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    httpd.daemon_threads = True
+    told.url = f"http://127.0.0.1:{httpd.server_address[1]}"
+    thread = threading.Thread(target=httpd.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    thread.start()
+    yield told
+    httpd.shutdown()
+    httpd.server_close()

@@ -1,0 +1,285 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Faults that no real API server can be brought to: a scripted HTTP server gives them (see ``script`` in conftest.py)."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import time
+
+import pytest
+
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.access import ready
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import Timeouts
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.connection import Credential
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.discovery import resource_for
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.lists import list_objects, read_list
+
+PATH = "/api/v1/pods"
+
+
+def answer(document, status=200, content_type="application/json", **headers):
+    def step(request):
+        data = document if isinstance(document, bytes) else json.dumps(document).encode()
+        request.send_response(status)
+        request.send_header("Content-Type", content_type)
+        request.send_header("Content-Length", headers.pop("length", str(len(data))))
+        for name, value in headers.items():
+            request.send_header(name.replace("_", "-"), value)
+        request.end_headers()
+        request.wfile.write(data)
+
+    return step
+
+
+def status(code, reason, message="", **headers):
+    body = {"kind": "Status", "status": "Failure", "code": code, "reason": reason, "message": message}
+    return answer(body, code, **headers)
+
+
+def cut(request):
+    """A part of the promised body, then the end of the connection."""
+    request.send_response(200)
+    request.send_header("Content-Type", "application/json")
+    request.send_header("Content-Length", "1000")
+    request.end_headers()
+    request.wfile.write(b'{"kind":"PodList","items":[')
+    request.close_connection = True
+
+
+def cut_chunks(request):
+    request.send_response(200)
+    request.send_header("Content-Type", "application/json")
+    request.send_header("Transfer-Encoding", "chunked")
+    request.end_headers()
+    request.wfile.write(b'5\r\n{"a":\r\n')
+    request.close_connection = True
+
+
+def hang_up(request):
+    request.close_connection = True
+    request.connection.shutdown(2)
+
+
+def drip(request):
+    """A byte now and then, each soon enough for a timeout that looks at single reads only."""
+    request.send_response(200)
+    request.send_header("Content-Type", "application/json")
+    request.send_header("Content-Length", "1000")
+    request.end_headers()
+    for _ in range(100):
+        request.wfile.write(b" ")
+        request.wfile.flush()
+        time.sleep(0.02)
+
+
+def page(names, token="", remaining=None, version="7"):
+    metadata = {"resourceVersion": version}
+    if token:
+        metadata["continue"] = token
+    if remaining is not None:
+        metadata["remainingItemCount"] = remaining
+    items = [{"metadata": {"name": name}} for name in names]
+    return answer({"kind": "PodList", "apiVersion": "v1", "metadata": metadata, "items": items})
+
+
+def fails(script, timeout=Timeouts(), **changes):
+    with script.client(timeout, **changes) as client, pytest.raises(ApiError) as caught:
+        client.get(PATH)
+    return caught.value
+
+
+def test_retry_after_is_obeyed(script):
+    """F26."""
+    script.steps = [status(429, "TooManyRequests", Retry_After="3"), answer({}, 503, Retry_After="2"), answer({"a": 1})]
+    with script.client() as client:
+        assert client.post(PATH, {}) == {"a": 1}
+    assert script.waits == [3.0, 2.0]
+
+
+def test_waits_are_capped_in_all(script):
+    """F26: the fleet is not stalled by one member."""
+    script.steps = [status(429, "TooManyRequests", "slow down", Retry_After="4")]
+    error = fails(script, Timeouts(wait=10))
+    assert script.waits == [4.0, 4.0]
+    assert error.code == "too-many-requests"
+    assert "slow down (it asks us to wait 4 s; we wait 10 s in all)" in error.message
+
+
+def test_429_without_retry_after_is_an_answer(script):
+    """So the eviction API tells that a PodDisruptionBudget is spent."""
+    script.steps = [status(429, "TooManyRequests", "the budget is spent")]
+    assert fails(script).message == "the budget is spent"
+    assert len(script.asked) == 1
+
+
+@pytest.mark.parametrize("fault", [cut, cut_chunks, answer(b'{"kind":"Pod')])
+def test_half_an_answer_is_no_answer(script, fault):
+    """F3: tried again, then an error."""
+    script.steps = [fault]
+    assert fails(script).code == "bad-answer"
+    assert len(script.asked) == 3
+    script.steps = [fault, answer({"a": 1})]
+    with script.client() as client:
+        assert client.get(PATH) == {"a": 1}
+
+
+def test_a_write_is_never_sent_twice(script):
+    script.steps = [cut]
+    with script.client() as client, pytest.raises(ApiError) as caught:
+        client.post(PATH, {})
+    assert caught.value.code == "bad-answer" and len(script.asked) == 1
+
+
+def test_a_connection_closed_without_an_answer_is_told(script):
+    script.steps = [hang_up]
+    assert fails(script).code == "unreachable"
+
+
+def test_server_errors_are_tried_again_for_reads_only(script):
+    script.steps = [status(500, "InternalError", "etcd is away")]
+    assert fails(script).code == "server-error"
+    assert len(script.asked) == 3
+    with script.client() as client, pytest.raises(ApiError):
+        client.put(PATH, {})
+    assert len(script.asked) == 4
+
+
+def test_a_dripping_answer_is_a_timeout(script):
+    script.steps = [drip]
+    assert fails(script, Timeouts(read=0.1)).code == "timeout"
+    assert len(script.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("step", "code"),
+    [
+        (answer(b"<html>canary</html>", content_type="text/html"), "bad-answer"),
+        (answer([1, 2]), "bad-answer"),
+        (answer(b"", 302, Location="/login"), "bad-answer"),
+        (answer(b"canary", 418, content_type="text/plain"), "bad-answer"),
+        (answer(b"canary", 502, content_type="text/html"), "server-error"),
+        (answer(b"canary", 403, content_type="text/html"), "forbidden"),
+        (status(504, "Timeout"), "timeout"),
+        (status(410, "Expired"), "gone"),
+    ],
+)
+def test_what_is_not_an_api_server_is_told_without_its_text(script, step, code):
+    script.steps = [step]
+    error = fails(script)
+    assert error.code == code
+    assert "canary" not in str(error)
+
+
+def test_a_large_answer_may_be_compressed(script):
+    script.steps = [answer(gzip.compress(b'{"a": 1}'), Content_Encoding="gzip")]
+    with script.client() as client:
+        assert client.get(PATH) == {"a": 1}
+    assert script.asked[0][2]["Accept-Encoding"] == "gzip"
+
+
+def test_nothing_that_identifies_us_goes_out_unencrypted(script):
+    script.steps = [answer({})]
+    with script.client(token="canary") as client:
+        client.get(PATH)
+    assert "Authorization" not in script.asked[0][2]
+
+
+def test_the_path_of_the_server_url_is_kept(script):
+    script.steps = [answer({})]
+    script.url += "/k8s/clusters/c-1/"
+    with script.client() as client:
+        client.get(PATH, {"force": True})
+    assert script.asked[0][1] == "/k8s/clusters/c-1/api/v1/pods?force=true"
+
+
+def test_a_refused_credential_is_renewed_once(script):
+    class Renewable:
+        renewed = 0
+
+        def get(self):
+            return Credential("Bearer old")
+
+        def renew(self, refused):
+            self.renewed += 1
+            return Credential("Bearer new")
+
+    source = Renewable()
+    script.steps = [status(401, "Unauthorized"), answer({"a": 1})]
+    with script.client(credentials=source) as client:
+        assert client.get(PATH) == {"a": 1}
+    script.steps = [status(401, "Unauthorized")]
+    assert fails(script, credentials=source).code == "unauthorized"
+    assert source.renewed == 2 and len(script.asked) == 4
+
+
+def test_pages_are_joined(script):
+    script.steps = [page("ab", "t1", 3), page("", "t2"), page("cde")]
+    with script.client() as client:
+        found = list(list_objects(client, PATH, label_selector="a=b"))
+    assert [(item["kind"], item["apiVersion"]) for item in found] == [("Pod", "v1")] * 5
+    assert [path.split("?")[1] for _, path, _ in script.asked] == [
+        "limit=500&labelSelector=a%3Db",
+        "limit=500&labelSelector=a%3Db&continue=t1",
+        "limit=500&labelSelector=a%3Db&continue=t2",
+    ]
+
+
+def test_a_list_that_expires_half_way_is_an_error_or_read_again(script):
+    script.steps = [page("ab", "t1"), status(410, "Expired", "too old")]
+    with script.client() as client:
+        with pytest.raises(ApiError) as caught:
+            list(list_objects(client, PATH))
+        assert caught.value.code == "gone"
+        script.steps = [page("ab", "t1"), status(410, "Expired"), page("abc", version="9")]
+        listing = read_list(client, PATH)
+    assert [item["metadata"]["name"] for item in listing.items] == ["a", "b", "c"]
+    assert listing.resource_version == "9"
+    assert script.asked[-1][1] == PATH
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        status(500, "InternalError"),
+        cut,
+        page("c", remaining=4),
+        page("c", token="t1"),
+        answer({"kind": "Pod"}),
+        answer({"kind": "PodList", "items": "abc"}),
+    ],
+)
+def test_a_broken_page_never_means_fewer_objects(script, last):
+    """F3."""
+    script.steps = [page("ab", "t1"), last]
+    with script.client() as client, pytest.raises(ApiError) as caught:
+        read_list(client, PATH)
+    assert caught.value.code in ("bad-answer", "server-error")
+
+
+def test_an_empty_list_may_be_null(script):
+    script.steps = [answer({"kind": "PodList", "apiVersion": "v1", "items": None})]
+    with script.client() as client:
+        assert read_list(client, PATH).items == ()
+
+
+def test_not_ready_names_the_checks(script):
+    script.steps = [answer(b"[+]ping ok\n[-]etcd failed: reason withheld\n", 500, content_type="text/plain")]
+    with script.client() as client:
+        state = ready(client)
+    assert not state and state.failing == ("etcd",)
+
+
+def test_a_group_whose_server_is_away_is_unknown_not_absent(script):
+    group = {"metadata": {"name": "metrics.k8s.io"}, "versions": [{"version": "v1", "freshness": "Stale"}]}
+    script.steps = [answer({"kind": "APIGroupDiscoveryList", "items": [group]})]
+    with script.client() as client:
+        with pytest.raises(ApiError) as caught:
+            resource_for(client, "metrics.k8s.io/v1", "NodeMetrics")
+        assert caught.value.code == "server-error"
+        with pytest.raises(ApiError) as caught:
+            resource_for(client, "example.org/v1", "Web")
+        assert caught.value.code == "unknown-kind"
