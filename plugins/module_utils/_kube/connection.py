@@ -58,20 +58,21 @@ class TokenFile:
                 f"the token file {self.path} cannot be read: {getattr(error, 'strerror', None) or 'it is not text'}",
                 hint="the kubeconfig names it; make it readable for this user",
             ) from None
-        return Credential(authorization=bearer(token))
+        return Credential(authorization=bearer(token, str(self.path)))
 
     def renew(self, refused: Credential) -> Credential | None:
         fresh = self.get()
         return None if fresh == refused else fresh
 
 
-def bearer(token: str) -> str:
+def bearer(token: str, where: str = "") -> str:
     """The Authorization header. FleetError ``credentials-invalid`` for text that is no token; HTTP libraries would show
     it in their own error."""
     if not _is_header(token):
         raise FleetError(
             "credentials-invalid",
             "the token holds line breaks or characters that no token has",
+            where,
             hint="see how the token got into the kubeconfig or the token file",
         )
     return f"Bearer {token}" if token else ""
@@ -113,7 +114,7 @@ class Connection:
                 where,
                 "write it as https://host:port",
             )
-        bearer(self.token)
+        bearer(self.token, self.where)
         for name, value in self.impersonate:
             if not _is_header(name + value):
                 text = f"{name} cannot be sent as an HTTP header"

@@ -22,17 +22,17 @@ from ipaddress import ip_address
 from pathlib import Path
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.access import ready
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient, Timeouts
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.connection import Connection
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from ansible_collections.gitops.fleet.plugins.module_utils._kube.access import ready
-from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient, Timeouts
-from ansible_collections.gitops.fleet.plugins.module_utils._kube.connection import Connection
-from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-
 ADMIN_TOKEN = "canary-token-of-the-admin"
+PATIENT = Timeouts()
 USERS = ("reader", "applier", "nobody")
 
 
@@ -235,7 +235,7 @@ class Script:
     asked: list[tuple[str, str, dict[str, str]]] = field(default_factory=list)
     waits: list[float] = field(default_factory=list)
 
-    def client(self, timeout: Timeouts = Timeouts(), **changes: t.Any) -> KubeClient:
+    def client(self, timeout: Timeouts = PATIENT, **changes: t.Any) -> KubeClient:
         """A client whose waits are noted instead of waited for."""
         return KubeClient(Connection(server=self.url, name="scripted", **changes), timeout, sleep=self.waits.append)
 

@@ -10,7 +10,6 @@ import threading
 from datetime import timedelta
 
 import pytest
-
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.apply import apply_object, delete_object
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient, Timeouts
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError

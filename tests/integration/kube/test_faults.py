@@ -10,7 +10,6 @@ import json
 import time
 
 import pytest
-
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.access import ready
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import Timeouts
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.connection import Credential
@@ -18,6 +17,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._kube.discovery impor
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.lists import list_objects, read_list
 
+PATIENT = Timeouts()
 PATH = "/api/v1/pods"
 
 
@@ -86,7 +86,7 @@ def page(names, token="", remaining=None, version="7"):
     return answer({"kind": "PodList", "apiVersion": "v1", "metadata": metadata, "items": items})
 
 
-def fails(script, timeout=Timeouts(), **changes):
+def fails(script, timeout=PATIENT, **changes):
     with script.client(timeout, **changes) as client, pytest.raises(ApiError) as caught:
         client.get(PATH)
     return caught.value

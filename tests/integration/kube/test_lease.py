@@ -10,7 +10,6 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
-
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.lease import LeaseHeld, acquire, release, renew

@@ -8,7 +8,6 @@ from __future__ import annotations
 import time
 
 import pytest
-
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.access import missing, ready, version, who_am_i
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.apply import MANAGER, apply_object, delete_object

@@ -1,0 +1,57 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Statuses of the API server in our words."""
+
+from __future__ import annotations
+
+import base64
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.connection import without_userinfo
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApplyConflict, from_status
+
+
+def status(code, reason="", message="", **more):
+    return {"kind": "Status", "code": code, "reason": reason, "message": message, **more}
+
+
+@pytest.mark.parametrize(
+    ("code", "reason", "expected"),
+    [
+        (400, "BadRequest", "invalid"),
+        (401, "Unauthorized", "unauthorized"),
+        (403, "Forbidden", "forbidden"),
+        (404, "NotFound", "not-found"),
+        (409, "Conflict", "conflict"),
+        (409, "AlreadyExists", "already-exists"),
+        (410, "Expired", "gone"),
+        (422, "Invalid", "invalid"),
+        (429, "TooManyRequests", "too-many-requests"),
+        (500, "InternalError", "server-error"),
+        (504, "Timeout", "timeout"),
+    ],
+)
+def test_each_status_has_a_code(code, reason, expected):
+    error = from_status(code, status(code, reason, "why"), "GET /x", "m1")
+    assert (error.code, error.status, error.reason, error.message, error.where) == (expected, code, reason, "why", "m1")
+
+
+def test_conflicts_of_an_apply_are_listed():
+    causes = [
+        {"reason": "FieldManagerConflict", "message": 'conflict with "a" using v1', "field": ".data.x"},
+        {"reason": "x"},
+    ]
+    error = from_status(409, status(409, "Conflict", "m", details={"causes": causes}), "PATCH /x", "m1")
+    assert error.conflicts == (ApplyConflict("a", ".data.x"),)
+
+
+def test_values_of_a_secret_are_taken_out_of_the_servers_message():
+    encoded = base64.b64encode(b"canary").decode()
+    body = {"kind": "Secret", "data": {"a": encoded}, "stringData": {"b": "bird", "c": "birdsong"}}
+    error = from_status(422, status(422, "Invalid", f"{encoded}, canary, birdsong"), "PATCH /x", "m1", body)
+    assert error.message == "(hidden), (hidden), (hidden)"
+
+
+def test_a_password_in_a_proxy_url_is_not_shown():
+    assert without_userinfo("http://me:canary@p:1/x@y") == "http://p:1/x@y"

@@ -1,0 +1,57 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Each cluster has its own outcome."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.parallel import in_parallel
+
+
+def test_results_and_errors_by_name_in_the_order_given():
+    def fail():
+        raise FleetError("unreachable", "no route", "b")
+
+    found = in_parallel({"c": lambda: 3, "b": fail, "a": lambda: 1}, threads=2)
+    assert list(found) == ["c", "b", "a"]
+    assert (found["c"], found["a"], found["b"].code) == (3, 1, "unreachable")
+
+
+def test_nothing_to_do():
+    assert in_parallel({}) == {}
+
+
+def test_one_that_hangs_costs_the_deadline_and_no_more():
+    never = threading.Event()
+    found = in_parallel({"dead": never.wait, "good": lambda: 1}, deadline=0.1)
+    assert found["good"] == 1
+    assert (found["dead"].code, found["dead"].where) == ("timeout", "dead")
+    never.set()
+
+
+def test_a_fault_of_this_program_is_not_hidden():
+    with pytest.raises(ZeroDivisionError):
+        in_parallel({"a": lambda: 1 // 0, "b": lambda: 2})
+
+
+def test_an_interrupt_starts_nothing_new(monkeypatch):
+    started, go = [], threading.Event()
+
+    def work(name):
+        started.append(name)
+        go.wait()
+
+    def interrupted(self, timeout=None):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(threading.Condition, "wait", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        in_parallel({str(i): (lambda i=i: work(i)) for i in range(9)}, threads=2)
+    monkeypatch.undo()
+    before = len(started)
+    go.set()
+    assert before <= 2 and len(started) <= 2

@@ -1,0 +1,48 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The least an account needs."""
+
+from __future__ import annotations
+
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.access import Rule
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.paths import BUILT_IN
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.rbac import (
+    Subject,
+    apply_manifests,
+    read_only_manifests,
+    rules_of,
+)
+
+KINDS = (BUILT_IN["apps/v1", "Deployment"], BUILT_IN["v1", "Service"])
+
+
+def test_the_reading_role_holds_no_writing_verb_and_no_wildcard():
+    role, binding = read_only_manifests(Subject("ServiceAccount", "runner", "ops"), KINDS)
+    assert {verb for rule in role["rules"] for verb in rule["verbs"]} == {"get", "list"}
+    assert "*" not in str(role)
+    assert binding["subjects"] == [{"kind": "ServiceAccount", "name": "runner", "namespace": "ops"}]
+    assert Rule("get", path="/readyz") in rules_of([role])
+
+
+def test_the_applying_role_grants_parents_in_one_namespace_only():
+    manifests = apply_manifests(Subject("User", "ci"), KINDS)
+    assert [m["kind"] for m in manifests] == ["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"]
+    rules = rules_of(manifests)
+    assert Rule("patch", "configmaps", "", "gitops-fleet") in rules
+    assert Rule("patch", "configmaps") not in rules
+    assert Rule("delete", "namespaces") not in rules
+    assert {str(r) for r in rules if r.resource == "deployments"} == {
+        f"{verb} deployments.apps" for verb in ("create", "delete", "get", "list", "patch")
+    }
+
+
+def test_namespaces_may_be_deleted_if_they_are_placed():
+    assert Rule("delete", "namespaces") in rules_of(
+        apply_manifests(Subject("User", "ci"), (*KINDS, BUILT_IN["v1", "Namespace"]))
+    )
+
+
+def test_the_same_kinds_print_the_same():
+    subject = Subject("Group", "ci")
+    assert apply_manifests(subject, KINDS) == apply_manifests(subject, KINDS[::-1])
