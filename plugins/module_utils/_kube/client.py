@@ -30,8 +30,8 @@ Query = t.Mapping[str, "str | int | bool"]
 
 @dataclass(frozen=True)
 class Timeouts:
-    """Seconds: to connect; from one piece of an answer to the next, and for the answer as a whole; to wait, in all, when
-    the server asks for it by Retry-After."""
+    """Seconds: to connect; from one piece of an answer to the next, and for the answer as a whole; to wait, in all,
+    when the server asks for it by Retry-After."""
 
     connect: float = 5.0
     read: float = 30.0

@@ -27,8 +27,8 @@ class Discovered:
 def resource_for(client: KubeClient, api_version: str, kind: str) -> Resource:
     """The resource of a kind on this server.
 
-    A miss is looked up once more, since a CRD may have come since. Raises ApiError ``unknown-kind`` if the server has no
-    such kind, ``server-error`` if it cannot tell now.
+    A miss is looked up once more, since a CRD may have come since. Raises ApiError ``unknown-kind`` if the server has
+    no such kind, ``server-error`` if it cannot tell now.
     """
     key = (api_version, kind)
     if key in BUILT_IN:

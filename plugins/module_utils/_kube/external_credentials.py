@@ -113,7 +113,7 @@ class ExecPlugin:
             "credentials-plugin",
             f"the credential plugin {self.command} {what}",
             self.place,
-            "run kubectl with this context to see what the plugin says; its output is not shown here, for it may hold a token",
+            "run kubectl with this context to see what the plugin says; it is not shown here, for it may hold a token",
         )
 
 

@@ -39,7 +39,10 @@ class Kubeconfig:
 
 
 def read_kubeconfig(path: str | Path) -> Kubeconfig:
-    """One file, or several joined by ``:`` as in KUBECONFIG. FleetError ``kubeconfig-missing``, ``kubeconfig-invalid``."""
+    """One file, or several joined by ``:`` as in KUBECONFIG.
+
+    FleetError ``kubeconfig-missing`` or ``kubeconfig-invalid``.
+    """
     text = os.path.expanduser(str(path))
     names = [text] if os.path.exists(text) else [part for part in text.split(os.pathsep) if part]
     files = [Path(os.path.expanduser(name)) for name in names]

@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A ``coordination.k8s.io`` Lease as a lock with a fence number.
 
-``leaseTransitions`` is the epoch: each acquisition adds one, and a writer whose epoch is behind has lost the lock. Every
-write names the resourceVersion it builds on, so of two at once one fails. Times in the Lease are the API server's, taken
-from its Date header: clocks of runners are never compared with one another.
+``leaseTransitions`` is the epoch: each acquisition adds one, and a writer whose epoch is behind has lost the lock.
+Every write names the resourceVersion it builds on, so of two at once one fails. Times in the Lease are the API
+server's, taken from its Date header: clocks of runners are never compared with one another.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Sighting:
 
 
 class LeaseHeld(FleetError):
-    """Another holds it (``lease-held``). Give ``sighting`` to the next ``acquire``, so that it can tell a dead holder."""
+    """Another holds it (``lease-held``). The next ``acquire``, given ``sighting``, can tell a dead holder."""
 
     def __init__(self, code: str, message: str, where: str = "", hint: str = "", *, sighting: Sighting) -> None:
         super().__init__(code, message, where, hint)

@@ -48,7 +48,7 @@ def read_list(
     limit: int = 500,
     metadata_only: bool = False,
 ) -> Listing:
-    """The whole list. One that grows too old while it is read is read again in a single page, as client-go's pager does."""
+    """The whole list. One that grows too old while it is read is read again in a single page, as by client-go."""
     try:
         return _listing(_pages(client, path, label_selector, field_selector, limit, metadata_only))
     except ApiError as error:

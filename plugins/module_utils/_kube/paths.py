@@ -14,7 +14,7 @@ from .._core.errors import FleetError
 
 @dataclass(frozen=True)
 class Resource:
-    """What a server calls a kind. ``group`` is empty for the core group; ``plural`` is as in the path (``configmaps``)."""
+    """What a server calls a kind. ``group`` is empty for the core group; ``plural`` is the word in the path."""
 
     group: str
     version: str

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The least that an account needs on a member: to be read, and to be applied to. Plain manifests, to be printed or applied.
+"""The least that an account needs on a member, to read it and to apply to it: manifests, to be printed or applied.
 
 Server-side apply of an object that is not there yet needs ``create`` besides ``patch``.
 """
@@ -41,7 +41,7 @@ class Subject:
 
 
 def read_only_manifests(subject: Subject, kinds: t.Iterable[Resource] = ()) -> tuple[Manifest, ...]:
-    """For facts, plans and check mode: nodes, pods, namespaces, ``/readyz``, ``/version`` and the kinds that are placed."""
+    """For facts, plans and check mode: nodes, pods, namespaces, ``/readyz``, ``/version`` and the placed kinds."""
     rules = [*_resource_rules((*_FACTS, _NAMESPACE, *kinds), READ), _path_rule()]
     return _cluster_role("gitops-fleet-read", rules, subject)
 

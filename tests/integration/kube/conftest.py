@@ -3,11 +3,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A real API server whose authorities are in our hands, and a scripted one for what no real server will do on request.
 
-The binaries are searched in ``GITOPS_FLEET_BINARIES``, a folder with ``etcd/server`` and ``kubernetes-1.36/kube-apiserver``.
+The binaries are searched in ``GITOPS_FLEET_BINARIES``, a folder with ``etcd/server`` and
+``kubernetes-1.36/kube-apiserver``.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import socket
@@ -33,7 +35,7 @@ from cryptography.x509.oid import NameOID
 
 ADMIN_TOKEN = "canary-token-of-the-admin"
 PATIENT = Timeouts()
-USERS = ("reader", "applier", "nobody")
+USERS = ("reader", "applier", "almost", "nobody")
 
 
 class Authority:
@@ -98,7 +100,7 @@ def _key_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
 
 @dataclass(frozen=True)
 class Server:
-    """The real API server. Client certificates of ``authority`` are accepted; ``USERS`` log in with ``token-<user>``."""
+    """The real API server: accepts client certificates of ``authority``; ``USERS`` log in with ``token-<user>``."""
 
     url: str
     authority: Authority
@@ -249,10 +251,8 @@ def script() -> t.Iterator[Script]:
         protocol_version = "HTTP/1.1"
 
         def handle(self) -> None:
-            try:
+            with contextlib.suppress(ConnectionError):
                 super().handle()
-            except ConnectionError:
-                pass
 
         def do(self) -> None:
             self.rfile.read(int(self.headers.get("Content-Length") or 0))

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Faults that no real API server can be brought to: a scripted HTTP server gives them (see ``script`` in conftest.py)."""
+"""Faults that no real API server can be brought to: a scripted HTTP server gives them (``script`` in conftest.py)."""
 
 from __future__ import annotations
 

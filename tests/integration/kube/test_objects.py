@@ -181,7 +181,7 @@ def test_the_applying_role_applies_its_kinds_only(server, admin):
 
 def test_a_role_that_lacks_one_verb_is_told_which(server, admin):
     """Server-side apply of a new object needs create besides patch."""
-    role, binding = apply_manifests(Subject("User", "nobody"), (BUILT_IN["batch/v1", "Job"],))[:2]
+    role, binding = apply_manifests(Subject("User", "almost"), (BUILT_IN["batch/v1", "Job"],))[:2]
     role["metadata"]["name"] = binding["metadata"]["name"] = binding["roleRef"]["name"] = "no-create"
     expected = rules_of([role])
     for rule in role["rules"]:
@@ -189,7 +189,7 @@ def test_a_role_that_lacks_one_verb_is_told_which(server, admin):
     grant(admin, (role, binding))
     spec = {"template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "a", "image": "a"}]}}}
     job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j", "namespace": "default"}, "spec": spec}
-    with server.client(token="token-nobody") as client:
+    with server.client(token="token-almost") as client:
         assert wait_for(client, rules_of([role])) == ()
         assert {str(rule) for rule in missing(client, expected)} == {"create jobs.batch", "create namespaces"}
         with pytest.raises(ApiError) as caught:

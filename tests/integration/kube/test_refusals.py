@@ -32,6 +32,10 @@ def test_another_authority_is_a_certificate_error(server, authority):
     assert "was not issued by the authority in the kubeconfig" in error.message
 
 
+def test_without_an_authority_the_systems_are_trusted(server):
+    assert refused(server.client(ca=None)).code == "certificate"
+
+
 def test_another_host_name_is_a_certificate_error(server):
     error = refused(server.client(tls_server_name="elsewhere.example"))
     assert error.code == "certificate"
