@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
+import signal
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -44,6 +46,23 @@ def test_of_processes_at_once_one_wins(server):
     for runner in runners:
         runner.join(10)
     assert sorted(found.values(), key=str) == [1, None, None, None]
+
+
+def _take_and_be_killed(connection):
+    with KubeClient(connection) as client:
+        take(client, "orphaned", "ci-1")
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_the_lease_of_a_killed_process_is_taken_over(server, admin):
+    runner = multiprocessing.get_context("fork").Process(target=_take_and_be_killed, args=(server.connection(),))
+    runner.start()
+    runner.join(30)
+    assert runner.exitcode == -signal.SIGKILL
+    with pytest.raises(LeaseHeld) as caught:
+        take(admin, "orphaned", "ci-2")
+    assert caught.value.sighting.holder == "ci-1"
+    assert take(admin, "orphaned", "ci-2", NOW + timedelta(seconds=30), caught.value.sighting).epoch == 2
 
 
 def test_the_holder_is_named(admin):

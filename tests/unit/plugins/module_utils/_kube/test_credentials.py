@@ -20,6 +20,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._kube.credentials imp
     contexts,
     proxy_for,
 )
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.parallel import in_parallel
 
 CA = b"-----BEGIN CERTIFICATE-----\nca\n-----END CERTIFICATE-----\n"
 
@@ -241,6 +242,23 @@ def test_a_plugin_is_run_once_for_all_until_a_minute_before_its_end(tmp_path):
     assert source.renew(source.get()) is None and runs(tmp_path) == 2
     source = plugin(tmp_path, answer({"token": "canary", "expirationTimestamp": "2001-01-01T00:00:00Z"}), args=["x"])
     assert source.get() is not source.get() and runs(tmp_path) == 4
+
+
+def test_threads_that_need_the_same_plugin_wait_for_one_run(tmp_path):
+    source = plugin(tmp_path, "sleep 0.05\n" + answer({"token": "canary"}))
+    found = in_parallel({str(i): source.get for i in range(16)})
+    assert {credential.authorization for credential in found.values()} == {"Bearer canary"}
+    assert runs(tmp_path) == 1
+
+
+def test_at_most_eight_plugins_run_at_once(tmp_path):
+    script = (
+        f"touch {tmp_path}/now.$1; ls {tmp_path} | grep -c now >> {tmp_path}/seen; sleep 0.05; rm {tmp_path}/now.$1\n"
+    )
+    sources = [plugin(tmp_path, script + answer({"token": "canary"}), args=[str(i)]) for i in range(20)]
+    found = in_parallel({str(i): source.get for i, source in enumerate(sources)}, threads=20)
+    assert not [one for one in found.values() if isinstance(one, FleetError)]
+    assert max(int(line) for line in (tmp_path / "seen").read_text().split()) <= 8
 
 
 def test_a_plugin_may_give_a_certificate_and_is_told_its_environment(tmp_path):
