@@ -32,6 +32,7 @@ class ApiServer:
         self._etcd, self._peer, self._port = _free_port(), _free_port(), _free_port()
         self.url = f"https://127.0.0.1:{self._port}"
         self.kubeconfig = folder / "kubeconfig.json"
+        self._certificate = folder / "certs" / "apiserver.crt"  # kube-apiserver makes it, and signs it itself
         self._processes: list[subprocess.Popen[bytes]] = []
         key = ec.generate_private_key(ec.SECP256R1()).private_bytes(
             serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption()
@@ -43,7 +44,7 @@ class ApiServer:
         self.kubeconfig.write_text(json.dumps(self._kubeconfig()), encoding="ascii")
 
     def client(self, user: str = "admin") -> KubeClient:
-        return KubeClient(Connection(server=self.url, insecure=True, token=TOKENS[user]))
+        return KubeClient(Connection(server=self.url, ca=self._certificate.read_bytes(), token=TOKENS[user]))
 
     def start(self) -> None:
         url = f"http://127.0.0.1:{self._etcd}"
@@ -79,14 +80,14 @@ class ApiServer:
 
     def _wait(self) -> None:
         end = time.monotonic() + 120
-        with self.client() as client:
-            while time.monotonic() < end and self._processes[-1].poll() is None:
-                try:
+        while time.monotonic() < end and self._processes[-1].poll() is None:
+            try:
+                with self.client() as client:
                     if client.send("GET", "/readyz", accept="*/*").data == b"ok":
                         return
-                except FleetError:
-                    pass
-                time.sleep(0.1)
+            except (FleetError, FileNotFoundError):
+                pass
+            time.sleep(0.1)
         raise AssertionError((self._folder / "api.log").read_text()[-3000:])
 
     def _kubeconfig(self) -> dict[str, object]:
@@ -94,7 +95,7 @@ class ApiServer:
             "apiVersion": "v1",
             "kind": "Config",
             "current-context": "admin",
-            "clusters": [{"name": "hub", "cluster": {"server": self.url, "insecure-skip-tls-verify": True}}],
+            "clusters": [{"name": "hub", "cluster": {"server": self.url, "certificate-authority": str(self._certificate)}}],
             "users": [{"name": name, "user": {"token": token}} for name, token in TOKENS.items()],
             "contexts": [{"name": name, "context": {"cluster": "hub", "user": name}} for name in TOKENS],
         }

@@ -18,6 +18,8 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.lists import read_list
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.paths import BUILT_IN, Resource
+from ansible_collections.gitops.fleet.plugins.module_utils._store.hub import NAMESPACE
 from ansible_collections.gitops.fleet.plugins.module_utils._store.kinds import KINDS
 from ansible_collections.gitops.fleet.plugins.module_utils._store.manifests import read_manifests
 from ansible_collections.gitops.fleet.plugins.module_utils._store.open_records import open_records
@@ -87,8 +89,9 @@ def api_server(tmp_path_factory: pytest.TempPathFactory) -> t.Iterator[ApiServer
 
 
 def _install_crds(client: KubeClient) -> None:
-    for manifest in read_manifests([CRDS]):
-        client.post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", manifest.document)
+    crds = [manifest.document for manifest in read_manifests([CRDS])] if CRDS.is_dir() else map(_any_schema, KINDS.values())
+    for crd in crds:
+        client.post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd)
     end = time.monotonic() + 60
     for resource in KINDS.values():
         while True:
@@ -100,9 +103,21 @@ def _install_crds(client: KubeClient) -> None:
                 time.sleep(0.1)
 
 
+def _any_schema(resource: Resource) -> Record:
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    version = {"served": True, "schema": {"openAPIV3Schema": schema}, "subresources": {"status": {}}}
+    names = {"kind": resource.kind, "plural": resource.plural}
+    versions = [version | {"name": resource.version, "storage": True}]
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{resource.plural}.{resource.group}"},
+        "spec": {"group": resource.group, "names": names, "scope": "Cluster", "versions": versions},
+    }
+
+
 def _empty(client: KubeClient) -> None:
-    leases, secrets = "/apis/coordination.k8s.io/v1", "/api/v1"
-    paths = [f"{leases}/namespaces/gitops-fleet/leases", f"{secrets}/namespaces/gitops-fleet/secrets"]
+    others = (("coordination.k8s.io/v1", "Lease", NAMESPACE), ("v1", "Secret", NAMESPACE), ("v1", "Event", "default"))
+    paths = [BUILT_IN[version, kind].path(namespace) for version, kind, namespace in others]
     for path in [resource.path() for resource in KINDS.values()] + paths:
         for found in read_list(client, path).items:
             one = f"{path}/{found['metadata']['name']}"
@@ -115,17 +130,29 @@ def _empty(client: KubeClient) -> None:
                 assert error.code == "not-found", error
 
 
+@pytest.fixture
+def typed_hub() -> bool:
+    return CRDS.is_dir()
+
+
+@pytest.fixture
+def hub_place(api_server: ApiServer) -> t.Iterator[Place]:
+    with api_server.client() as client:
+        _empty(client)
+    yield from _closed(Place({"type": "hub", "kubeconfig": str(api_server.kubeconfig), "context": "admin"}))
+
+
 @pytest.fixture(params=["sqlite", "hub"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> t.Iterator[Place]:
-    if request.param == "sqlite":
-        found = Place({"type": "sqlite", "path": str(tmp_path / "records.db")})
+    if request.param == "hub":
+        yield request.getfixturevalue("hub_place")
     else:
-        server: ApiServer = request.getfixturevalue("api_server")
-        with server.client() as client:
-            _empty(client)
-        found = Place({"type": "hub", "kubeconfig": str(server.kubeconfig), "context": "admin"})
-    yield found
-    for records in found.opened:
+        yield from _closed(Place({"type": "sqlite", "path": str(tmp_path / "records.db")}))
+
+
+def _closed(place: Place) -> t.Iterator[Place]:
+    yield place
+    for records in place.opened:
         records.close()
 
 
