@@ -5,13 +5,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import time
 import typing as t
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -22,55 +19,14 @@ from ansible_collections.gitops.fleet.plugins.module_utils._kube.paths import BU
 from ansible_collections.gitops.fleet.plugins.module_utils._store.hub import NAMESPACE
 from ansible_collections.gitops.fleet.plugins.module_utils._store.kinds import KINDS
 from ansible_collections.gitops.fleet.plugins.module_utils._store.manifests import read_manifests
-from ansible_collections.gitops.fleet.plugins.module_utils._store.open_records import open_records
 from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Record, Records
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from api_server import ApiServer  # noqa: E402
+from records_places import Place  # noqa: E402
+from records_server import ApiServer  # noqa: E402
 
 CRDS = Path(__file__).resolve().parents[2] / "roles" / "hub" / "files" / "crds"
-
-
-@dataclass
-class Watch:
-    """A clock that is set by hand. It starts at the present: an API server has a clock of its own."""
-
-    now: datetime = field(default_factory=lambda: datetime.now(UTC))
-
-    def __call__(self) -> datetime:
-        return self.now
-
-    def forward(self, seconds: float) -> None:
-        self.now += timedelta(seconds=seconds)
-
-
-@dataclass
-class Place:
-    """Where records are, and as many openings of it as a test wants; ``options`` open it in another process too."""
-
-    options: dict[str, t.Any]
-    watch: Watch = field(default_factory=Watch)
-    opened: list[Records] = field(default_factory=list)
-
-    def open(self) -> Records:
-        records = open_records(self.options, {}, self.watch)
-        self.opened.append(records)
-        return records
-
-    @property
-    def json(self) -> str:
-        return json.dumps(self.options)
-
-
-def member(name: str = "one", labels: t.Mapping[str, str] | None = None, **changes: t.Any) -> Record:
-    """A MemberCluster with every field that has a default spelled out, so that no store adds any."""
-    spec = {"identity": {"kind": "User", "name": "fleet", "apiGroup": "x", "namespace": "y"}, "heartbeatPeriodSeconds": 60}
-    metadata: dict[str, t.Any] = {"name": name}
-    if labels:
-        metadata["labels"] = dict(labels)
-    kind = KINDS["MemberCluster"]
-    return {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata, "spec": spec} | changes
 
 
 @pytest.fixture(scope="session")
@@ -89,7 +45,11 @@ def api_server(tmp_path_factory: pytest.TempPathFactory) -> t.Iterator[ApiServer
 
 
 def _install_crds(client: KubeClient) -> None:
-    crds = [manifest.document for manifest in read_manifests([CRDS])] if CRDS.is_dir() else map(_any_schema, KINDS.values())
+    crds = (
+        [manifest.document for manifest in read_manifests([CRDS])]
+        if CRDS.is_dir()
+        else map(_any_schema, KINDS.values())
+    )
     for crd in crds:
         client.post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd)
     end = time.monotonic() + 60
@@ -109,7 +69,8 @@ def _any_schema(resource: Resource) -> Record:
     names = {"kind": resource.kind, "plural": resource.plural}
     versions = [version | {"name": resource.version, "storage": True}]
     return {
-        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
         "metadata": {"name": f"{resource.plural}.{resource.group}"},
         "spec": {"group": resource.group, "names": names, "scope": "Cluster", "versions": versions},
     }

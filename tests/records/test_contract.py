@@ -14,7 +14,7 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._store.digest_key import digest_key, known_digest_key
 from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Records
-from conftest import Place, member
+from records_places import Place, member
 
 WORKER = Path(__file__).with_name("worker.py")
 STATUS = {"properties": {"cost": {"value": "3"}}}
@@ -177,7 +177,9 @@ def test_finalizers_keep_a_deleted_record_until_the_last_is_gone(records: Record
     records.delete(MC, "one")
     assert records.get(MC, "one") == going
 
-    more = going | {"metadata": going["metadata"] | {"finalizers": [*made["metadata"]["finalizers"], "gitops.fleet/new"]}}
+    more = going | {
+        "metadata": going["metadata"] | {"finalizers": [*made["metadata"]["finalizers"], "gitops.fleet/new"]}
+    }
     assert code_of(records.replace, more) == "invalid"
     going["metadata"]["finalizers"] = ["gitops.fleet/cleanup"]
     going = records.replace(going | {"status": STATUS})
@@ -238,7 +240,8 @@ def test_a_lease_has_one_holder_and_a_message_for_all_others(place: Place, recor
     assert "runner-a" in caught.value.message and " ago" in caught.value.message
     assert place.open().acquire("placement/other", "runner-b", 60).epoch == 1
     assert [(held.name, held.holder) for held in records.leases()] == [
-        ("placement/other", "runner-b"), ("placement/web", "runner-a"),
+        ("placement/other", "runner-b"),
+        ("placement/web", "runner-a"),
     ]
 
 

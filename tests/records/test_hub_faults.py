@@ -13,8 +13,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import F
 from ansible_collections.gitops.fleet.plugins.module_utils._store.hub import NAMESPACE, HubRecords
 from ansible_collections.gitops.fleet.plugins.module_utils._store.open_records import open_records
 from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Records
-from api_server import TOKENS, ApiServer
-from conftest import Place, member
+from records_server import TOKENS, ApiServer
+from records_places import Place, member
 
 MC = "MemberCluster"
 
@@ -80,7 +80,8 @@ def test_an_account_that_may_only_be_there_is_told_so(api_server: ApiServer, pla
     assert codes(calls)["get"] == ""
     poor = open_records(place.options | {"context": "reader"}, {}, place.watch)
     assert codes({"get": lambda: poor.get(MC, "one"), "list": lambda: poor.list(MC)}) == {
-        "get": "forbidden", "list": "forbidden",
+        "get": "forbidden",
+        "list": "forbidden",
     }
     assert codes({"acquire": lambda: poor.acquire("a/b", "c", 60)}) == {"acquire": "forbidden"}
 

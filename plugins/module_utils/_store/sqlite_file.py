@@ -138,7 +138,9 @@ def _transaction(connection: sqlite3.Connection, begin: str) -> t.Iterator[None]
 
 def _bring_up_to_date(connection: sqlite3.Connection, where: str) -> None:
     """Refuses what is not ours or newer than we are; brings an older schema, and an empty file, to ours."""
-    if _schema(connection, where) == len(STEPS):
+    with _transaction(connection, "BEGIN"):  # one view, so that a file that another is making is not taken as foreign
+        schema = _schema(connection, where)
+    if schema == len(STEPS):
         return
     with _transaction(connection, "BEGIN EXCLUSIVE"):
         for step in STEPS[_schema(connection, where) :]:  # asked again: another process may have been faster
@@ -190,6 +192,13 @@ def _in_our_words(error: sqlite3.Error, path: Path) -> FleetError:
             "the disk is full: nothing was written, what was recorded before is kept",
             where,
             "make room on this disk and start again",
+        )
+    if kind == sqlite3.SQLITE_CANTOPEN and not os.access(path, os.R_OK):
+        return FleetError(
+            "records-unreadable",
+            "the records file cannot be read by this user",
+            where,
+            "give this user permission to read and write it",
         )
     if kind == sqlite3.SQLITE_READONLY or (kind == sqlite3.SQLITE_CANTOPEN and not os.access(path.parent, os.W_OK)):
         return _read_only(where)

@@ -9,6 +9,7 @@ keys, and neither it nor its composer bounds what aliases unfold to.
 
 from __future__ import annotations
 
+import json
 import re
 import typing as t
 from dataclasses import dataclass, field
@@ -24,7 +25,7 @@ except ImportError:
 MAX_DEPTH = 200
 MAX_UNFOLDED = 10_000_000  # characters that aliases may add to a file
 
-Lines = dict[int, dict[t.Union[str, int], int]]
+Lines = dict[int, dict[str | int, int]]
 """For each mapping and list, by ``id``: the line of each key or item."""
 
 _TAG = "tag:yaml.org,2002:"
@@ -213,8 +214,9 @@ class _Builder:
             return key
         if isinstance(key, int) and not isinstance(key, bool):
             return str(key)
-        shown = "a mapping or a list" if isinstance(key, (dict, list)) else repr(key)
-        self.problems.append(self._problem("bad-key", f"a key must be text, and this is {shown}", line, "quote it"))
+        shown = "a mapping or a list" if isinstance(key, (dict, list)) else json.dumps(key)
+        text = f"a key must be text, and YAML reads this one as {shown}"
+        self.problems.append(self._problem("bad-key", text, line, "quote it"))
         return str(key)
 
     def _value(self, event: t.Any, line: int) -> Scalar:

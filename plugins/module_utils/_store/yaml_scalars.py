@@ -12,7 +12,7 @@ import math
 import re
 import typing as t
 
-Scalar = t.Union[None, bool, int, float, str]
+Scalar = bool | int | float | str | None
 
 _WORDS: t.Mapping[str, Scalar] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL")),
@@ -45,7 +45,7 @@ def resolve(text: str) -> Scalar:
 
 def number(text: str) -> int | float | str:
     """The number that the text writes; the text if it writes none. ValueError as ``resolve``."""
-    digits = text.replace("_", "") if text[:1] not in "_" else text
+    digits = text.replace("_", "")
     if len(digits) > _LONGEST_NUMBER:
         return text
     for form, base in _INTEGERS:

@@ -78,7 +78,9 @@ def test_json_is_read_with_lines_tabs_and_escapes(read: t.Callable[..., tuple[Ma
 
 
 def test_json_may_write_an_emoji_as_two_escapes(read: t.Callable[..., tuple[Manifest, ...]]) -> None:
-    (found,) = read('{"apiVersion": "v1", "kind": "C", "metadata": {"name": "a"}, "data": {"k": "\\ud83d\\ude00"}}', "m.json")
+    (found,) = read(
+        '{"apiVersion": "v1", "kind": "C", "metadata": {"name": "a"}, "data": {"k": "\\ud83d\\ude00"}}', "m.json"
+    )
     assert found.document["data"]["k"] == "\U0001f600"
 
 
@@ -101,8 +103,8 @@ def test_aliases_are_copies_and_merge_keys_give_way_to_own_keys(read: t.Callable
     assert document["three"] == {"a": 3, "b": [1]} and document["four"] == {"c": 4, "a": 1, "b": [1]}
 
 
-BOMB = MAP + "a0: &a0 [xxxxxxxxxx]\n" + "".join(
-    f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 12)
+BOMB = (
+    MAP + "a0: &a0 [xxxxxxxxxx]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 12))
 )
 
 
@@ -138,7 +140,9 @@ BOMB = MAP + "a0: &a0 [xxxxxxxxxx]\n" + "".join(
         (MAP + "data: {a: \x07}\n", [("bad-yaml", "")]),
     ],
 )
-def test_bad_input_is_refused_with_its_line(refused: t.Callable[..., t.Any], text: str | bytes, expected: t.Any) -> None:
+def test_bad_input_is_refused_with_its_line(
+    refused: t.Callable[..., t.Any], text: str | bytes, expected: t.Any
+) -> None:
     """F22, F29"""
     assert refused(text) == expected
 
@@ -149,9 +153,7 @@ def test_a_bomb_of_aliases_is_refused_before_it_unfolds(refused: t.Callable[...,
     assert code == "too-big"
 
 
-def test_a_file_that_is_too_big_is_not_read(
-    refused: t.Callable[..., t.Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_is_too_big_is_not_read(refused: t.Callable[..., t.Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(manifests, "MAX_BYTES", 1000)
     assert refused(MAP + "data: " + "x" * 1000) == [("too-big", "")]
 
@@ -167,7 +169,11 @@ def test_all_problems_of_all_files_are_told_at_once(tmp_path: Path) -> None:
     with pytest.raises(FleetError) as caught:
         read_manifests([tmp_path, tmp_path / "absent"])
     assert [p.code for p in caught.value.problems] == [
-        "duplicate-key", "missing-field", "missing-field", "bad-yaml", "no-such-file",
+        "duplicate-key",
+        "missing-field",
+        "missing-field",
+        "bad-yaml",
+        "no-such-file",
     ]
     assert "Traceback" not in str(caught.value)
 

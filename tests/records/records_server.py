@@ -49,17 +49,30 @@ class ApiServer:
     def start(self) -> None:
         url = f"http://127.0.0.1:{self._etcd}"
         self._run(
-            "etcd", self._binaries / "etcd" / "server", f"--data-dir={self._folder}/etcd", f"--listen-client-urls={url}",
-            f"--advertise-client-urls={url}", f"--listen-peer-urls=http://127.0.0.1:{self._peer}",
+            "etcd",
+            self._binaries / "etcd" / "server",
+            f"--data-dir={self._folder}/etcd",
+            f"--listen-client-urls={url}",
+            f"--advertise-client-urls={url}",
+            f"--listen-peer-urls=http://127.0.0.1:{self._peer}",
         )
         key = f"{self._folder}/accounts.key"
         self._run(
-            "api", self._binaries / "kubernetes-1.36" / "kube-apiserver", f"--etcd-servers={url}",
-            f"--secure-port={self._port}", "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1",
-            "--endpoint-reconciler-type=none", f"--cert-dir={self._folder}/certs", "--authorization-mode=RBAC",
-            "--service-cluster-ip-range=10.0.0.0/24", "--disable-admission-plugins=ServiceAccount",
-            "--service-account-issuer=https://kubernetes.default.svc", f"--service-account-key-file={key}",
-            f"--service-account-signing-key-file={key}", f"--token-auth-file={self._folder}/tokens.csv",
+            "api",
+            self._binaries / "kubernetes-1.36" / "kube-apiserver",
+            f"--etcd-servers={url}",
+            f"--secure-port={self._port}",
+            "--bind-address=127.0.0.1",
+            "--advertise-address=127.0.0.1",
+            "--endpoint-reconciler-type=none",
+            f"--cert-dir={self._folder}/certs",
+            "--authorization-mode=RBAC",
+            "--service-cluster-ip-range=10.0.0.0/24",
+            "--disable-admission-plugins=ServiceAccount",
+            "--service-account-issuer=https://kubernetes.default.svc",
+            f"--service-account-key-file={key}",
+            f"--service-account-signing-key-file={key}",
+            f"--token-auth-file={self._folder}/tokens.csv",
         )
         self._wait()
 
@@ -75,7 +88,9 @@ class ApiServer:
 
     def _run(self, name: str, *command: str | Path) -> None:
         with (self._folder / f"{name}.log").open("ab") as log:
-            process = subprocess.Popen([str(part) for part in command], stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+            process = subprocess.Popen(
+                [str(part) for part in command], stdout=log, stderr=log, stdin=subprocess.DEVNULL
+            )
         self._processes.append(process)
 
     def _wait(self) -> None:
@@ -95,7 +110,9 @@ class ApiServer:
             "apiVersion": "v1",
             "kind": "Config",
             "current-context": "admin",
-            "clusters": [{"name": "hub", "cluster": {"server": self.url, "certificate-authority": str(self._certificate)}}],
+            "clusters": [
+                {"name": "hub", "cluster": {"server": self.url, "certificate-authority": str(self._certificate)}}
+            ],
             "users": [{"name": name, "user": {"token": token}} for name, token in TOKENS.items()],
             "contexts": [{"name": name, "context": {"cluster": "hub", "user": name}} for name in TOKENS],
         }
