@@ -1,0 +1,59 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What one scheduling is about: the placement, its policy and the fleet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from ..objects.cluster_resource_placement import ClusterResourcePlacement
+from ..objects.placement_policy import (
+    ClusterAffinity,
+    ClusterSelectorTerm,
+    PlacementPolicy,
+    PreferredClusterSelector,
+    TopologySpreadConstraint,
+)
+from ..objects.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
+from .index import FleetIndex
+
+NO_AFFINITY = ClusterAffinity()
+
+
+@dataclass(frozen=True)
+class Asked:
+    """``upstream`` asks for KubeFleet's decision with every quirk that is mended otherwise."""
+
+    placement: ClusterResourcePlacement
+    snapshot: ClusterSchedulingPolicySnapshot
+    index: FleetIndex
+    upstream: bool = False
+
+    @cached_property
+    def policy(self) -> PlacementPolicy:
+        return self.placement.spec.policy or PlacementPolicy()
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of a ResourcePlacement, empty for a cluster-scoped placement."""
+        return self.placement.metadata.namespace if self.placement.kind == "ResourcePlacement" else ""
+
+    @property
+    def required(self) -> tuple[ClusterSelectorTerm, ...]:
+        required = self._affinity.required
+        return required.cluster_selector_terms if required else ()
+
+    @property
+    def preferred(self) -> tuple[PreferredClusterSelector, ...]:
+        return self._affinity.preferred
+
+    @property
+    def constraints(self) -> tuple[TopologySpreadConstraint, ...]:
+        return self.policy.topology_spread_constraints
+
+    @property
+    def _affinity(self) -> ClusterAffinity:
+        affinity = self.policy.affinity
+        return (affinity.cluster_affinity if affinity else None) or NO_AFFINITY

@@ -1,0 +1,178 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Filter ``ClusterAffinity`` (KubeFleet scheduler): required terms of label and property selectors."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+
+from ..errors import FleetError, Problem
+from ..objects.placement_policy import ClusterSelectorTerm, PropertyRequirement
+from ..values.quantity import Quantity, parse_quantity
+from ..values.selector import EXISTS, LabelSelector, LabelSelectorRequirement
+from . import bitset
+from .index import FleetIndex
+from .properties import COMPARISONS, PropertyColumn, name_problem, path_of
+from .reasons import Refusal
+
+NAME = "ClusterAffinity"
+FIELD = "spec.policy.affinity.clusterAffinity.requiredDuringSchedulingIgnoredDuringExecution.clusterSelectorTerms"
+NAMES_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """One property requirement, judged for all clusters. ``problem`` says why it cannot be judged for any."""
+
+    wanted: PropertyRequirement
+    column: PropertyColumn | None
+    bits: int
+    problem: str = ""
+    field: str = ""
+
+
+@dataclass(frozen=True)
+class Term:
+    """One alternative: ``labelled`` match its label selector, ``bits`` match it altogether."""
+
+    label_selector: LabelSelector | None
+    labelled: int
+    requirements: tuple[Requirement, ...]
+    bits: int
+
+
+@dataclass(frozen=True)
+class ClusterAffinity:
+    """Terms are alternatives; no term at all refuses nobody."""
+
+    index: FleetIndex
+    terms: tuple[Term, ...]
+    bits: int
+    findings: tuple[Problem, ...] = ()
+    name: t.ClassVar[str] = NAME
+
+    @classmethod
+    def of(cls, index: FleetIndex, terms: tuple[ClusterSelectorTerm, ...], *, upstream: bool) -> ClusterAffinity:
+        """Judge all clusters. What cannot be judged does not match and is a finding; upstream fails altogether."""
+        judged = tuple(_judge(index, number, term, upstream) for number, term in enumerate(terms))
+        matched, findings = 0, []
+        for term in judged:
+            alive = index.everyone & ~matched & term.labelled
+            for requirement in term.requirements:
+                findings += _findings(index, requirement, alive)
+                alive &= requirement.bits
+            matched |= term.bits
+        if upstream and findings:
+            raise FleetError.of(findings)
+        return cls(index, judged, matched if terms else index.everyone, tuple(dict.fromkeys(findings)))
+
+    def refusal(self, position: int) -> Refusal | None:
+        if bitset.has(self.bits, position):
+            return None
+        parts = tuple(_mismatch(self.index, number, term, position) for number, term in enumerate(self.terms, 1))
+        return Refusal(NAME, "no-term-matches", parts=parts)
+
+
+def _judge(index: FleetIndex, number: int, term: ClusterSelectorTerm, upstream: bool) -> Term:
+    labelled = bits = index.selected(term.label_selector)
+    expressions = term.property_selector.match_expressions if term.property_selector else ()
+    requirements = tuple(
+        _requirement(index, one, f"{FIELD}[{number}].propertySelector.matchExpressions[{place}]", upstream)
+        for place, one in enumerate(expressions)
+    )
+    for requirement in requirements:
+        bits &= requirement.bits
+    return Term(term.label_selector, labelled, requirements, bits)
+
+
+def _requirement(index: FleetIndex, wanted: PropertyRequirement, field: str, upstream: bool) -> Requirement:
+    problem = name_problem(wanted.name, upstream=upstream)
+    if problem:
+        return Requirement(wanted, None, 0, problem, f"{field}.name")
+    column = index.property(wanted.name, upstream=upstream)
+    if len(wanted.values) != 1:
+        return Requirement(
+            wanted, column, 0, f"{len(wanted.values)} values are given, one is needed", f"{field}.values"
+        )
+    number = _quantity(wanted.values[0])
+    if number is None:
+        return Requirement(wanted, column, 0, f"{wanted.values[0]!r} is not a quantity", f"{field}.values[0]")
+    if wanted.operator not in COMPARISONS:
+        known = ", ".join(COMPARISONS)
+        return Requirement(wanted, column, 0, f"{wanted.operator!r} is not one of {known}", f"{field}.operator")
+    return Requirement(wanted, column, column.meeting(wanted.operator, number.nanos))
+
+
+def _quantity(text: str) -> Quantity | None:
+    try:
+        return parse_quantity(text)
+    except ValueError:
+        return None
+
+
+def _findings(index: FleetIndex, requirement: Requirement, reached: int) -> list[Problem]:
+    """What could not be judged for the clusters that were ``reached``; a missing property is no such thing."""
+    column = requirement.column
+    if requirement.problem:
+        met = reached & column.reported if column else reached
+        return [Problem("malformed-requirement", requirement.problem, requirement.field)] if met else []
+    return malformed_values(index, column, reached) if column else []
+
+
+def malformed_values(index: FleetIndex, column: PropertyColumn, among: int) -> list[Problem]:
+    """At most one finding: the clusters of ``among`` whose value of a property is no quantity."""
+    bad = bitset.positions(column.malformed & among)
+    if not bad:
+        return []
+    names = ", ".join(index.names[position] for position in bad[:NAMES_SHOWN])
+    more = f" and {len(bad) - NAMES_SHOWN} more" if len(bad) > NAMES_SHOWN else ""
+    return [
+        Problem(
+            "malformed-property",
+            f"{column.texts[bad[0]]!r} is not a quantity, so {column.name} counts as not matching on {names}{more}",
+            f"MemberCluster/{index.names[bad[0]]} {path_of(column.name)}",
+            "read the cluster again, or correct what reports the property",
+        )
+    ]
+
+
+def _mismatch(index: FleetIndex, number: int, term: Term, position: int) -> Refusal:
+    """The first part of a term that the cluster does not meet."""
+    if term.label_selector and not bitset.has(term.labelled, position):
+        return _label_mismatch(index, number, term.label_selector, position)
+    failed = next(one for one in term.requirements if not bitset.has(one.bits, position))
+    details = {
+        "term": number,
+        "property": failed.wanted.name,
+        "operator": failed.wanted.operator,
+        "wanted": ", ".join(failed.wanted.values),
+    }
+    column = failed.column
+    if column is not None and not bitset.has(column.reported, position):
+        return Refusal(NAME, "property-missing", details)
+    if column is None or failed.problem:
+        return Refusal(NAME, "requirement-malformed", {"term": number, "problem": failed.problem})
+    code = "property-malformed" if bitset.has(column.malformed, position) else "property-mismatch"
+    return Refusal(NAME, code, details | {"observed": column.texts[position]})
+
+
+def _label_mismatch(index: FleetIndex, number: int, selector: LabelSelector, position: int) -> Refusal:
+    singles = [LabelSelector({key: value}) for key, value in selector.match_labels.items()]
+    singles += [LabelSelector({}, (one,)) for one in selector.match_expressions]
+    failed = next(one for one in singles if not bitset.has(index.selected(one), position))
+    if failed.match_labels:
+        ((key, value),) = failed.match_labels.items()
+        wanted = f"{key}={value}"
+    else:
+        key, wanted = failed.match_expressions[0].key, _expression(failed.match_expressions[0])
+    observed = index.clusters[position].metadata.labels.get(key)
+    has = "no such label" if observed is None else f"{key}={observed}"
+    return Refusal(NAME, "label-mismatch", {"term": number, "wanted": wanted, "observed": has})
+
+
+def _expression(one: LabelSelectorRequirement) -> str:
+    if one.values:
+        return f"{one.key} {one.operator} [{', '.join(one.values)}]"
+    return one.key if one.operator == EXISTS else f"{one.key} {one.operator}"

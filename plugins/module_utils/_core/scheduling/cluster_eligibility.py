@@ -1,0 +1,65 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Filter ``ClusterEligibility`` (KubeFleet scheduler): a cluster must have joined, be heard of and be healthy."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from ..objects.member_cluster import MemberCluster
+from ..objects.meta import find_condition
+from .reasons import Refusal
+
+if t.TYPE_CHECKING:
+    from .index import FleetIndex
+
+NAME = "ClusterEligibility"
+HEARTBEAT_LIMIT = timedelta(minutes=5)
+HEALTH_LIMIT = timedelta(minutes=5)
+
+
+@dataclass(frozen=True)
+class ClusterEligibility:
+    index: FleetIndex
+    name: t.ClassVar[str] = NAME
+
+    @property
+    def bits(self) -> int:
+        return self.index.eligible
+
+    def refusal(self, position: int) -> Refusal | None:
+        return judge(self.index.clusters[position], self.index.now)
+
+
+def judge(cluster: MemberCluster, now: datetime) -> Refusal | None:
+    """Why a cluster is not eligible at ``now``; both limits are exclusive."""
+    if cluster.metadata.deletion_timestamp is not None:
+        return Refusal(NAME, "leaving")
+    agent = next((each for each in cluster.status.agent_status if each.type == "MemberAgent"), None)
+    if agent is None:
+        return Refusal(NAME, "agent-not-online")
+    heartbeat = agent.last_received_heartbeat
+    if heartbeat is None:
+        return Refusal(NAME, "heartbeat-missing")
+    if now - heartbeat > HEARTBEAT_LIMIT:
+        return _too_long("heartbeat-too-old", now - heartbeat, HEARTBEAT_LIMIT)
+    joined = find_condition(agent.conditions, "Joined")
+    if joined is None or joined.status != "True":
+        return Refusal(NAME, "agent-not-joined")
+    healthy = find_condition(agent.conditions, "Healthy")
+    if healthy is None:
+        return Refusal(NAME, "health-unknown")
+    if healthy.status == "True":
+        return None
+    since = healthy.last_transition_time
+    if since is None:
+        return Refusal(NAME, "unhealthy")
+    return _too_long("unhealthy-too-long", now - since, HEALTH_LIMIT) if now - since > HEALTH_LIMIT else None
+
+
+def _too_long(code: str, span: timedelta, limit: timedelta) -> Refusal:
+    minutes, most = span.total_seconds() / 60, int(limit.total_seconds() // 60)
+    return Refusal(NAME, code, {"minutes": round(minutes, 2), "limitMinutes": most})

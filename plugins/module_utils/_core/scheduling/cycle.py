@@ -1,0 +1,151 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Scheduling of one placement (KubeFleet scheduler framework): bindings before -> bindings after, and why."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from ..errors import FleetError, Problem
+from ..objects.binding import BOUND, SCHEDULED, ClusterResourceBinding, ClusterScore
+from ..objects.cluster_resource_placement import ClusterResourcePlacement
+from ..objects.placement_policy import PICK_FIXED, PICK_N
+from ..objects.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
+from .asked import Asked
+from .bindings import Bindings, Change
+from .decisions import FILTERED, SCORED, Decision, Look, limited, scored
+from .ending import Ending
+from .index import FleetIndex
+from .pick_all import pick_all
+from .pick_fixed import pick_fixed
+from .pick_n import CycleFailed, pick_n
+from .profile import Profile
+from .reasons import NOT_NEEDED, Refusal
+
+NOTHING = Ending(selected=[], count=0, wanted=0, fulfilled=False, written=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scheduled:
+    """The outcome for one placement.
+
+    ``bindings`` are all bindings afterwards, by name; ``changes`` what was done to them. ``decisions`` are the limited
+    list that a policy snapshot keeps, in upstream's order; ``left_out`` is the full list of clusters not picked.
+    ``count`` of ``wanted`` clusters hold the placement. ``written`` is False where upstream leaves the status alone.
+    ``error`` is upstream's failure of the cycle and occurs only with ``upstream=True``; what was changed before stays.
+    """
+
+    asked: Asked = field(repr=False)
+    bindings: tuple[ClusterResourceBinding, ...]
+    changes: tuple[Change, ...]
+    decisions: tuple[Decision, ...]
+    fulfilled: bool
+    count: int
+    wanted: int
+    cycles: int
+    written: bool
+    findings: tuple[Problem, ...]
+    error: Problem | None
+    ending: Ending = field(repr=False)
+
+    @property
+    def condition_reason(self) -> str:
+        """Reason of the condition Scheduled."""
+        return "SchedulingPolicyFulfilled" if self.fulfilled else "SchedulingPolicyUnfulfilled"
+
+    @cached_property
+    def holders(self) -> t.Mapping[str, ClusterResourceBinding]:
+        """Bindings that are Scheduled or Bound under the current policy, by cluster."""
+        snapshot = self.asked.snapshot.name
+        return {
+            each.spec.target_cluster: each
+            for each in self.bindings
+            if each.metadata.deletion_timestamp is None
+            and each.spec.state in (SCHEDULED, BOUND)
+            and each.spec.scheduling_policy_snapshot_name == snapshot
+        }
+
+    @cached_property
+    def left_out(self) -> tuple[Decision, ...]:
+        """Every cluster that was looked at and not picked, by name, with the rule that refused it."""
+        if self.asked.policy.placement_type == PICK_FIXED:
+            return tuple(sorted(self.ending.unplaced, key=lambda each: each.cluster))
+        names = self.asked.index.names
+        return tuple(self.judge(position) for position in range(len(names)) if names[position] not in self.holders)
+
+    def judge(self, position: int) -> Decision:
+        """Why a cluster that holds nothing was not picked (PickAll and PickN)."""
+        name = self.asked.index.names[position]
+        refusal = self.look.refusal(position)
+        if refusal:
+            return Decision(name, FILTERED, None, refusal)
+        score = self._left_scores.get(name)
+        if score:
+            return scored(name, score)
+        return Decision(name, SCORED, None, Refusal(NOT_NEEDED, NOT_NEEDED, {"wanted": self.wanted}))
+
+    @cached_property
+    def look(self) -> Look:
+        """What the last cycle saw, or would have seen where none was needed."""
+        if self.ending.look:
+            return self.ending.look
+        asked = Asked(self.asked.placement, self.asked.snapshot, self.asked.index)
+        return Look(Profile.of(asked), 0, asked.index.everyone, asked.index.names)
+
+    @cached_property
+    def _left_scores(self) -> t.Mapping[str, ClusterScore]:
+        ranking = self.look.ranking
+        return dict(ranking.best_left(self.look.spread, ranking.size)) if ranking else {}
+
+
+def schedule(
+    placement: ClusterResourcePlacement,
+    policy_snapshot: ClusterSchedulingPolicySnapshot,
+    index: FleetIndex,
+    bindings: t.Iterable[ClusterResourceBinding],
+    upstream: bool = False,
+) -> Scheduled:
+    """Decide where ``placement`` goes; pure, the same inputs give the same result.
+
+    The policy is that of the placement; ``policy_snapshot`` names it, and bindings made for another snapshot are
+    obsolete. ``upstream`` brings back all that KubeFleet does by accident. FleetError if PickN names no number.
+    """
+    asked = Asked(placement, policy_snapshot, index, upstream)
+    book = Bindings(asked, bindings)
+    error, failed_in = None, 0
+    try:
+        ending = _pick(asked, book)
+    except CycleFailed as failure:
+        if not upstream:
+            raise failure.cause from None
+        ending, error, failed_in = NOTHING, failure.cause.problems[0], failure.cycle
+    except FleetError as failure:
+        if not upstream:
+            raise
+        ending, error, failed_in = NOTHING, failure.problems[0], 1
+    decisions = () if error else (*limited(ending.selected, ending.look, upstream=upstream), *ending.unplaced)
+    return Scheduled(
+        asked=asked,
+        bindings=tuple(book.by_name[name] for name in sorted(book.by_name)),
+        changes=book.net_changes(),
+        decisions=decisions,
+        fulfilled=ending.fulfilled,
+        count=ending.count,
+        wanted=ending.wanted,
+        cycles=failed_in or ending.cycles,
+        written=ending.written,
+        findings=tuple(dict.fromkeys((*ending.findings, *book.findings))),
+        error=error,
+        ending=ending,
+    )
+
+
+def _pick(asked: Asked, book: Bindings) -> Ending:
+    if asked.policy.placement_type == PICK_FIXED:
+        return pick_fixed(asked, book)
+    if asked.policy.placement_type == PICK_N:
+        return pick_n(asked, book)
+    return pick_all(asked, book)

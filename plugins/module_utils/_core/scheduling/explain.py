@@ -1,0 +1,146 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Why one cluster is picked or not, with every number that led there: read from the scheduling itself."""
+
+from __future__ import annotations
+
+import difflib
+import typing as t
+from dataclasses import dataclass
+
+from ..errors import FleetError, Problem
+from ..objects.binding import UNSCHEDULED, ClusterResourceBinding, ClusterScore
+from ..objects.cluster_resource_placement import ClusterResourcePlacement
+from ..objects.placement_policy import PICK_FIXED, PICK_N
+from ..objects.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
+from . import reasons
+from .bindings import CREATED, DROPPED
+from .cycle import Scheduled, schedule
+from .decisions import Decision
+from .index import FleetIndex
+from .preferred_affinity import PreferredAffinity, TermScore
+from .reasons import Refusal
+from .topology_spread import DomainCount, Spread
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explanation:
+    """One cluster's answer. ``change`` is what scheduling does to its binding: created, rebased, restored,
+    unscheduled, or empty. ``would_refuse`` is why a cluster that holds the placement would not be picked afresh.
+    """
+
+    placement: str
+    cluster: str
+    picked: bool
+    sentence: str
+    change: str = ""
+    refusal: Refusal | None = None
+    would_refuse: Refusal | None = None
+    score: ClusterScore | None = None
+    terms: tuple[TermScore, ...] = ()
+    spread: tuple[DomainCount, ...] = ()
+    findings: tuple[Problem, ...] = ()
+
+    def as_dict(self) -> dict[str, t.Any]:
+        """Plain data. ``terms`` are the preferred terms, ``spread`` the counts before the last pick."""
+        score = self.score
+        return {
+            "placement": self.placement,
+            "cluster": self.cluster,
+            "picked": self.picked,
+            "sentence": self.sentence,
+            "change": self.change,
+            "refusal": self.refusal.as_dict() if self.refusal else None,
+            "wouldRefuse": self.would_refuse.as_dict() if self.would_refuse else None,
+            "affinityScore": score.affinity_score if score else None,
+            "topologySpreadScore": score.priority_score if score else None,
+            "terms": [each.as_dict() for each in self.terms],
+            "spread": [each.as_dict() for each in self.spread],
+            "findings": [each.as_dict() for each in self.findings],
+        }
+
+
+def explain(
+    placement: ClusterResourcePlacement,
+    policy_snapshot: ClusterSchedulingPolicySnapshot,
+    index: FleetIndex,
+    bindings: t.Iterable[ClusterResourceBinding],
+    cluster: str,
+) -> Explanation:
+    """Schedule and explain one cluster. FleetError if neither the fleet nor the policy nor a binding knows it."""
+    return explain_outcome(schedule(placement, policy_snapshot, index, bindings), cluster)
+
+
+def explain_outcome(outcome: Scheduled, cluster: str) -> Explanation:
+    """The same for a scheduling that was done already."""
+    asked, position = outcome.asked, outcome.asked.index.positions.get(cluster)
+    change = next((each.what for each in outcome.changes if each.cluster == cluster), "")
+    holder = outcome.holders.get(cluster)
+    decision = None if holder else _decision(outcome, cluster, position)
+    scored = asked.policy.placement_type == PICK_N and position is not None
+    held_since = bool(holder) and change != CREATED
+    filtered = held_since and position is not None and asked.policy.placement_type != PICK_FIXED
+    would_refuse = outcome.look.profile.refusal(position) if filtered and position is not None else None
+    terms: tuple[TermScore, ...] = ()
+    spread: tuple[DomainCount, ...] = ()
+    if scored and position is not None:
+        terms = PreferredAffinity.of(asked.index, asked.preferred, upstream=False).explained(position)
+        spread = _spread(outcome).domains(position)
+    return Explanation(
+        placement=asked.placement.metadata.name,
+        cluster=cluster,
+        picked=holder is not None,
+        sentence=_sentence(cluster, change, holder, decision, would_refuse),
+        change=change,
+        refusal=decision.refusal if decision else None,
+        would_refuse=would_refuse,
+        score=(holder.spec.cluster_decision.cluster_score if holder else None)
+        or (decision.score if decision else None),
+        terms=terms,
+        spread=spread,
+        findings=outcome.findings,
+    )
+
+
+def _decision(outcome: Scheduled, cluster: str, position: int | None) -> Decision:
+    """Why a cluster holds nothing."""
+    if outcome.asked.policy.placement_type == PICK_FIXED:
+        found = next((each for each in outcome.left_out if each.cluster == cluster), None)
+        if found:
+            return found
+        if position is not None:
+            return Decision(cluster, reasons.NOT_NAMED, refusal=Refusal(PICK_FIXED, reasons.NOT_NAMED))
+    elif position is not None:
+        return outcome.judge(position)
+    if any(each.spec.target_cluster == cluster for each in outcome.bindings if each.spec.state == UNSCHEDULED):
+        return Decision(cluster, reasons.GONE, refusal=Refusal("ClusterEligibility", reasons.GONE))
+    close = difflib.get_close_matches(cluster, outcome.asked.index.names, n=3)
+    hint = f"did you mean {', '.join(close)}?" if close else ""
+    raise FleetError("unknown-cluster", f"no cluster of the fleet is named {cluster!r}", "", hint)
+
+
+def _spread(outcome: Scheduled) -> Spread:
+    """The constraints as the last cycle saw them, or as they are where no cycle was needed."""
+    asked = outcome.asked
+    if outcome.look.spread:
+        return outcome.look.spread
+    held = sum(1 << asked.index.positions[name] for name in outcome.holders)
+    return Spread.of(asked.index, asked.constraints, held)
+
+
+def _sentence(
+    cluster: str,
+    change: str,
+    holder: ClusterResourceBinding | None,
+    decision: Decision | None,
+    would_refuse: Refusal | None,
+) -> str:
+    if decision:
+        verb = "loses the placement" if change == DROPPED else "is not picked"
+        return f"{cluster} {verb}: {decision.reason}."
+    if holder and change:
+        return f"{cluster} is {holder.spec.cluster_decision.reason}."
+    if would_refuse:
+        return f"{cluster} keeps the placement, though it would not be picked afresh: {would_refuse.sentence}."
+    return f"{cluster} keeps the placement, which it holds under this policy already."

@@ -1,0 +1,122 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The fleet as sets: which clusters carry a label, a taint set, a property beyond a threshold, and are eligible."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+from datetime import datetime
+
+from ..objects.member_cluster import MemberCluster, Taint
+from ..values.selector import EXISTS, IN, NOT_IN, LabelSelector
+from . import bitset, cluster_eligibility, namespace_affinity
+from .properties import PropertyColumn, property_column
+
+
+@dataclass(frozen=True)
+class LabelColumn:
+    """One label key of all clusters: who carries it, and who carries which value."""
+
+    present: int
+    values: t.Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Topology:
+    """Clusters grouped by their values of some label keys; None stands for a key that a cluster lacks.
+
+    ``group_of`` is by position and points into ``groups``.
+    """
+
+    group_of: tuple[int, ...]
+    groups: tuple[tuple[str | None, ...], ...]
+
+
+class FleetIndex:
+    """Built once for each state of the fleet and shared by all placements.
+
+    Positions follow cluster names in ascending order. ``now`` is the instant at which eligibility is judged: that of
+    the facts, not the wall clock. Columns are made at first use; making one twice at once is harmless.
+    """
+
+    def __init__(self, clusters: t.Iterable[MemberCluster], now: datetime) -> None:
+        self.clusters: tuple[MemberCluster, ...] = tuple(sorted(clusters, key=lambda cluster: cluster.metadata.name))
+        self.now = now
+        self.names: tuple[str, ...] = tuple(cluster.metadata.name for cluster in self.clusters)
+        self.positions: t.Mapping[str, int] = {name: position for position, name in enumerate(self.names)}
+        self.size = len(self.names)
+        self.everyone = (1 << self.size) - 1
+        self.leaving = self._where(lambda cluster: cluster.metadata.deletion_timestamp is not None)
+        self.eligible = self._where(lambda cluster: cluster_eligibility.judge(cluster, now) is None)
+        self.taint_sets: t.Mapping[tuple[Taint, ...], int] = self._sets(cluster.taints for cluster in self.clusters)
+        self._labels: dict[str, LabelColumn] = {}
+        self._properties: dict[tuple[str, bool], PropertyColumn] = {}
+        self._namespaces: dict[tuple[str, bool], int] = {}
+        self._topologies: dict[tuple[str, ...], Topology] = {}
+
+    def label(self, key: str) -> LabelColumn:
+        column = self._labels.get(key)
+        if column is None:
+            values = self._sets(cluster.metadata.labels.get(key) for cluster in self.clusters)
+            absent = values.pop(None, 0)
+            column = LabelColumn(self.everyone & ~absent, t.cast("dict[str, int]", values))
+            self._labels[key] = column
+        return column
+
+    def property(self, name: str, *, upstream: bool = False) -> PropertyColumn:
+        """``name`` must be one that can be looked up (``properties.name_problem``)."""
+        column = self._properties.get((name, upstream))
+        if column is None:
+            column = property_column(self.clusters, name, alias=not upstream)
+            self._properties[name, upstream] = column
+        return column
+
+    def having_namespace(self, namespace: str, *, upstream: bool = False) -> int:
+        bits = self._namespaces.get((namespace, upstream))
+        if bits is None:
+            bits = self._where(lambda cluster: namespace_affinity.judge(cluster, namespace, upstream=upstream) is None)
+            self._namespaces[namespace, upstream] = bits
+        return bits
+
+    def topology(self, keys: tuple[str, ...]) -> Topology:
+        found = self._topologies.get(keys)
+        if found is None:
+            numbers: dict[tuple[str | None, ...], int] = {}
+            group_of = tuple(
+                numbers.setdefault(tuple(cluster.metadata.labels.get(key) for key in keys), len(numbers))
+                for cluster in self.clusters
+            )
+            found = self._topologies[keys] = Topology(group_of, tuple(numbers))
+        return found
+
+    def selected(self, selector: LabelSelector | None) -> int:
+        """Clusters that match; no selector (None) matches all, as an empty one does."""
+        bits = self.everyone
+        if selector is None:
+            return bits
+        for key, value in selector.match_labels.items():
+            bits &= self.label(key).values.get(value, 0)
+        for one in selector.match_expressions:
+            column = self.label(one.key)
+            if one.operator in (IN, NOT_IN):
+                named = 0
+                for value in one.values:
+                    named |= column.values.get(value, 0)
+                bits &= named if one.operator == IN else ~named
+            else:
+                bits &= column.present if one.operator == EXISTS else ~column.present
+        return bits
+
+    def _where(self, holds: t.Callable[[MemberCluster], bool]) -> int:
+        return bitset.of([position for position, cluster in enumerate(self.clusters) if holds(cluster)], self.size)
+
+    def _sets(self, values: t.Iterable[T]) -> dict[T, int]:
+        found: dict[T, list[int]] = {}
+        for position, value in enumerate(values):
+            found.setdefault(value, []).append(position)
+        return {value: bitset.of(positions, self.size) for value, positions in found.items()}
+
+
+T = t.TypeVar("T")

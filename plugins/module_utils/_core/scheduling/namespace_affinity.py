@@ -1,0 +1,53 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Filter ``NamespaceAffinity`` (KubeFleet scheduler): a ResourcePlacement lands only where its namespace exists."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+
+from ..objects.member_cluster import MemberCluster
+from ..objects.meta import find_condition
+from .reasons import Refusal
+
+if t.TYPE_CHECKING:
+    from .index import FleetIndex
+
+NAME = "NamespaceAffinity"
+# A member reports no more than this many namespaces, so a longer list says nothing of the missing ones.
+TRACKED_NAMESPACES = 200
+
+
+@dataclass(frozen=True)
+class NamespaceAffinity:
+    """``namespace`` is empty for a cluster-scoped placement, which may go anywhere."""
+
+    index: FleetIndex
+    namespace: str
+    upstream: bool
+    name: t.ClassVar[str] = NAME
+
+    @property
+    def bits(self) -> int:
+        if not self.namespace:
+            return self.index.everyone
+        return self.index.having_namespace(self.namespace, upstream=self.upstream)
+
+    def refusal(self, position: int) -> Refusal | None:
+        if not self.namespace:
+            return None
+        return judge(self.index.clusters[position], self.namespace, upstream=self.upstream)
+
+
+def judge(cluster: MemberCluster, namespace: str, *, upstream: bool) -> Refusal | None:
+    """Members that do not collect namespaces pass. Upstream takes one beyond the reporting limit for missing."""
+    if find_condition(cluster.status.conditions, "NamespaceCollectionSucceeded") is None:
+        return None
+    known = cluster.status.namespaces
+    if known is None:
+        return Refusal(NAME, "namespaces-unknown", {"namespace": namespace})
+    if namespace in known or (not upstream and len(known) >= TRACKED_NAMESPACES):
+        return None
+    return Refusal(NAME, "namespace-missing", {"namespace": namespace})

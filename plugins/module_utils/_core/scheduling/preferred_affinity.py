@@ -1,0 +1,180 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Score ``ClusterAffinity`` (KubeFleet scheduler): the sum of what the preferred terms give a cluster."""
+
+from __future__ import annotations
+
+import operator
+import typing as t
+from dataclasses import dataclass
+from itertools import compress, repeat
+
+from ..errors import FleetError, Problem
+from ..objects.placement_policy import PreferredClusterSelector, PropertySorter
+from . import bitset
+from .cluster_affinity import malformed_values
+from .index import FleetIndex
+from .properties import PropertyColumn, name_problem
+from .property_sorter import SORT_ORDERS, beyond_extremes, fraction, scores
+
+FIELD = "spec.policy.affinity.clusterAffinity.preferredDuringSchedulingIgnoredDuringExecution"
+
+
+@dataclass(frozen=True)
+class PreferredTerm:
+    """One preference, read against the index; ``column`` is None without a usable sorter."""
+
+    number: int
+    weight: int
+    labelled: int
+    sorter: PropertySorter | None
+    column: PropertyColumn | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TermScore:
+    """What one term gives one cluster.
+
+    ``code`` says why the score is not the plain share of the weight: ``label-mismatch``, ``property-missing``,
+    ``property-malformed``, ``sorter-malformed``, ``no-spread`` (one value only in the fleet), or ``full-weight``.
+    ``minimum_cluster`` and ``maximum_cluster`` are the first clusters by name with that value.
+    """
+
+    term: int
+    weight: int
+    score: int
+    code: str = ""
+    property: str = ""
+    sort_order: str = ""
+    observed: str | None = None
+    minimum: str | None = None
+    minimum_cluster: str = ""
+    maximum: str | None = None
+    maximum_cluster: str = ""
+    fraction: float | None = None
+
+    def as_dict(self) -> dict[str, t.Any]:
+        out: dict[str, t.Any] = {"term": self.term, "weight": self.weight, "score": self.score, "code": self.code}
+        if not self.property:
+            return out
+        return out | {
+            "property": self.property,
+            "sortOrder": self.sort_order,
+            "observed": self.observed,
+            "minimum": self.minimum,
+            "minimumCluster": self.minimum_cluster,
+            "maximum": self.maximum,
+            "maximumCluster": self.maximum_cluster,
+            "fraction": self.fraction,
+            "exact": None if self.fraction is None else self.fraction * self.weight,
+        }
+
+
+@dataclass(frozen=True)
+class PreferredAffinity:
+    index: FleetIndex
+    terms: tuple[PreferredTerm, ...]
+    findings: tuple[Problem, ...] = ()
+
+    @classmethod
+    def of(
+        cls, index: FleetIndex, preferences: tuple[PreferredClusterSelector, ...], *, upstream: bool
+    ) -> PreferredAffinity:
+        """Read the terms. A malformed value anywhere in the fleet is a finding; upstream fails altogether."""
+        terms, findings = [], []
+        for number, preferred in enumerate(preferences):
+            sorter, column = preferred.preference.property_sorter, None
+            if sorter:
+                problem = name_problem(sorter.name, upstream=upstream)
+                if problem:
+                    findings.append(Problem("malformed-sorter", problem, f"{_field(number)}.name"))
+                else:
+                    column = index.property(sorter.name, upstream=upstream)
+                    findings += malformed_values(index, column, index.everyone)
+            labelled = index.selected(preferred.preference.label_selector)
+            terms.append(PreferredTerm(number, preferred.weight, labelled, sorter, column))
+        if upstream and findings:
+            raise FleetError.of(findings)
+        return cls(index, tuple(terms), tuple(dict.fromkeys(findings)))
+
+    def check_extremes(self, candidates: int) -> None:
+        """Upstream's own refusal to score ``candidates`` where spelling puts a value beyond the extremes."""
+        for term in self.terms:
+            if not (term.weight and term.column and term.sorter):
+                continue
+            scored = candidates & term.labelled & term.column.valued
+            wrong = f"{term.sorter.sort_order!r} is not one of {', '.join(SORT_ORDERS)}"
+            if scored and term.column.spread_out and term.sorter.sort_order not in SORT_ORDERS:
+                raise FleetError("malformed-sorter", wrong, f"{_field(term.number)}.sortOrder")
+            for position in beyond_extremes(term.column):
+                if bitset.has(scored, position):
+                    text = f"{term.column.texts[position]} lies outside of the fleet's extremes as spelled"
+                    raise FleetError("sorter-out-of-range", text, f"MemberCluster/{self.index.names[position]}")
+
+    def totals(self, candidates: int, count: int) -> list[int]:
+        """The summed score of each of the ``count`` candidates, in ascending order of position."""
+        flags = bitset.flags(candidates, self.index.size)
+        totals = [0] * count
+        for term in self.terms:
+            if not term.weight or (term.sorter and not term.column):
+                continue
+            values: t.Iterable[int] = repeat(term.weight, count)
+            if term.sorter and term.column:
+                values = compress(scores(term.column, term.sorter, term.weight), flags)
+            if term.labelled != self.index.everyone:
+                values = map(operator.mul, values, compress(bitset.flags(term.labelled, self.index.size), flags))
+            totals = list(map(operator.add, totals, values))
+        return totals
+
+    def explained(self, position: int) -> tuple[TermScore, ...]:
+        """Each term's part in the score of one cluster."""
+        return tuple(self._explained(term, position) for term in self.terms)
+
+    def _explained(self, term: PreferredTerm, position: int) -> TermScore:
+        number, weight, column, sorter = term.number + 1, term.weight, term.column, term.sorter
+        matched = bitset.has(term.labelled, position)
+        if sorter is None:
+            score, code = (weight, "full-weight") if matched else (0, "label-mismatch")
+            return TermScore(term=number, weight=weight, score=score, code=code)
+        if column is None:
+            return TermScore(
+                term=number,
+                weight=weight,
+                score=0,
+                code="sorter-malformed",
+                property=sorter.name,
+                sort_order=sorter.sort_order,
+            )
+        code, share = _code(column, position, matched), None
+        if not code:
+            share = fraction(column, position, sorter.sort_order)
+        names = self.index.names
+        return TermScore(
+            term=number,
+            weight=weight,
+            score=0 if share is None else scores(column, sorter, weight)[position],
+            code=code,
+            property=sorter.name,
+            sort_order=sorter.sort_order,
+            observed=column.texts[position],
+            minimum=column.texts[column.lowest] if column.nanos else None,
+            minimum_cluster=names[column.lowest] if column.nanos else "",
+            maximum=column.texts[column.highest] if column.nanos else None,
+            maximum_cluster=names[column.highest] if column.nanos else "",
+            fraction=share,
+        )
+
+
+def _code(column: PropertyColumn, position: int, matched: bool) -> str:
+    if not matched:
+        return "label-mismatch"
+    if not bitset.has(column.reported, position):
+        return "property-missing"
+    if bitset.has(column.malformed, position):
+        return "property-malformed"
+    return "" if column.spread_out else "no-spread"
+
+
+def _field(number: int) -> str:
+    return f"{FIELD}[{number}].preference.propertySorter"

@@ -1,0 +1,56 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The filters of the default scheduler profile that look at one cluster alone, in upstream's order."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+
+from ..errors import Problem
+from .asked import Asked
+from .cluster_affinity import ClusterAffinity
+from .cluster_eligibility import ClusterEligibility
+from .namespace_affinity import NamespaceAffinity
+from .reasons import Refusal
+from .taint_toleration import TaintToleration
+
+
+class Filter(t.Protocol):
+    """``bits`` pass; ``refusal`` says why a cluster does not, or None."""
+
+    @property
+    def bits(self) -> int: ...
+
+    def refusal(self, position: int) -> Refusal | None: ...
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Filters that do not depend on who holds the placement; same placement and topology spread come after them."""
+
+    filters: tuple[Filter, ...]
+    passing: int
+    findings: tuple[Problem, ...]
+
+    @classmethod
+    def of(cls, asked: Asked) -> Profile:
+        affinity = ClusterAffinity.of(asked.index, asked.required, upstream=asked.upstream)
+        filters: tuple[Filter, ...] = (
+            affinity,
+            ClusterEligibility(asked.index),
+            NamespaceAffinity(asked.index, asked.namespace, asked.upstream),
+            TaintToleration.of(asked.index, asked.policy.tolerations),
+        )
+        passing = asked.index.everyone
+        for each in filters:
+            passing &= each.bits
+        return cls(filters, passing, affinity.findings)
+
+    def refusal(self, position: int) -> Refusal | None:
+        """The first filter's refusal."""
+        for each in self.filters:
+            if not each.bits >> position & 1:
+                return each.refusal(position)
+        return None

@@ -1,0 +1,160 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Cluster properties: how a name is looked up, and one property of all clusters sorted for thresholds."""
+
+from __future__ import annotations
+
+import bisect
+import typing as t
+from dataclasses import dataclass, field
+
+from ..objects.member_cluster import MemberCluster
+from ..values.quantity import parse_quantity
+from . import bitset
+
+RESOURCE_PREFIX = "resources.kubernetes-fleet.io/"
+CAPACITY_FIELDS = {"total": "capacity", "allocatable": "allocatable", "available": "available"}
+# Older documents name the node count under the second prefix; both mean the same fact.
+ALIASES = {
+    "kubernetes-fleet.io/node-count": "kubernetes.azure.com/node-count",
+    "kubernetes.azure.com/node-count": "kubernetes-fleet.io/node-count",
+}
+BLOCK = 64
+
+
+def name_problem(name: str, *, upstream: bool = False) -> str:
+    """Why ``name`` cannot be looked up, or an empty text. Upstream also refuses a second dash in a resource name."""
+    if not name.startswith(RESOURCE_PREFIX):
+        return ""
+    parts = name.removeprefix(RESOURCE_PREFIX).split("-")
+    if len(parts) < 2 or not parts[1] or (upstream and len(parts) != 2):
+        return f"{name} is not {RESOURCE_PREFIX}<total, allocatable or available>-<resource>"
+    if parts[0] not in CAPACITY_FIELDS:
+        return f"{name} names capacity {parts[0]!r}; known are {', '.join(CAPACITY_FIELDS)}"
+    return ""
+
+
+def path_of(name: str) -> str:
+    """The field of a MemberCluster that holds the property."""
+    if not name.startswith(RESOURCE_PREFIX):
+        return f"status.properties[{name}].value"
+    capacity, _, resource = name.removeprefix(RESOURCE_PREFIX).partition("-")
+    return f"status.resourceUsage.{CAPACITY_FIELDS[capacity]}[{resource}]"
+
+
+def observed(cluster: MemberCluster, name: str) -> str | None:
+    """The text that a cluster reports, None if it does not report the property.
+
+    The API server stores resource usage in canonical form, and the float of a sorter depends on the spelling.
+    """
+    if not name.startswith(RESOURCE_PREFIX):
+        found = cluster.status.properties.get(name)
+        return found.value if found else None
+    capacity, _, resource = name.removeprefix(RESOURCE_PREFIX).partition("-")
+    usage = cluster.status.resource_usage
+    text: str | None = getattr(usage, CAPACITY_FIELDS[capacity]).get(resource) if usage else None
+    try:
+        return None if text is None else parse_quantity(text).canonical
+    except ValueError:
+        return text
+
+
+@dataclass(frozen=True)
+class PropertyColumn:
+    """One property of all clusters.
+
+    ``texts`` and ``floats`` are by position. ``ranked`` are the positions with a quantity by value, then by name;
+    ``nanos`` their exact values. ``lowest`` and ``highest`` are the first clusters, by name, with the extreme value
+    (-1 if nobody has one). ``first_blocks[i]`` is the set of the first ``i * BLOCK`` of ``ranked``.
+    """
+
+    name: str
+    texts: tuple[str | None, ...]
+    floats: tuple[float, ...]
+    reported: int
+    malformed: int
+    ranked: tuple[int, ...]
+    nanos: tuple[int, ...]
+    first_blocks: tuple[int, ...]
+    lowest: int
+    highest: int
+    scores: dict[tuple[str, int], tuple[int, ...]] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def valued(self) -> int:
+        """Clusters that report a quantity."""
+        return self.reported & ~self.malformed
+
+    @property
+    def spread_out(self) -> bool:
+        """Whether at least two different values are reported."""
+        return bool(self.nanos) and self.nanos[0] != self.nanos[-1]
+
+    def meeting(self, operator: str, wanted: int) -> int:
+        """Clusters whose value stands in that relation to ``wanted`` (in nano units); KeyError if it is unknown."""
+        return COMPARISONS[operator](
+            self, bisect.bisect_left(self.nanos, wanted), bisect.bisect_right(self.nanos, wanted)
+        )
+
+    def first(self, count: int) -> int:
+        """The clusters with the ``count`` smallest values."""
+        block = count // BLOCK
+        bits = self.first_blocks[block]
+        for position in self.ranked[block * BLOCK : count]:
+            bits |= 1 << position
+        return bits
+
+
+# By operator: the set, given how many values are below and how many are at most the wanted one.
+COMPARISONS: t.Mapping[str, t.Callable[[PropertyColumn, int, int], int]] = {
+    "Gt": lambda column, below, up_to: column.valued & ~column.first(up_to),
+    "Ge": lambda column, below, up_to: column.valued & ~column.first(below),
+    "Lt": lambda column, below, up_to: column.first(below),
+    "Le": lambda column, below, up_to: column.first(up_to),
+    "Eq": lambda column, below, up_to: column.first(up_to) & ~column.first(below),
+    "Ne": lambda column, below, up_to: column.valued & ~(column.first(up_to) & ~column.first(below)),
+}
+
+
+def property_column(clusters: t.Sequence[MemberCluster], name: str, *, alias: bool) -> PropertyColumn:
+    """Read one property of ``clusters``, which are in name order; ``alias`` also accepts the property's other name."""
+    other = ALIASES.get(name) if alias else None
+    texts: list[str | None] = []
+    floats: list[float] = []
+    valued: list[tuple[int, int]] = []
+    malformed: list[int] = []
+    for position, cluster in enumerate(clusters):
+        text = observed(cluster, name)
+        if text is None and other:
+            text = observed(cluster, other)
+        texts.append(text)
+        value = 0.0
+        if text is not None:
+            try:
+                quantity = parse_quantity(text)
+            except ValueError:
+                malformed.append(position)
+            else:
+                value = quantity.approximate
+                valued.append((quantity.nanos, position))
+        floats.append(value)
+    valued.sort()
+    ranked = tuple(position for _, position in valued)
+    nanos = tuple(number for number, _ in valued)
+    bad = bitset.of(malformed, len(texts))
+    blocks = [0]
+    for start in range(0, len(ranked), BLOCK):
+        blocks.append(blocks[-1] | bitset.of(ranked[start : start + BLOCK], len(texts)))
+    return PropertyColumn(
+        name=name,
+        texts=tuple(texts),
+        floats=tuple(floats),
+        reported=blocks[-1] | bad,
+        malformed=bad,
+        ranked=ranked,
+        nanos=nanos,
+        first_blocks=tuple(blocks),
+        lowest=ranked[0] if ranked else -1,
+        highest=ranked[bisect.bisect_left(nanos, nanos[-1])] if ranked else -1,
+    )

@@ -1,0 +1,60 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The property sorter of preferred terms (KubeFleet ``propertySorter``): a share of the weight by rank in the fleet."""
+
+from __future__ import annotations
+
+import math
+
+from ..objects.placement_policy import PropertySorter
+from .properties import PropertyColumn
+
+ASCENDING, DESCENDING = "Ascending", "Descending"
+SORT_ORDERS = (ASCENDING, DESCENDING)
+
+
+def rounded(value: float) -> int:
+    """Half away from zero, as upstream rounds; Python's ``round`` goes to the even neighbour."""
+    whole = math.trunc(value)
+    if abs(value - whole) >= 0.5:
+        return whole + (1 if value > 0 else -1)
+    return whole
+
+
+def fraction(column: PropertyColumn, position: int, sort_order: str) -> float:
+    """The share of the weight in [0, 1] of a cluster with a value, in a column with at least two different values.
+
+    Lowest and highest value are those of the whole fleet, clusters that cannot be picked included.
+    """
+    low, high = column.floats[column.lowest], column.floats[column.highest]
+    if low == high:
+        return 0.0
+    # Equal values that are spelled differently may lie a rounding error beyond the extremes.
+    share = min(max((column.floats[position] - low) / (high - low), 0.0), 1.0)
+    return share if sort_order == DESCENDING else 1 - share
+
+
+def scores(column: PropertyColumn, sorter: PropertySorter, weight: int) -> tuple[int, ...]:
+    """The score of every cluster by position: 0 without a value, and 0 for all if there is nothing to compare."""
+    key = (sorter.sort_order, weight)
+    found = column.scores.get(key)
+    if found is None:
+        found = column.scores[key] = _scores(column, sorter.sort_order, weight)
+    return found
+
+
+def beyond_extremes(column: PropertyColumn) -> list[int]:
+    """Positions whose float lies outside of the extremes' floats, where upstream gives up."""
+    if not column.spread_out:
+        return []
+    low, high = column.floats[column.lowest], column.floats[column.highest]
+    return [position for position in column.ranked if not low <= column.floats[position] <= high]
+
+
+def _scores(column: PropertyColumn, sort_order: str, weight: int) -> tuple[int, ...]:
+    values = [0] * len(column.texts)
+    if column.spread_out:
+        for position in column.ranked:
+            values[position] = rounded(fraction(column, position, sort_order) * weight)
+    return tuple(values)

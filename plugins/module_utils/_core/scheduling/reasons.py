@@ -1,0 +1,81 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Why a cluster is not picked: a code with its numbers, and the one place where codes become sentences."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, field
+
+NOT_ENOUGH_SCORE = "not-enough-score"
+NOT_NEEDED = "not-needed"
+NOT_NAMED = "not-named"
+GONE = "gone"
+
+Details = t.Mapping[str, t.Any]
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """``rule`` is the plugin or policy that refused the cluster; ``details`` hold the values that ``code`` speaks of.
+
+    Several findings of one rule (the terms of an affinity, of which none matched) stand in ``parts``.
+    """
+
+    rule: str
+    code: str
+    details: Details = field(default_factory=dict)
+    parts: tuple[Refusal, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        text = SENTENCES[self.code].format(**self.details)
+        return text + ": " + "; ".join(part.sentence for part in self.parts) if self.parts else text
+
+    def as_dict(self) -> dict[str, t.Any]:
+        out: dict[str, t.Any] = {"rule": self.rule, "code": self.code, **self.details}
+        if self.parts:
+            out["terms"] = [part.as_dict() for part in self.parts]
+        return out
+
+
+SENTENCES: t.Mapping[str, str] = {
+    # ClusterAffinity
+    "no-term-matches": "it matches none of the required terms",
+    "label-mismatch": "term {term} wants label {wanted}, it has {observed}",
+    "property-missing": "term {term} wants {property} {operator} {wanted}, it does not report that property",
+    "property-mismatch": "term {term} wants {property} {operator} {wanted}, it reports {observed}",
+    "property-malformed": "term {term} wants {property} {operator} {wanted}, it reports {observed!r}, not a quantity",
+    "requirement-malformed": "term {term} cannot be judged, because {problem}",
+    # ClusterEligibility
+    GONE: "it has left the fleet",
+    "leaving": "it is leaving the fleet",
+    "agent-not-online": "it has never been read",
+    "heartbeat-too-old": "it was last read {minutes:.2f} minutes before, more than {limitMinutes} minutes",
+    "heartbeat-missing": "it has never been heard of",
+    "agent-not-joined": "it has not joined the fleet",
+    "health-unknown": "its health is not known",
+    "unhealthy": "it is not healthy",
+    "unhealthy-too-long": "it has been unhealthy for {minutes:.2f} minutes, more than {limitMinutes} minutes",
+    # NamespaceAffinity
+    "namespaces-unknown": "its namespaces are not known, and {namespace} is needed there",
+    "namespace-missing": "it has no namespace {namespace}",
+    # TaintToleration
+    "taint-not-tolerated": "its taint {taint} is not tolerated",
+    # TopologySpreadConstraints
+    "skew-too-large": (
+        "{topologyKey} {domain} holds {count} already where others hold {smallest} to {largest}, "
+        "so it would break maxSkew {maxSkew}"
+    ),
+    # PickFixed
+    "not-found": "no cluster of that name is in the fleet",
+    NOT_NAMED: "the policy does not name it",
+    # ranking
+    NOT_ENOUGH_SCORE: "it passes, but its score is not high enough (spread {spread}, affinity {affinity})",
+    NOT_NEEDED: "it passes, but {wanted} clusters hold the placement already",
+}
+
+
+def picked_sentence(affinity: int, spread: int) -> str:
+    return f"picked with spread {spread} and affinity {affinity}"

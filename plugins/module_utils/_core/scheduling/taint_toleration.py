@@ -1,0 +1,52 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Filter ``TaintToleration`` (KubeFleet scheduler): every taint of a cluster must be tolerated."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+
+from ..objects.member_cluster import Taint
+from ..objects.placement_policy import Toleration
+from .index import FleetIndex
+from .reasons import Refusal
+
+NAME = "TaintToleration"
+
+
+@dataclass(frozen=True)
+class TaintToleration:
+    index: FleetIndex
+    tolerations: tuple[Toleration, ...]
+    bits: int
+    name: t.ClassVar[str] = NAME
+
+    @classmethod
+    def of(cls, index: FleetIndex, tolerations: tuple[Toleration, ...]) -> TaintToleration:
+        bits = 0
+        for taints, carriers in index.taint_sets.items():
+            if first_untolerated(taints, tolerations) is None:
+                bits |= carriers
+        return cls(index, tolerations, bits)
+
+    def refusal(self, position: int) -> Refusal | None:
+        taint = first_untolerated(self.index.clusters[position].taints, self.tolerations)
+        if taint is None:
+            return None
+        text = f"{taint.key}={taint.value}" if taint.value else taint.key
+        return Refusal(NAME, "taint-not-tolerated", {"taint": f"{text}:{taint.effect}"})
+
+
+def first_untolerated(taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...]) -> Taint | None:
+    return next((taint for taint in taints if not any(covers(one, taint) for one in tolerations)), None)
+
+
+def covers(toleration: Toleration, taint: Taint) -> bool:
+    """An empty effect covers every effect, an empty key with Exists every key; an unknown operator covers nothing."""
+    if toleration.effect not in ("", taint.effect):
+        return False
+    if toleration.operator == "Exists":
+        return toleration.key in ("", taint.key)
+    return toleration.operator == "Equal" and (toleration.key, toleration.value) == (taint.key, taint.value)
