@@ -23,8 +23,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._store.records import
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from records_places import Place  # noqa: E402
-from records_server import ApiServer  # noqa: E402
+from records_places import Place
+from records_server import ApiServer
 
 CRDS = Path(__file__).resolve().parents[2] / "roles" / "hub" / "files" / "crds"
 

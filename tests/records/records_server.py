@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A real API server that can be stopped and started again, for records on a hub.
 
-The binaries are searched in ``GITOPS_FLEET_BINARIES``, a folder with ``etcd/server`` and ``kubernetes-1.36/kube-apiserver``.
+The binaries are searched in ``GITOPS_FLEET_BINARIES``, a folder with ``etcd/server`` and
+``kubernetes-1.36/kube-apiserver``.
 """
 
 from __future__ import annotations

@@ -311,7 +311,7 @@ def test_two_processes_that_want_one_lease(place: Place, records: Records) -> No
     """F6"""
     several = [worker(place, "acquire", f"runner-{n}") for n in range(3)]
     answers = sorted(finish(process) for process in several)
-    assert [answer for answer in answers] == [(0, "1"), (0, "lease-held"), (0, "lease-held")]
+    assert answers == [(0, "1"), (0, "lease-held"), (0, "lease-held")]
     assert len(records.leases()) == 1
 
 
@@ -351,7 +351,7 @@ def test_a_value_that_is_kept_stays(place: Place, records: Records) -> None:
 
 
 def test_a_process_killed_between_write_and_commit_leaves_the_old_state(place: Place, records: Records) -> None:
-    """F5, F24. On a file the whole write is undone. On a hub the spec stands, without its status: the next run writes it."""
+    """F5, F24. On a file the write is undone. On a hub the spec stands without its status: the next run writes it."""
     first = records.create(member(status=STATUS))
     returncode, out = finish(worker(place, "die"))
     assert (returncode, out) == (-9, "dying")

@@ -13,8 +13,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import F
 from ansible_collections.gitops.fleet.plugins.module_utils._store.hub import NAMESPACE, HubRecords
 from ansible_collections.gitops.fleet.plugins.module_utils._store.open_records import open_records
 from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Records
-from records_server import TOKENS, ApiServer
 from records_places import Place, member
+from records_server import TOKENS, ApiServer
 
 MC = "MemberCluster"
 

@@ -15,9 +15,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / ".cache" / "collections"))
 
-from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError  # noqa: E402
-from ansible_collections.gitops.fleet.plugins.module_utils._store.open_records import open_records  # noqa: E402
-from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Record, Records  # noqa: E402
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._store.open_records import open_records
+from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Record, Records
 
 MC = "MemberCluster"
 

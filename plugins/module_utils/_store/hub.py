@@ -44,8 +44,8 @@ class HubRecords:
       two requests can still write after a takeover. The compare-and-swap by resourceVersion then stops it wherever the
       new holder has written the same object since; ``create`` is stopped only by the name. So new holders write what
       they rely on, intents above all, before they act.
-    - Lease times are the API server's; a holder that died is replaced at once by whoever watched its lease for its whole
-      time, and 30 s later by anyone.
+    - Lease times are the API server's; a holder that died is replaced at once by whoever watched its lease for its
+      whole time, and 30 s later by anyone.
 
     Codes: those of API errors (``unreachable``, ``forbidden``, ...), and ``crds-missing``.
     """

@@ -45,9 +45,9 @@ class Manifest:
 def read_manifests(paths: t.Iterable[str | Path]) -> tuple[Manifest, ...]:
     """The objects in these files and folders, in the order given; a folder's files in the order of their paths.
 
-    Folders are read with all folders below, but for hidden ones; of these only ``*.yaml``, ``*.yml`` and ``*.json`` count. A
-    file may hold several documents, and Lists, which are taken apart; a file named twice is read once. Byte order mark
-    and CRLF are fine. FleetError with all problems of all files: those of ``read_yaml``, ``no-such-file``,
+    Folders are read with all folders below, but for hidden ones; in them ``*.yaml``, ``*.yml`` and ``*.json`` count. A
+    file may hold several documents, and Lists, which are taken apart; a file named twice is read once. A byte order
+    mark and CRLF are fine. FleetError with all problems of all files: those of ``read_yaml``, ``no-such-file``,
     ``unreadable``, ``too-big`` (10 MB), ``not-utf-8``, ``not-a-mapping``, ``missing-field``, ``bad-name``.
     """
     problems: list[Problem] = []
@@ -189,7 +189,7 @@ def _name_problems(manifest: Manifest, name: str, api_version: str) -> t.Iterato
 
 
 def _step(value: t.Any, path: str) -> tuple[str | int, str] | None:
-    """The key or index that ``path`` goes through first, and the rest of it. Keys may hold dots: the longest one wins."""
+    """The key or index that ``path`` goes through first, and the rest. Keys may hold dots: the longest one wins."""
     bracket = _STEP.match(path)
     if isinstance(value, list):
         index = int(bracket["index"]) if bracket and bracket["index"] else -1

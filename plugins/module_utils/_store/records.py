@@ -50,9 +50,9 @@ class Event:
 class Records(t.Protocol):
     """Objects by kind and name, with the rules of an API server, and leases. Safe for threads and for processes.
 
-    Every failure is a FleetError. Besides the codes named below: ``unknown-kind``, ``invalid``, and what the place itself
-    can meet (``records-...`` for a file, the codes of API errors for a hub). A read that failed raises; it never counts
-    as empty. A write that raised has changed nothing, with the exceptions that the hub's documentation names.
+    Every failure is a FleetError. Besides the codes named below: ``unknown-kind``, ``invalid``, and what the place can
+    meet (``records-...`` for a file, the codes of API errors for a hub). A read that failed raises; it never counts as
+    empty. A write that raised has changed nothing, with the exceptions that the hub's documentation names.
     """
 
     durable: bool
@@ -89,7 +89,10 @@ class Records(t.Protocol):
         ...
 
     def acquire(self, name: str, holder: str, seconds: int) -> Lease:
-        """The lease under the next epoch: it was free, expired, or held under the same holder name. Else ``lease-held``."""
+        """The lease under the next epoch: it was free, expired, or held under the same holder name.
+
+        Else ``lease-held``. The holder name must be unique to one process, or to it and its restarts.
+        """
         ...
 
     def renew(self, lease: Lease) -> Lease:
@@ -110,7 +113,7 @@ class Records(t.Protocol):
         ...
 
     def events(self, kind: str, name: str) -> tuple[Event, ...]:
-        """The journal of one object, oldest first. A hub forgets lines after its event TTL (1 h unless set otherwise)."""
+        """The journal of one object, oldest first. A hub forgets lines after its event TTL (by default 1 h)."""
         ...
 
     def secret(self, name: str) -> bytes:

@@ -31,10 +31,10 @@ from .sqlite_file import RecordsFile
 class SqliteRecords:
     """The contract of ``Records`` over one file.
 
-    A write and the check of its lease are one transaction: a holder whose lease was taken over cannot write, however late
-    its request comes. A write is on the disk when the call returns. ``durable`` is told by whoever opens the file.
-    Codes of the file: ``records-not-ours``, ``-too-new``, ``-read-only``, ``-disk-full``, ``-disk-error``, ``-damaged``,
-    ``-busy``, ``-unreadable``.
+    A write and the check of its lease are one transaction: a holder whose lease was taken over cannot write, however
+    late its request comes. A write is on the disk when the call returns. ``durable`` is told by whoever opens the file.
+    Codes of the file: ``records-not-ours``, ``-too-new``, ``-read-only``, ``-disk-full``, ``-disk-error``,
+    ``-damaged``, ``-busy``, ``-unreadable``.
     """
 
     def __init__(self, path: Path, clock: Clock, durable: bool = True) -> None:

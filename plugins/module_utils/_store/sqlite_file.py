@@ -26,7 +26,8 @@ STEPS: tuple[tuple[str, ...], ...] = (
     (
         "CREATE TABLE meta (name TEXT PRIMARY KEY, value BLOB NOT NULL)",
         "INSERT INTO meta VALUES ('revision', 0)",
-        "CREATE TABLE records (kind TEXT NOT NULL, name TEXT NOT NULL, document TEXT NOT NULL, PRIMARY KEY (kind, name))",
+        """CREATE TABLE records (kind TEXT NOT NULL, name TEXT NOT NULL, document TEXT NOT NULL,
+           PRIMARY KEY (kind, name))""",
         """CREATE TABLE labels (kind TEXT NOT NULL, name TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL,
            PRIMARY KEY (kind, name, key)) WITHOUT ROWID""",
         "CREATE INDEX labelled ON labels (kind, key, value, name)",

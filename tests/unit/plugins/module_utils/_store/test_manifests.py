@@ -71,7 +71,10 @@ def test_the_line_of_a_field_is_found_by_its_path(read: t.Callable[..., tuple[Ma
 
 @pytest.mark.parametrize("name", ["m.yaml", "m.json"])
 def test_json_is_read_with_lines_tabs_and_escapes(read: t.Callable[..., tuple[Manifest, ...]], name: str) -> None:
-    text = '{\n\t"apiVersion": "v1", "kind": "ConfigMap",\n\t"metadata": {\n\t\t"name": "a"},\n\t"data": {"a/b": "x\\u00e9\\n"}\n}\n'
+    text = (
+        '{\n\t"apiVersion": "v1", "kind": "ConfigMap",\n\t"metadata": {\n\t\t"name": "a"},\n'
+        '\t"data": {"a/b": "x\\u00e9\\n"}\n}\n'
+    )
     (found,) = read(text, name)
     assert found.document["data"] == {"a/b": "xé\n"}
     assert found.where_of("metadata.name").endswith(f"{name}:4")

@@ -168,7 +168,7 @@ def _as_nobody(path: Path, what: t.Callable[[SqliteRecords], object]) -> str:
                 os.setgid(65534)
                 os.setuid(65534)
             answer = _answer(path, what)
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001  # the parent shows it
             answer = repr(error)
         os.write(writer, answer.encode())
         os._exit(0)
@@ -265,7 +265,7 @@ def test_a_disk_that_is_really_full_loses_nothing(small_disk: Path) -> None:
     kept = []
     with pytest.raises(FleetError) as caught:
         for n in range(100):
-            kept.append(records.create(member(f"m{n:03}", "x" * 20_000)))
+            kept += [records.create(member(f"m{n:03}", "x" * 20_000))]
     assert caught.value.code == "records-disk-full"
     assert 5 < len(kept) < 30
     assert records.list(MC) == tuple(kept)
