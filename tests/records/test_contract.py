@@ -355,6 +355,8 @@ def test_a_process_killed_between_write_and_commit_leaves_the_old_state(place: P
     first = records.create(member(status=STATUS))
     returncode, out = finish(worker(place, "die"))
     assert (returncode, out) == (-9, "dying")
+    if place.options["type"] == "sqlite":
+        assert Path(place.options["path"] + "-journal").stat().st_size  # the write had reached the file
     left = place.open().get(MC, "one")
     assert left and left["status"] == STATUS
     if place.options["type"] == "sqlite":
