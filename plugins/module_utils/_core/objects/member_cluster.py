@@ -55,7 +55,9 @@ class PropertyValue:
 class ResourceUsage:
     capacity: t.Mapping[str, str] = prop("Sum of all nodes' capacity.", default=EMPTY, quantity=True)
     allocatable: t.Mapping[str, str] = prop("Sum of what pods may request.", default=EMPTY, quantity=True)
-    available: t.Mapping[str, str] = prop("Allocatable less the requests of scheduled pods.", default=EMPTY, quantity=True)
+    available: t.Mapping[str, str] = prop(
+        "Allocatable less the requests of scheduled pods.", default=EMPTY, quantity=True
+    )
     observation_time: datetime | None = prop("Instant at which it was read.", default=None)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..values.selector import LabelSelector
-from .prop import prop
+from .prop import INT32, prop
 
 PICK_ALL, PICK_FIXED, PICK_N = "PickAll", "PickFixed", "PickN"
 
@@ -67,9 +67,11 @@ class Affinity:
 @dataclass(frozen=True, kw_only=True)
 class TopologySpreadConstraint:
     topology_key: str = prop("Label key whose values are the domains.")
-    max_skew: int = prop("Largest difference between two domains.", default=1, minimum=1)
+    max_skew: int = prop("Largest difference between two domains.", default=1, minimum=1, maximum=INT32)
     when_unsatisfiable: str = prop(
-        "What happens to a cluster that would break it.", default="DoNotSchedule", enum=("DoNotSchedule", "ScheduleAnyway")
+        "What happens to a cluster that would break it.",
+        default="DoNotSchedule",
+        enum=("DoNotSchedule", "ScheduleAnyway"),
     )
 
 
@@ -85,7 +87,7 @@ class Toleration:
 class PlacementPolicy:
     placement_type: str = prop("How clusters are picked.", default=PICK_ALL, enum=(PICK_ALL, PICK_N, PICK_FIXED))
     cluster_names: tuple[str, ...] = prop("Names, for PickFixed.", default=(), max_items=100)
-    number_of_clusters: int | None = prop("Count, for PickN.", default=None, minimum=0)
+    number_of_clusters: int | None = prop("Count, for PickN.", default=None, minimum=0, maximum=INT32)
     affinity: Affinity | None = prop("Affinity to clusters.", default=None)
     topology_spread_constraints: tuple[TopologySpreadConstraint, ...] = prop("Spread, for PickN.", default=())
     tolerations: tuple[Toleration, ...] = prop("Taints that are tolerated.", default=(), max_items=100)

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import dataclasses
 import typing as t
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 REQUIRED: t.Any = dataclasses.MISSING
+INT32 = 2**31 - 1  # the published types hold such counts in 32 bits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,4 +38,8 @@ class Prop:
 
 def prop(doc: str, default: t.Any = REQUIRED, **details: t.Any) -> t.Any:
     """A dataclass field with its description; without a default the field is required in manifests."""
-    return dataclasses.field(default=default, metadata={"prop": Prop(doc=doc, **details)})
+    metadata = {"prop": Prop(doc=doc, **details)}
+    if isinstance(default, Mapping):
+        # Python 3.11 takes any default without a hash for a mutable one; the empty mapping is shared all the same.
+        return dataclasses.field(default_factory=lambda: default, metadata=metadata)
+    return dataclasses.field(default=default, metadata=metadata)

@@ -7,19 +7,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .prop import prop
+from .prop import INT32, prop
 
 
 @dataclass(frozen=True, kw_only=True)
 class RollingUpdate:
     max_unavailable: int | str = prop("Clusters that may be unavailable, number or percentage.", default="25%")
     max_surge: int | str = prop("Clusters beyond the target, number or percentage.", default="25%")
-    unavailable_period_seconds: int = prop("Wait after an object whose availability is unknown.", default=60, minimum=0)
+    unavailable_period_seconds: int = prop(
+        "Wait after an object whose availability is unknown.", default=60, minimum=0, maximum=INT32
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class ServerSideApplyConfig:
-    force: bool = prop("Take fields over from other managers.", default=False, json="force")
+    force: bool = prop("Take fields over from other managers.", default=False)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,118 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the dataclasses of this folder say about manifests: one list of fields per class, with the shape of each.
+
+Reading, writing, checking and the CRDs all work from these lists; nothing about a field is said twice.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing as t
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+
+from ..values.selector import LabelSelector, LabelSelectorRequirement
+from .prop import REQUIRED, Prop
+
+TEXT, INTEGER, BOOLEAN, TIME = "text", "integer", "boolean", "time"
+COUNT_OR_PERCENT, QUANTITY, RAW = "number or percentage", "quantity", "object of any form"
+OBJECT, LIST, MAP = "object", "list", "map"
+_LEAVES: dict[object, str] = {str: TEXT, int: INTEGER, bool: BOOLEAN, datetime: TIME, int | str: COUNT_OR_PERCENT}
+
+# These two live with the values and carry no description of their own.
+_UNDESCRIBED: dict[type, dict[str, Prop]] = {
+    LabelSelector: {
+        "match_labels": Prop(doc="Labels that must have exactly these values."),
+        "match_expressions": Prop(doc="Requirements that must all hold."),
+    },
+    LabelSelectorRequirement: {
+        "key": Prop(doc="Label key."),
+        "operator": Prop(doc="In, NotIn, Exists or DoesNotExist."),
+        "values": Prop(doc="Values, for In and NotIn."),
+    },
+}
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The form of a value: a leaf, an object of class ``cls``, or a list or map of ``item``."""
+
+    form: str
+    item: Shape | None = None
+    cls: type = type(None)
+
+    @property
+    def inner(self) -> Shape:
+        """The shape of one item of a list or map."""
+        if self.item is None:
+            raise TypeError(f"{self.form} has no items")
+        return self.item
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field: ``attr`` in Python, ``json`` in manifests. ``default`` is REQUIRED where there is none."""
+
+    attr: str
+    json: str
+    shape: Shape
+    prop: Prop
+    default: t.Any
+    optional: bool
+
+    @property
+    def required(self) -> bool:
+        return self.default is REQUIRED
+
+
+@lru_cache(maxsize=None)
+def fields_of(cls: type) -> tuple[Field, ...]:
+    """The fields of a dataclass in the order of their declaration."""
+    hints = t.get_type_hints(cls)
+    return tuple(_field(cls, each, hints[each.name]) for each in dataclasses.fields(cls))
+
+
+def camel(name: str) -> str:
+    """``max_skew`` as manifests have it: ``maxSkew``."""
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)
+
+
+def is_empty(value: t.Any) -> bool:
+    """Whether a value says as little as an absent field."""
+    return value is None or value == "" or (isinstance(value, (tuple, Mapping)) and not value)
+
+
+def _field(cls: type, declared: dataclasses.Field[t.Any], hint: t.Any) -> Field:
+    prop = declared.metadata.get("prop") or _UNDESCRIBED[cls][declared.name]
+    default = declared.default
+    if default is dataclasses.MISSING and declared.default_factory is not dataclasses.MISSING:
+        default = declared.default_factory()
+    optional, hint = _without_none(hint)
+    return Field(declared.name, prop.json or camel(declared.name), _shape(hint, prop), prop, default, optional)
+
+
+def _without_none(hint: t.Any) -> tuple[bool, t.Any]:
+    if isinstance(hint, types.UnionType) or t.get_origin(hint) is t.Union:
+        members = [each for each in t.get_args(hint) if each is not type(None)]
+        if len(members) < len(t.get_args(hint)):
+            return True, t.Union[tuple(members)]  # noqa: UP007 (the members are known only now)
+    return False, hint
+
+
+def _shape(hint: t.Any, prop: Prop) -> Shape:
+    origin = t.get_origin(hint)
+    if origin is tuple:
+        return Shape(LIST, _shape(t.get_args(hint)[0], prop))
+    if origin is Mapping:
+        if prop.raw:
+            return Shape(RAW)
+        return Shape(MAP, Shape(QUANTITY) if prop.quantity else _shape(t.get_args(hint)[1], prop))
+    if hint in _LEAVES:
+        return Shape(_LEAVES[hint])
+    return Shape(OBJECT, cls=hint)

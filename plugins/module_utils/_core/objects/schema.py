@@ -1,0 +1,182 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Manifests to frozen dataclasses and back. What people write is checked first, by ``reading``."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from functools import lru_cache
+
+from .fields import BOOLEAN, INTEGER, LIST, MAP, OBJECT, QUANTITY, RAW, TEXT, TIME, Field, Shape, fields_of, is_empty
+from .meta import EMPTY
+
+T = t.TypeVar("T")
+Convert = Callable[[t.Any], t.Any]
+_ABSENT = object()
+
+
+def decode(cls: type[T], document: t.Any) -> T:
+    """The object that a manifest, or a part of one, describes: for records, live objects and recorded data.
+
+    Unknown fields are ignored, ``null`` is absent, defaults are filled in, and required fields that are missing are
+    empty. Leaves stay as they are written: nothing is judged here, and a number where text is wanted becomes text.
+    Instants become aware UTC; those that cannot be read are absent. ValueError where the structure is another (an
+    object where a list is wanted).
+    """
+    return t.cast(T, _decoder(cls)(document))
+
+
+def encode(obj: t.Any) -> dict[str, t.Any]:
+    """The manifest of an object, equal to what an API server with our CRDs stores for it: defaults are written out,
+    empty optional fields are not."""
+    out: dict[str, t.Any] = {}
+    for attr, json, always, zero, write in _writers(type(obj)):
+        value = getattr(obj, attr)
+        if value is None or (not always and (is_empty(value) or (zero and value == 0))):
+            continue
+        written = value if write is None else write(value)
+        if written is not _ABSENT:
+            out[json] = written
+    return out
+
+
+def parse_time(text: str) -> datetime:
+    """An RFC 3339 instant as aware UTC; ValueError otherwise. An instant without a zone is none."""
+    instant = datetime.fromisoformat(text)
+    if instant.tzinfo is None:
+        raise ValueError(f"{text!r} has no time zone")
+    return instant.astimezone(UTC)
+
+
+def write_time(instant: datetime) -> str:
+    """RFC 3339 in UTC; microseconds only where there are any (``metav1.Time`` and ``metav1.MicroTime``)."""
+    return instant.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+@lru_cache(maxsize=None)
+def _decoder(cls: type) -> Convert:
+    steps = tuple((field.json, field.attr, _reader(field.shape)) for field in fields_of(cls))
+    missing = {field.attr: _zero(field) for field in fields_of(cls) if field.required}
+
+    def build(document: t.Any) -> t.Any:
+        if not isinstance(document, Mapping):
+            raise ValueError(f"an object is wanted for {cls.__name__}, not {document!r:.60}")
+        given = dict(missing)
+        for json, attr, convert in steps:
+            value = document.get(json)
+            if value is not None:
+                given[attr] = convert(value)
+        return cls(**given)
+
+    return build
+
+
+def _reader(shape: Shape) -> Convert:
+    if shape.form == OBJECT:
+        return _decoder(shape.cls)
+    if shape.form == LIST:
+        return _list_reader(_reader(shape.inner))
+    if shape.form == MAP:
+        return _map_reader(_reader(shape.inner))
+    return _LEAF_READERS.get(shape.form, _as_is)
+
+
+def _list_reader(convert: Convert) -> Convert:
+    def read(value: t.Any) -> tuple[t.Any, ...]:
+        if not isinstance(value, (list, tuple)):
+            raise ValueError(f"a list is wanted, not {value!r:.60}")
+        return tuple([convert(each) for each in value])
+
+    return read
+
+
+def _map_reader(convert: Convert) -> Convert:
+    def read(value: t.Any) -> Mapping[str, t.Any]:
+        if not isinstance(value, Mapping):
+            raise ValueError(f"a map is wanted, not {value!r:.60}")
+        return {str(key): convert(each) for key, each in value.items() if each is not None}
+
+    return read
+
+
+def _text(value: t.Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return str(value)
+    raise ValueError(f"text is wanted, not {value!r:.60}")
+
+
+def _integer(value: t.Any) -> int:
+    return int(value)
+
+
+def _time(value: t.Any) -> datetime | None:
+    try:
+        return value.astimezone(UTC) if isinstance(value, datetime) else parse_time(value)
+    except (ValueError, TypeError):
+        return None
+
+
+def _as_is(value: t.Any) -> t.Any:
+    return value
+
+
+_LEAF_READERS: dict[str, Convert] = {TEXT: _text, QUANTITY: _text, INTEGER: _integer, BOOLEAN: bool, TIME: _time}
+
+
+def _zero(field: Field) -> t.Any:
+    """What a required field holds that is missing all the same."""
+    if field.shape.form == OBJECT:
+        return _decoder(field.shape.cls)({})
+    return {LIST: (), MAP: EMPTY, TEXT: "", INTEGER: 0, BOOLEAN: False, RAW: EMPTY}.get(field.shape.form)
+
+
+_Writer = tuple[str, str, bool, bool, "Convert | None"]
+
+
+@lru_cache(maxsize=None)
+def _writers(cls: type) -> tuple[_Writer, ...]:
+    return tuple(
+        (
+            field.attr,
+            field.json,
+            field.required,
+            field.default == 0 and field.shape.form == INTEGER,
+            _field_writer(field),
+        )
+        for field in fields_of(cls)
+    )
+
+
+def _field_writer(field: Field) -> Convert | None:
+    if field.shape.form == OBJECT and not field.optional and not field.required:
+        return _encode_unless_empty
+    return _writer(field.shape)
+
+
+def _writer(shape: Shape) -> Convert | None:
+    """None where the value is written as it is."""
+    if shape.form == OBJECT:
+        return encode
+    if shape.form == TIME:
+        return write_time
+    if shape.form in (LIST, MAP):
+        return _items_writer(shape)
+    return None
+
+
+def _items_writer(shape: Shape) -> Convert:
+    write = _writer(shape.inner)
+    if shape.form == LIST:
+        return list if write is None else lambda values: [write(each) for each in values]
+    return dict if write is None else lambda values: {key: write(each) for key, each in values.items()}
+
+
+def _encode_unless_empty(obj: t.Any) -> t.Any:
+    return encode(obj) or _ABSENT
