@@ -1,0 +1,297 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Binaries of the control planes: from a given folder, from the user's cache, or built from their Go modules.
+
+``python -m ansible_collections.gitops.fleet.plugins.module_utils._local.binaries`` builds all that are missing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+import typing as t
+from dataclasses import dataclass
+from pathlib import Path
+
+from .._core.errors import FleetError
+from .._core.values.kube_version import KubeVersion
+from .locks import locked, make_folder
+from .recipes import (
+    BUILD_ENVIRONMENT,
+    BUILD_FLAGS,
+    FILES,
+    RECIPES,
+    Recipe,
+    cache_key,
+    kubernetes_recipe,
+    matches,
+    recipe,
+)
+
+Say = t.Callable[[str], None]
+# Of the compiler and its target: what changes the bytes of a binary.
+_GO_FACTS = ("GOVERSION", "GOOS", "GOARCH", "GOAMD64", "GOARM64", "GOEXPERIMENT")
+_VERSION = re.compile(r"\bv?([0-9]+\.[0-9]+\.[0-9]+[0-9A-Za-z.+-]*)")
+_KUBERNETES = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl")
+
+
+@dataclass(frozen=True)
+class Binary:
+    """An executable and the version it tells (``1.36.3``)."""
+
+    name: str
+    path: Path
+    version: str
+
+    @property
+    def stages(self) -> tuple[Path, ...]:
+        """kwok's Stage files beside it, by path; empty for other binaries."""
+        return tuple(sorted((self.path.parent / "stages").rglob("*.yaml")))
+
+
+def silent(_text: str) -> None:
+    """Say nothing."""
+
+
+def cache_root(environ: t.Mapping[str, str] = os.environ) -> Path:
+    base = environ.get("XDG_CACHE_HOME") or os.path.join(environ.get("HOME") or os.path.expanduser("~"), ".cache")
+    return Path(base) / "gitops-fleet" / "binaries"
+
+
+def find(
+    names: t.Iterable[str],
+    version: str,
+    binaries_dir: Path | None = None,
+    cache: Path | None = None,
+    say: Say = silent,
+    build: bool = True,
+) -> dict[str, Binary]:
+    """Each of ``names`` (``etcd``, ``kube-apiserver``, ``kwok`` ...), Kubernetes ones of ``version`` (1.36 or 1.36.3).
+
+    With ``binaries_dir`` nothing else is looked at and nothing is built. Without ``build``, binaries that would have to
+    be built are named by the path they would get, so that check mode can go on. FleetError: ``unknown-version``,
+    ``missing-binary``, ``go-missing``, ``go-too-old``, ``build-failed``, ``unwritable-folder``.
+    """
+    if binaries_dir is not None:
+        return {name: _given(binaries_dir, name, version if name in _KUBERNETES else "") for name in names}
+    found: dict[str, Binary] = {}
+    for name in names:
+        one = kubernetes_recipe(version) if name in _KUBERNETES else recipe(name)
+        if name not in one.programs:
+            raise FleetError("missing-binary", f"the recipe of {one.family} has no {name}")
+        folder = provide(one, cache, say, build)
+        found[name] = Binary(name, folder / name, one.version)
+    return found
+
+
+def provide(one: Recipe, cache: Path | None = None, say: Say = silent, build: bool = True) -> Path:
+    """The folder with the binaries of a recipe; built into the cache first where needed (and ``build`` allows)."""
+    root = cache or cache_root()
+    go = _go_facts()
+    if go is None:
+        return _any_build(one, root)
+    folder = root / f"{one.product}-{one.version}-{cache_key(one, go)}"
+    if not build or _is_complete(folder):
+        return folder
+    make_folder(root)
+    wait = functools.partial(say, f"waiting for another process that builds {one.product} {one.version}")
+    with locked(root / f".{folder.name}.lock", wait):
+        if not _is_complete(folder):
+            _build(one, folder, go, say)
+    return folder
+
+
+def _build(one: Recipe, folder: Path, go: t.Mapping[str, str], say: Say) -> None:
+    """Build into a folder beside and rename: a cache folder is whole, or it is not there."""
+    making = folder.with_name(f".{folder.name}.making")
+    shutil.rmtree(making, ignore_errors=True)
+    make_folder(making)
+    for name, package in one.programs.items():
+        say(f"building {name} {one.version}")
+        began = time.monotonic()
+        flags = [*BUILD_FLAGS, "-ldflags", " ".join(one.ldflags), "-o", str(making / name)]
+        _go(one, ["build", *flags, package])
+        say(f"built {name} {one.version} in {time.monotonic() - began:.0f} s")
+    _copy_shipped(one, making)
+    (making / "manifest.json").write_text(json.dumps(_manifest(one, making, go), indent=2) + "\n", encoding="utf-8")
+    shutil.rmtree(folder, ignore_errors=True)
+    making.rename(folder)
+
+
+def _copy_shipped(one: Recipe, making: Path) -> None:
+    if not one.shipped:
+        return
+    module = Path(json.loads(_go(one, ["list", "-m", "-json", one.module]))["Dir"])
+    for target, source in one.shipped.items():
+        make_folder(making / target)
+        for file in sorted((module / source).glob("*.yaml")):
+            if file.name != "kustomization.yaml":
+                (making / target / file.name).write_bytes(file.read_bytes())
+
+
+def _manifest(one: Recipe, making: Path, go: t.Mapping[str, str]) -> dict[str, t.Any]:
+    return {
+        "family": one.family,
+        "module": one.module,
+        "version": one.version,
+        "go": dict(go),
+        "flags": list(BUILD_FLAGS),
+        "ldflags": list(one.ldflags),
+        "environment": BUILD_ENVIRONMENT,
+        "recipe": _recipe_key(one),
+        "binaries": [
+            {
+                "name": name,
+                "module": one.module,
+                "package": package,
+                "version": one.version,
+                "sha256": _sha256(making / name),
+                "size": (making / name).stat().st_size,
+                "go": go["GOVERSION"],
+            }
+            for name, package in one.programs.items()
+        ],
+    }
+
+
+def _recipe_key(one: Recipe) -> str:
+    """The key without the compiler: finds a finished build on a machine that has no Go (any more)."""
+    return cache_key(one, {})
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _read_manifest(folder: Path) -> dict[str, t.Any] | None:
+    try:
+        found = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _is_complete(folder: Path) -> bool:
+    manifest = _read_manifest(folder)
+    if manifest is None:
+        return False
+    try:
+        return all((folder / row["name"]).stat().st_size == row["size"] for row in manifest["binaries"])
+    except (OSError, KeyError, TypeError):
+        return False
+
+
+def _any_build(one: Recipe, root: Path) -> Path:
+    """A finished build of the same recipe by whatever Go made it; FleetError ``go-missing``."""
+    for folder in sorted(root.glob(f"{one.product}-{one.version}-*")):
+        manifest = _read_manifest(folder)
+        if manifest is not None and manifest.get("recipe") == _recipe_key(one) and _is_complete(folder):
+            return folder
+    raise FleetError(
+        "go-missing",
+        f"{one.product} {one.version} has to be built, and the go command is not on the PATH",
+        hint="install Go 1.26 or later, or give a folder of ready binaries (binaries_dir)",
+    )
+
+
+def _go_facts() -> dict[str, str] | None:
+    """None if there is no Go."""
+    if shutil.which("go") is None:
+        return None
+    done = subprocess.run(
+        ["go", "env", "-json", *_GO_FACTS], capture_output=True, text=True, env=_environment(), check=False
+    )
+    if done.returncode != 0:
+        raise FleetError("go-missing", f"the go command does not work: {_last_lines(done.stderr, 3)}")
+    return {name: str(value) for name, value in json.loads(done.stdout).items()}
+
+
+def _environment() -> dict[str, str]:
+    """The user's, for proxies and caches, without what would make binaries for another machine."""
+    kept = {name: value for name, value in os.environ.items() if name not in _GO_FACTS}
+    return {**kept, **BUILD_ENVIRONMENT}
+
+
+def _go(one: Recipe, arguments: list[str]) -> str:
+    done = subprocess.run(
+        ["go", *arguments], cwd=FILES / one.family, env=_environment(), capture_output=True, text=True, check=False
+    )
+    if done.returncode == 0:
+        return done.stdout
+    tail = _last_lines(done.stderr or done.stdout, 15)
+    if "requires go >=" in tail:
+        raise FleetError("go-too-old", f"this Go cannot build {one.family}: {tail}", hint="install a newer Go")
+    raise FleetError(
+        "build-failed",
+        f"go {arguments[0]} of {one.family} {one.version} failed:\n{tail}",
+        hint="modules come from the proxy that GOPROXY names; is it reachable, and is the disk full?",
+    )
+
+
+def _last_lines(text: str, count: int) -> str:
+    return "\n".join(text.strip().splitlines()[-count:])
+
+
+def _given(folder: Path, name: str, wanted: str) -> Binary:
+    """The newest fitting one among ``<folder>/<name>`` and ``<folder>/*/<name>``."""
+    places = [path for path in (folder / name, *sorted(folder.glob(f"*/{name}"))) if os.access(path, os.X_OK)]
+    found = [Binary(name, path.absolute(), _told_version(path)) for path in places if path.is_file()]
+    fitting = [one for one in found if not wanted or matches(wanted, one.version)]
+    if fitting:
+        return max(fitting, key=lambda one: KubeVersion.parse(one.version))
+    there = f" (there: {', '.join(sorted(one.version for one in found))})" if found else ""
+    raise FleetError(
+        "missing-binary",
+        f"no executable {name}{' ' + wanted if wanted else ''} in {folder} or a folder in it{there}",
+        hint="put it there, or leave binaries_dir out to have it built",
+    )
+
+
+def _told_version(path: Path) -> str:
+    return _ask_version(path, path.stat().st_mtime_ns)
+
+
+@functools.lru_cache(maxsize=64)
+def _ask_version(path: Path, _mtime_ns: int) -> str:
+    arguments = ["version", "--client"] if path.name == "kubectl" else ["--version"]
+    try:
+        done = subprocess.run([str(path), *arguments], capture_output=True, text=True, timeout=30, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise FleetError("missing-binary", f"{path} does not tell its version: {error}") from None
+    told = _VERSION.search(done.stdout)
+    if told is None:
+        raise FleetError(
+            "missing-binary",
+            f"{path} does not tell its version",
+            hint="stamp it when it is built: an unstamped one takes itself for v0.0.0",
+        )
+    return told[1]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="binaries", description="Build the binaries of local control planes.")
+    parser.add_argument("--family", action="append", choices=[one.family for one in RECIPES])
+    chosen = parser.parse_args(arguments).family
+    try:
+        for one in RECIPES:
+            if not chosen or one.family in chosen:
+                folder = provide(one, say=lambda text: print(text, flush=True))
+                print(f"{one.product} {one.version}: {folder}", flush=True)
+    except FleetError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

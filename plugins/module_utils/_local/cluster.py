@@ -1,0 +1,204 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Local clusters: make them so, and say what they are.
+
+Real etcd and kube-apiserver processes on loopback, each cluster with its own keys, ports, data and logs in a folder of
+its own below a root. Every function may be interrupted at any instant, by SIGKILL too, and called again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+import typing as t
+from dataclasses import replace
+from pathlib import Path
+
+from .._core.errors import FleetError
+from .._kube.parallel import in_parallel
+from . import control_plane, converge, nodes, processes
+from . import state as states
+from .binaries import Binary, Say, find, silent
+from .components import PROFILES
+from .outcome import ClusterStatus, Outcome, Outcomes
+from .ports import DEFAULT_PORTS, PortRange
+from .spec import ClusterSpec, refuse_bad, refuse_bad_step
+from .state import State
+
+TIMEOUT = 120.0
+# Binaries may be built under the lock of a cluster.
+_LOCK_TIMEOUT = 1800.0
+
+
+def prepare(
+    specs: t.Iterable[ClusterSpec], binaries_dir: Path | None = None, cache: Path | None = None, say: Say = silent
+) -> None:
+    """Refuse bad specifications, then build whatever is missing: once, before clusters are started side by side."""
+    wanted = list(specs)
+    for spec in wanted:
+        refuse_bad(spec)
+    for profile, version in dict.fromkeys((spec.profile, spec.version) for spec in wanted):
+        find(PROFILES[profile], version, binaries_dir, cache, say)
+
+
+def present(
+    spec: ClusterSpec,
+    root: Path | None = None,
+    say: Say = silent,
+    *,
+    binaries_dir: Path | None = None,
+    cache: Path | None = None,
+    ports: PortRange = DEFAULT_PORTS,
+    timeout: float = TIMEOUT,
+    check: bool = False,
+) -> Outcome:
+    """Make the cluster as ``spec`` says: new, started, repaired, upgraded by a minor, with more or fewer nodes.
+
+    ``timeout`` is seconds for all but building binaries. With ``check`` nothing is changed, started or built, and the
+    outcome says what would be. FleetError: codes of ``spec.refuse_bad``, ``binaries.find`` and ``control_plane.begin``,
+    and ``downgrade-refused``, ``minor-skipped``, ``port-taken``, ``no-free-ports``, ``unwritable-folder``, ``busy``.
+    """
+    refuse_bad(spec)
+    root = _root(root)
+    names = PROFILES[spec.profile]
+    if check:
+        return _forecast(spec, root, find(names, spec.version, binaries_dir, cache, build=False))
+    with _locked(root, spec.name, say):
+        before = status(root, spec.name)
+        _refuse_step(spec, before, find(names, spec.version, binaries_dir, cache, build=False))
+        binaries = find(names, spec.version, binaries_dir, cache, say)
+        end = time.monotonic() + timeout
+        words = converge.bring_up(spec, root, binaries, ports, end) + converge.settle_nodes(spec, root, end)
+        after = status(root, spec.name) if words else before
+    for word in words:
+        say(f"{spec.name}: {word}")
+    return Outcome(bool(words), words, before, after)
+
+
+def stopped(name: str, root: Path | None = None, say: Say = silent, *, check: bool = False) -> Outcome:
+    """End the processes; data, keys and ports are kept. FleetError ``no-such-cluster``."""
+    root = _root(root)
+    folder = states.cluster_dir(root, name)
+    before = status(root, name)
+    if before.state == "absent" or states.load(folder) is None:
+        raise FleetError("no-such-cluster", "there is no such local cluster to be stopped", name, f"looked in {root}")
+    if check:
+        after = replace(before, state="stopped")
+    else:
+        with _locked(root, name, say):
+            state = states.load(folder)
+            if state is not None:
+                states.save(folder, replace(state, wanted="stopped"))
+            _end_all(folder)
+            after = status(root, name)
+    words = ("stop the cluster",) if before.state != after.state else ()
+    return Outcome(bool(words), words, before, after)
+
+
+def absent(name: str, root: Path | None = None, say: Say = silent, *, check: bool = False) -> Outcome:
+    """End the processes and remove all that was kept, also of a cluster that is half made or damaged."""
+    root = _root(root)
+    folder = states.cluster_dir(root, name)
+    before, gone = status(root, name), ClusterStatus(name, "absent")
+    if before.state == "absent" and not control_plane.leftovers(folder, None):
+        return Outcome(False, (), before, gone)
+    words = ("remove the cluster",)
+    if not check:
+        with _locked(root, name, say):
+            _end_all(folder)
+            states.remove(root, name)
+            converge.merge_kubeconfigs(root)
+    return Outcome(True, words, before, gone)
+
+
+def status(root: Path | None, name: str) -> ClusterStatus:
+    """What is true now, read from processes and the API server; changes nothing, never fails for a broken cluster."""
+    root = _root(root)
+    folder = states.cluster_dir(root, name)
+    if not folder.is_dir():
+        return ClusterStatus(name, "absent")
+    state = _load_any(folder)
+    if state is None:
+        return ClusterStatus(name, "incomplete")
+    running = control_plane.running(state)
+    return ClusterStatus.of(folder, state, running, _count_nodes(folder) if "kube-apiserver" in running else None)
+
+
+def clusters(root: Path | None = None) -> tuple[ClusterStatus, ...]:
+    """All of a root, by name."""
+    return tuple(status(root, name) for name in states.names(_root(root)))
+
+
+def memory(root: Path | None, name: str) -> tuple[int, int]:
+    """Bytes resident in all processes of a cluster: plainly added up; with pages shared with others divided."""
+    state = states.load(states.cluster_dir(_root(root), name))
+    found = [processes.memory(one.id) for one in state.processes.values()] if state else []
+    return sum(one[0] for one in found), sum(one[1] for one in found)
+
+
+def many(work: t.Mapping[str, t.Callable[[], Outcome]], at_once: int = 2) -> Outcomes:
+    """Several clusters by name, at most two at a time: one that starts keeps a processor busy.
+
+    The failure of one neither stops nor hides another.
+    """
+    found = in_parallel(work, threads=at_once)
+    return Outcomes(
+        {name: one for name, one in found.items() if isinstance(one, Outcome)},
+        {name: one for name, one in found.items() if isinstance(one, FleetError)},
+    )
+
+
+def _root(root: Path | None) -> Path:
+    """Resolved, for it stands in arguments and marks of processes: one root has one name."""
+    return (root or states.default_root()).expanduser().resolve()
+
+
+def _locked(root: Path, name: str, say: Say) -> t.ContextManager[None]:
+    def waiting() -> None:
+        say(f"{name}: waiting for another process that works on this cluster")
+
+    return states.cluster_lock(root, name, waiting, _LOCK_TIMEOUT)
+
+
+def _load_any(folder: Path) -> State | None:
+    """None also for a damaged state."""
+    with contextlib.suppress(FleetError):
+        return states.load(folder)
+    return None
+
+
+def _refuse_step(spec: ClusterSpec, before: ClusterStatus, binaries: t.Mapping[str, Binary]) -> None:
+    if before.version:
+        refuse_bad_step(spec.name, before.version, binaries["kube-apiserver"].version)
+
+
+def _forecast(spec: ClusterSpec, root: Path, binaries: t.Mapping[str, Binary]) -> Outcome:
+    folder = states.cluster_dir(root, spec.name)
+    before = status(root, spec.name)
+    _refuse_step(spec, before, binaries)
+    version = binaries["kube-apiserver"].version
+    state = states.load(folder)
+    if state is None:
+        words: tuple[str, ...] = (f"make the cluster: Kubernetes {version}, profile {spec.profile}",)
+    else:
+        words = converge.planned(spec, folder, state, binaries)
+    counts = {pool.pool: pool.count for pool in spec.nodes if pool.count}
+    after = replace(before, state="running", version=version, profile=spec.profile, nodes=counts)
+    return Outcome(bool(words), words, before, after if words else before)
+
+
+def _end_all(folder: Path) -> None:
+    """Those that the state knows in good order, then those that it does not."""
+    state = _load_any(folder)
+    if state is not None:
+        control_plane.halt(folder, state, tuple(state.processes))
+    processes.stop(control_plane.leftovers(folder, None))
+
+
+def _count_nodes(folder: Path) -> dict[str, int] | None:
+    try:
+        with control_plane.client(folder) as client:
+            return nodes.count_by_pool(nodes.read_nodes(client))
+    except FleetError:
+        return None

@@ -1,0 +1,183 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The programs of a control plane, and the arguments that each is started with. Everything listens on loopback only."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import typing as t
+from pathlib import Path
+
+from .ports import HOST
+
+# In the order of starting; they are stopped the other way round.
+PROFILES: t.Mapping[str, tuple[str, ...]] = {
+    "api": ("etcd", "kube-apiserver"),
+    "control": ("etcd", "kube-apiserver", "kube-controller-manager"),
+    "fleet": ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok"),
+}
+# The users of ports.USERS that each one listens for.
+LISTENS: t.Mapping[str, tuple[str, ...]] = {
+    "etcd": ("etcd", "etcd-peer"),
+    "kube-apiserver": ("kube-apiserver",),
+    "kube-controller-manager": ("kube-controller-manager",),
+    "kube-scheduler": ("kube-scheduler",),
+    "kwok": ("kwok",),
+}
+_AUDIT_POLICY = {
+    "apiVersion": "audit.k8s.io/v1",
+    "kind": "Policy",
+    # One line per request, at its end.
+    "omitStages": ["RequestReceived"],
+    "rules": [{"level": "Metadata"}],
+}
+
+
+class Options(t.NamedTuple):
+    """What of a specification changes arguments. ``tokens`` is the content of the token file, ``stages`` are kwok's."""
+
+    profile: str
+    audit: bool = False
+    tokens: str = ""
+    stages: tuple[Path, ...] = ()
+
+
+def arguments(name: str, folder: Path, ports: t.Mapping[str, int], options: Options) -> tuple[str, ...]:
+    """The arguments behind the program's path."""
+    if name == "etcd":
+        return _etcd(folder, ports)
+    if name == "kube-apiserver":
+        return _apiserver(folder, ports, options)
+    if name == "kube-controller-manager":
+        return _controller_manager(folder, ports)
+    if name == "kube-scheduler":
+        return _scheduler(folder, ports)
+    return _kwok(folder, ports, options)
+
+
+def files(folder: Path, options: Options) -> dict[Path, bytes]:
+    """Files that the arguments name and that follow from the options."""
+    found = {}
+    if options.audit:
+        found[audit_policy(folder)] = json.dumps(_AUDIT_POLICY).encode()
+    if options.tokens:
+        found[_token_file(folder, options)] = options.tokens.encode()
+    return found
+
+
+def audit_policy(folder: Path) -> Path:
+    return folder / "audit-policy.json"
+
+
+def audit_log(folder: Path) -> Path:
+    """One JSON object a line (``audit.k8s.io/v1`` Event)."""
+    return folder / "logs" / "audit.log"
+
+
+def _token_file(folder: Path, options: Options) -> Path:
+    # The API server reads it only when it starts: other content is another argument, and so a restart.
+    return folder / f"tokens-{hashlib.sha256(options.tokens.encode()).hexdigest()[:8]}.csv"
+
+
+def _etcd(folder: Path, ports: t.Mapping[str, int]) -> tuple[str, ...]:
+    """With fsync, unlike throw-away clusters elsewhere: the data outlive kill -9 and upgrades."""
+    pki, client, peer = folder / "pki", f"https://{HOST}:{ports['etcd']}", f"https://{HOST}:{ports['etcd-peer']}"
+    return (
+        "--name=default",
+        f"--data-dir={folder / 'data'}",
+        f"--listen-client-urls={client}",
+        f"--advertise-client-urls={client}",
+        f"--listen-peer-urls={peer}",
+        f"--initial-advertise-peer-urls={peer}",
+        f"--initial-cluster=default={peer}",
+        "--client-cert-auth=true",
+        f"--trusted-ca-file={pki / 'ca.crt'}",
+        f"--cert-file={pki / 'etcd.crt'}",
+        f"--key-file={pki / 'etcd.key'}",
+        "--peer-client-cert-auth=true",
+        f"--peer-trusted-ca-file={pki / 'ca.crt'}",
+        f"--peer-cert-file={pki / 'etcd.crt'}",
+        f"--peer-key-file={pki / 'etcd.key'}",
+        "--log-level=warn",
+    )
+
+
+def _apiserver(folder: Path, ports: t.Mapping[str, int], options: Options) -> tuple[str, ...]:
+    pki = folder / "pki"
+    made = [
+        f"--etcd-servers=https://{HOST}:{ports['etcd']}",
+        f"--etcd-cafile={pki / 'ca.crt'}",
+        f"--etcd-certfile={pki / 'apiserver-etcd.crt'}",
+        f"--etcd-keyfile={pki / 'apiserver-etcd.key'}",
+        f"--bind-address={HOST}",
+        # Without a default route no address would be found to advertise, and there is nobody to advertise it to.
+        f"--advertise-address={HOST}",
+        "--endpoint-reconciler-type=none",
+        f"--secure-port={ports['kube-apiserver']}",
+        f"--tls-cert-file={pki / 'apiserver.crt'}",
+        f"--tls-private-key-file={pki / 'apiserver.key'}",
+        f"--cert-dir={pki}",
+        f"--client-ca-file={pki / 'ca.crt'}",
+        "--authorization-mode=Node,RBAC",
+        "--allow-privileged=true",
+        "--service-cluster-ip-range=10.0.0.0/24",
+        "--service-account-issuer=https://kubernetes.default.svc.cluster.local",
+        f"--service-account-key-file={pki / 'sa.pub'}",
+        f"--service-account-signing-key-file={pki / 'sa.key'}",
+        "--profiling=false",
+    ]
+    if options.profile == "api":
+        # Nobody makes the service accounts that this plugin would wait for.
+        made.append("--disable-admission-plugins=ServiceAccount")
+    if options.tokens:
+        made.append(f"--token-auth-file={_token_file(folder, options)}")
+    if options.audit:
+        made += [
+            f"--audit-policy-file={audit_policy(folder)}",
+            f"--audit-log-path={audit_log(folder)}",
+            "--audit-log-maxsize=100",
+            "--audit-log-maxbackup=1",
+        ]
+    return tuple(made)
+
+
+def _controller_manager(folder: Path, ports: t.Mapping[str, int]) -> tuple[str, ...]:
+    pki = folder / "pki"
+    return (
+        *_client(folder, "controller-manager", ports["kube-controller-manager"]),
+        f"--root-ca-file={pki / 'ca.crt'}",
+        f"--service-account-private-key-file={pki / 'sa.key'}",
+        "--use-service-account-credentials=true",
+        f"--cluster-signing-cert-file={pki / 'ca.crt'}",
+        f"--cluster-signing-key-file={pki / 'ca.key'}",
+    )
+
+
+def _scheduler(folder: Path, ports: t.Mapping[str, int]) -> tuple[str, ...]:
+    return _client(folder, "scheduler", ports["kube-scheduler"])
+
+
+def _client(folder: Path, identity: str, port: int) -> tuple[str, ...]:
+    login = folder / f"{identity}.kubeconfig"
+    return (
+        f"--kubeconfig={login}",
+        f"--authentication-kubeconfig={login}",
+        f"--authorization-kubeconfig={login}",
+        f"--bind-address={HOST}",
+        f"--secure-port={port}",
+        # One process: nobody to elect against, and a restart need not wait for a lease to end.
+        "--leader-elect=false",
+        "--profiling=false",
+    )
+
+
+def _kwok(folder: Path, ports: t.Mapping[str, int], options: Options) -> tuple[str, ...]:
+    return (
+        f"--kubeconfig={folder / 'kwok.kubeconfig'}",
+        *(f"--config={stage}" for stage in options.stages),
+        "--manage-all-nodes=true",
+        "--node-lease-duration-seconds=40",
+        f"--server-address={HOST}:{ports['kwok']}",
+    )

@@ -1,0 +1,214 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The processes of one cluster: which to start, stop or replace, and doing so."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import time
+import typing as t
+from dataclasses import dataclass
+from pathlib import Path
+
+from .._core.errors import FleetError
+from .._kube.access import ready
+from .._kube.client import KubeClient, Timeouts
+from .._kube.credentials import connection_from_kubeconfig
+from .._kube.errors import ApiError
+from .binaries import Binary
+from .components import LISTENS, PROFILES
+from .locks import make_folder
+from .ports import HOST, is_free
+from .processes import ProcessId, command, is_running, last_lines, marked, start, stop
+from .state import Process, State, with_process
+
+_ORDER = PROFILES["fleet"]
+# Ended together, one group after the other: whoever uses a server ends before it.
+_STOP_GROUPS = (("kube-controller-manager", "kube-scheduler", "kwok"), ("kube-apiserver",), ("etcd",))
+_PAUSE = 0.05
+_DEFAULT_ACCOUNT = "/api/v1/namespaces/default/serviceaccounts/default"
+
+
+@dataclass(frozen=True)
+class Component:
+    """A process as it shall be, or as it runs: its binary's version and the arguments behind the program's path."""
+
+    version: str
+    arguments: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Names of components; one that is replaced is in both. ``words`` say it to people, one step each."""
+
+    stop: tuple[str, ...] = ()
+    start: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+
+
+def decide(wanted: t.Mapping[str, Component], running: t.Mapping[str, Component], died: t.Collection[str] = ()) -> Plan:
+    """What turns ``running`` into ``wanted``; ``died`` are those that ended without being told to."""
+    halt, begin, words = [], [], []
+    for name in _ORDER:
+        want, have = wanted.get(name), running.get(name)
+        if want == have:
+            continue
+        if have is not None:
+            halt.append(name)
+        if want is not None:
+            begin.append(name)
+        words.append(_words(name, want, have, name in died))
+    return Plan(tuple(halt), tuple(begin), tuple(words))
+
+
+def _words(name: str, want: Component | None, have: Component | None, died: bool) -> str:
+    if want is None:
+        return f"stop {name}"
+    if have is None:
+        return f"start {name}, which had died" if died else f"start {name}"
+    if want.version != have.version:
+        return f"change {name} from {have.version} to {want.version}"
+    return f"restart {name} with other options"
+
+
+def running(state: State) -> dict[str, Component]:
+    return {
+        name: Component(one.version, command(one.id)[1:]) for name, one in state.processes.items() if is_running(one.id)
+    }
+
+
+def leftovers(folder: Path, state: State | None) -> tuple[ProcessId, ...]:
+    """Processes of this cluster that its state does not know: whoever started them was killed before noting them."""
+    known = {one.id for one in state.processes.values()} if state else set()
+    return tuple(one for one in marked(str(folder)) if one not in known)
+
+
+def taken_ports(state: State, names: t.Iterable[str]) -> tuple[int, ...]:
+    """Ports of components about to be started on which somebody else listens."""
+    ports = (state.ports[user] for name in names for user in LISTENS[name])
+    return tuple(port for port in ports if not is_free(port))
+
+
+def halt(folder: Path, state: State, names: t.Collection[str], grace: float = 15.0) -> State:
+    """Stop components, users before servers. Their ports may be taken by others from then on."""
+    for group in _STOP_GROUPS:
+        there = [name for name in group if name in names and name in state.processes]
+        stop([state.processes[name].id for name in there], grace)
+        for name in there:
+            state = with_process(folder, state, name, None)
+    return state
+
+
+def begin(
+    folder: Path,
+    state: State,
+    names: t.Collection[str],
+    wanted: t.Mapping[str, Component],
+    binaries: t.Mapping[str, Binary],
+    end: float,
+) -> State:
+    """Start components, each noted at once; returns when all that ``wanted`` names are ready.
+
+    FleetError ``port-taken``, ``component-died`` (with the end of its log) or ``not-ready``.
+    """
+    make_folder(folder / "logs", 0o700)
+    servers = [name for name in ("etcd", "kube-apiserver") if name in names]
+    for name in servers:
+        state = _launch(folder, state, name, wanted[name], binaries[name])
+    with client(folder) as api:
+        wait(folder, state, lambda: _not_ready(api), end)
+        users = [name for name in _STOP_GROUPS[0] if name in names]
+        for name in users:
+            state = _launch(folder, state, name, wanted[name], binaries[name])
+        wait(folder, state, lambda: _not_listening(state, wanted), end)
+        if "kube-controller-manager" in wanted:
+            wait(folder, state, lambda: _no_account(api), end)
+    return state
+
+
+@contextlib.contextmanager
+def client(folder: Path) -> t.Iterator[KubeClient]:
+    with KubeClient(connection_from_kubeconfig(folder / "kubeconfig"), Timeouts(connect=1.0, read=10.0)) as client:
+        yield client
+
+
+def log_of(folder: Path, name: str) -> Path:
+    return folder / "logs" / f"{name}.log"
+
+
+def _launch(folder: Path, state: State, name: str, component: Component, binary: Binary) -> State:
+    # HOME is the cluster's folder and proxies are left out: nothing of the user's settings reaches a component.
+    environ = {"HOME": str(folder), "PATH": os.environ.get("PATH", os.defpath)}
+    process = start((str(binary.path), *component.arguments), log_of(folder, name), str(folder), environ)
+    return with_process(folder, state, name, Process(process, component.version))
+
+
+def wait(folder: Path, state: State, missing: t.Callable[[], str], end: float) -> None:
+    """Until ``missing`` answers with nothing; its answer says what is waited for."""
+    while True:
+        what = missing()
+        if not what:
+            return
+        for name, process in state.processes.items():
+            if not is_running(process.id):
+                raise _died(folder, state, name)
+        if time.monotonic() >= end:
+            raise FleetError(
+                "not-ready",
+                f"in the time given, {what}",
+                state.name,
+                f"see the logs in {folder / 'logs'}, or give it more time",
+            )
+        time.sleep(_PAUSE)
+
+
+def _died(folder: Path, state: State, name: str) -> FleetError:
+    log = log_of(folder, name)
+    tail = last_lines(log)
+    if "address already in use" in tail:
+        ports = ", ".join(str(state.ports[user]) for user in LISTENS[name])
+        return FleetError(
+            "port-taken",
+            f"another process took a port of {name} ({ports}) while it started",
+            state.name,
+            "end that process, or make the cluster absent and present again",
+        )
+    return FleetError(
+        "component-died",
+        f"{name} ended right after its start; the end of its log:\n{tail}",
+        state.name,
+        f"the whole log is {log}",
+    )
+
+
+def _not_ready(client: KubeClient) -> str:
+    try:
+        answer = ready(client)
+    except ApiError as error:
+        return f"kube-apiserver did not answer ({error.message})"
+    return "" if answer else f"kube-apiserver was not ready ({', '.join(answer.failing)})"
+
+
+def _not_listening(state: State, wanted: t.Collection[str]) -> str:
+    for name in _STOP_GROUPS[0]:
+        if name in wanted and not _answers(state.ports[name]):
+            return f"{name} did not listen"
+    return ""
+
+
+def _answers(port: int) -> bool:
+    with contextlib.closing(socket.socket()) as probe:
+        probe.settimeout(1.0)
+        return probe.connect_ex((HOST, port)) == 0
+
+
+def _no_account(client: KubeClient) -> str:
+    """Pods are refused in a namespace until the controller manager has made its default service account."""
+    try:
+        client.get(_DEFAULT_ACCOUNT)
+    except ApiError as error:
+        return f"kube-controller-manager made no service account ({error.message})"
+    return ""

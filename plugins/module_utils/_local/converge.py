@@ -1,0 +1,167 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""From what a cluster is to what its specification says, step by step; every step may be cut off and done again."""
+
+from __future__ import annotations
+
+import contextlib
+import typing as t
+from dataclasses import replace
+from pathlib import Path
+
+from .._core.errors import FleetError
+from . import control_plane, nodes
+from . import state as states
+from .binaries import Binary
+from .certificates import Identity, make_pki, write_private
+from .components import PROFILES, Options, arguments, files
+from .control_plane import Component
+from .kubeconfigs import write_kubeconfig, write_merged
+from .ports import PortRange
+from .spec import ClusterSpec
+from .state import State
+
+Binaries = t.Mapping[str, Binary]
+
+_PORT_TRIES = 3
+_COMPONENT_LOGINS = ("controller-manager", "scheduler", "kwok")
+
+
+def planned(spec: ClusterSpec, folder: Path, state: State, binaries: Binaries) -> tuple[str, ...]:
+    """The steps that ``bring_up`` and ``settle_nodes`` would take, in words; reads only."""
+    words = control_plane.decide(_wanted(spec, folder, state, binaries), *_observed(state)).words
+    if "kube-apiserver" not in control_plane.running(state):
+        return words
+    with control_plane.client(folder) as client:
+        there = nodes.read_nodes(client)
+    return words + nodes.changes(nodes.wanted_nodes(spec, state.version), there).words()
+
+
+def bring_up(spec: ClusterSpec, root: Path, binaries: Binaries, ports: PortRange, end: float) -> tuple[str, ...]:
+    """Make, start, repair or upgrade the processes until ``end`` (monotonic seconds); the steps in words."""
+    folder = states.cluster_dir(root, spec.name)
+    state = states.load(folder)
+    made = (
+        () if state else (f"make the cluster: Kubernetes {binaries['kube-apiserver'].version}, profile {spec.profile}",)
+    )
+    state = state or states.make(root, spec.name, ports)
+    left = control_plane.leftovers(folder, state)
+    control_plane.stop(left)
+    for attempt in range(1, _PORT_TRIES + 1):
+        try:
+            steps = _converge(spec, root, state, binaries, end)
+            return made or ((f"end {len(left)} leftover processes",) if left else ()) + steps
+        except FleetError as error:
+            state = states.load(folder) or state
+            if error.code != "port-taken" or state.ready or attempt == _PORT_TRIES:
+                raise
+        state = control_plane.halt(folder, state, tuple(state.processes))
+        state = states.reserve_again(root, state, ports)
+    raise AssertionError("the loop returns or raises")
+
+
+def settle_nodes(spec: ClusterSpec, root: Path, end: float) -> tuple[str, ...]:
+    """Make and delete simulated nodes until they are as wanted and ready."""
+    folder = states.cluster_dir(root, spec.name)
+    state = states.load(folder)
+    if state is None:
+        raise FleetError("state-unreadable", f"the state in {folder} has gone while it was worked on", spec.name)
+    with control_plane.client(folder) as client:
+        todo = nodes.changes(nodes.wanted_nodes(spec, state.version), nodes.read_nodes(client))
+        nodes.carry_out(client, todo)
+        if spec.nodes:
+            control_plane.wait(folder, state, lambda: _unready(nodes.read_nodes(client)), end)
+    return todo.words()
+
+
+def merge_kubeconfigs(root: Path) -> None:
+    """``<root>/kubeconfig``: the admin context of every cluster, named for it."""
+    with states.root_lock(root):
+        entries = []
+        for name in states.names(root):
+            pki = root / name / "pki"
+            with contextlib.suppress(FleetError):
+                state = states.load(root / name)
+                if state is not None and pki.is_dir():
+                    entries.append((name, state.server, pki))
+        write_merged(root / "kubeconfig", entries)
+
+
+def _converge(spec: ClusterSpec, root: Path, state: State, binaries: Binaries, end: float) -> tuple[str, ...]:
+    folder = states.cluster_dir(root, spec.name)
+    if not (folder / "pki").is_dir():
+        state = control_plane.halt(folder, state, tuple(state.processes))
+    wanted = _wanted(spec, folder, state, binaries)
+    plan = control_plane.decide(wanted, *_observed(state))
+    _refuse_taken(state, [name for name in plan.start if name not in plan.stop])
+    wrote = _write_files(spec, folder, state, binaries)
+    merge_kubeconfigs(root)
+    if plan.words or not state.ready:
+        state = control_plane.halt(folder, state, plan.stop)
+        # Noted before the newer API server touches the data: from then on there is no way back.
+        version = wanted["kube-apiserver"].version if "kube-apiserver" in plan.start else state.version
+        state = states.save(folder, replace(state, profile=spec.profile, wanted="running", version=version))
+        state = control_plane.begin(folder, state, plan.start, wanted, binaries, end)
+        states.save(folder, replace(state, ready=True))
+    return plan.words + (("write the kubeconfig",) if wrote else ())
+
+
+def _observed(state: State) -> tuple[dict[str, Component], tuple[str, ...]]:
+    """What runs, and what has died."""
+    alive = control_plane.running(state)
+    return alive, tuple(name for name in state.processes if name not in alive)
+
+
+def _wanted(spec: ClusterSpec, folder: Path, state: State, binaries: Binaries) -> dict[str, Component]:
+    options = _options(spec, binaries)
+    return {
+        name: Component(binaries[name].version, arguments(name, folder, state.ports, options))
+        for name in PROFILES[spec.profile]
+    }
+
+
+def _options(spec: ClusterSpec, binaries: Binaries) -> Options:
+    stages = binaries["kwok"].stages if "kwok" in binaries else ()
+    if "kwok" in binaries and not stages:
+        raise FleetError(
+            "missing-stages",
+            f"no Stage files (stages/**/*.yaml) beside {binaries['kwok'].path}",
+            spec.name,
+            "put kustomize/stage/{node/fast,node/heartbeat-with-lease,pod/fast} of the kwok module there",
+        )
+    rows = (f'{one.token},"{one.user}","{one.user}","{",".join(one.groups)}"\n' for one in spec.tokens)
+    return Options(spec.profile, spec.audit, "".join(rows), stages)
+
+
+def _refuse_taken(state: State, names: t.Iterable[str]) -> None:
+    taken = control_plane.taken_ports(state, names)
+    if taken:
+        one = len(taken) == 1
+        raise FleetError(
+            "port-taken",
+            f"{'port' if one else 'ports'} {', '.join(map(str, taken))}, reserved for this cluster,"
+            f" {'is' if one else 'are'} in use by another process",
+            state.name,
+            "end that process, or make the cluster absent and present again: it gets other ports then",
+        )
+
+
+def _write_files(spec: ClusterSpec, folder: Path, state: State, binaries: Binaries) -> bool:
+    """Keys, kubeconfigs and files that the arguments name; whether the admin's kubeconfig is another now."""
+    pki = folder / "pki"
+    make_pki(pki, spec.name)
+    for login in _COMPONENT_LOGINS:
+        write_kubeconfig(folder / f"{login}.kubeconfig", spec.name, state.server, pki, Identity(login, ""))
+    named = files(folder, _options(spec, binaries))
+    for path, content in named.items():
+        write_private(path, content)
+    for old in folder.glob("tokens-*.csv"):
+        if old not in named:
+            old.unlink()
+    return write_kubeconfig(folder / "kubeconfig", spec.name, state.server, pki)
+
+
+def _unready(there: t.Iterable[nodes.Node]) -> str:
+    names = nodes.unready(there)
+    return f"nodes were not ready: {', '.join(names[:5])}{' ...' if len(names) > 5 else ''}" if names else ""

@@ -1,0 +1,75 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""kubeconfig files of local clusters: one per identity, and one with the admin context of every cluster of a root."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import typing as t
+from datetime import datetime
+from pathlib import Path
+
+from .certificates import ADMIN, Identity, sign, write_private
+
+
+def write_kubeconfig(path: Path, context: str, server: str, pki: Path, identity: Identity = ADMIN) -> bool:
+    """Write (mode 0600) if that changes anything, and tell whether it did. Keys are embedded: the file can be moved."""
+    return _write(path, [_entry(context, server, pki, identity)], context)
+
+
+def write_merged(path: Path, clusters: t.Iterable[tuple[str, str, Path]]) -> bool:
+    """One context per cluster, named for it; each of ``clusters`` is (name, server, folder of its keys)."""
+    return _write(path, [_entry(name, server, pki, ADMIN) for name, server, pki in clusters], "")
+
+
+def client_kubeconfig(
+    cluster_dir: Path, user: str, groups: t.Iterable[str] = (), not_after: datetime | None = None
+) -> Path:
+    """A kubeconfig for a further user of a cluster, made in its folder; permissions come from RBAC alone.
+
+    Repeated for the same user, groups and end it gives the same file with a fresh key.
+    """
+    groups = tuple(groups)
+    digest = hashlib.sha256(json.dumps([user, groups, str(not_after)]).encode()).hexdigest()[:12]
+    state = json.loads((cluster_dir / "state.json").read_text(encoding="utf-8"))
+    identity = Identity(f"client-{digest}", user, groups)
+    pki = cluster_dir / "pki"
+    sign(pki, identity, not_after=not_after)
+    path = cluster_dir / f"kubeconfig-{digest}"
+    server = f"https://127.0.0.1:{state['ports']['kube-apiserver']}"
+    write_kubeconfig(path, state["name"], server, pki, identity)
+    return path
+
+
+def _entry(name: str, server: str, pki: Path, identity: Identity) -> dict[str, t.Any]:
+    login = f"{name}-{identity.file}"
+    certificate, key = _data(pki / f"{identity.file}.crt"), _data(pki / f"{identity.file}.key")
+    return {
+        "cluster": {"name": name, "cluster": {"server": server, "certificate-authority-data": _data(pki / "ca.crt")}},
+        "user": {"name": login, "user": {"client-certificate-data": certificate, "client-key-data": key}},
+        "context": {"name": name, "context": {"cluster": name, "user": login}},
+    }
+
+
+def _write(path: Path, entries: list[dict[str, t.Any]], current: str) -> bool:
+    """JSON, which is YAML as well and needs no library."""
+    document = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [entry["cluster"] for entry in entries],
+        "users": [entry["user"] for entry in entries],
+        "contexts": [entry["context"] for entry in entries],
+        "current-context": current,
+    }
+    content = (json.dumps(document, indent=2) + "\n").encode()
+    if path.is_file() and path.read_bytes() == content:
+        return False
+    write_private(path, content)
+    return True
+
+
+def _data(path: Path) -> str:
+    return base64.b64encode(path.read_bytes()).decode()

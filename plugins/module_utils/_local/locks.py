@@ -1,0 +1,80 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Files that one process at a time may work under."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import time
+import typing as t
+from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # not on Windows, where local control planes do not run either
+    fcntl = None  # type: ignore[assignment]
+
+from .._core.errors import FleetError
+
+_PAUSE = 0.05
+
+
+@contextlib.contextmanager
+def locked(path: Path, waiting: t.Callable[[], None] | None = None, timeout: float | None = None) -> t.Iterator[None]:
+    """Hold the lock file ``path`` (made if missing, never removed: removing it would let two holders in).
+
+    ``waiting`` is called once if another process or thread holds it. The lock ends with its holder, also by SIGKILL.
+    Raises FleetError ``busy`` after ``timeout`` seconds, ``unwritable-folder`` if the file cannot be made.
+    """
+    handle = _opened(path)
+    try:
+        _take(handle, path, waiting, timeout)
+        yield
+    finally:
+        os.close(handle)
+
+
+def make_folder(path: Path, mode: int = 0o755) -> Path:
+    """Make ``path`` and its parents; FleetError ``unwritable-folder``."""
+    try:
+        path.mkdir(mode=mode, parents=True, exist_ok=True)
+    except OSError as error:
+        raise _unwritable(path, error) from None
+    return path
+
+
+def _opened(path: Path) -> int:
+    make_folder(path.parent)
+    try:
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise _unwritable(path.parent, error) from None
+
+
+def _take(handle: int, path: Path, waiting: t.Callable[[], None] | None, timeout: float | None) -> None:
+    end = None if timeout is None else time.monotonic() + timeout
+    told = False
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except OSError as error:
+            if error.errno not in (errno.EAGAIN, errno.EACCES):
+                raise FleetError("unwritable-folder", f"{path} cannot be locked: {error.strerror}") from None
+        if not told and waiting is not None:
+            waiting()
+        told = True
+        if end is not None and time.monotonic() >= end:
+            raise FleetError(
+                "busy", f"another process has held {path} for more than {timeout:g} s", hint="wait for it, or end it"
+            )
+        time.sleep(_PAUSE)
+
+
+def _unwritable(path: Path, error: OSError) -> FleetError:
+    return FleetError(
+        "unwritable-folder", f"{path} cannot be written: {error.strerror}", hint="give a folder that you may write to"
+    )

@@ -1,0 +1,137 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Simulated nodes: Node objects that kwok keeps ready."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import typing as t
+from dataclasses import dataclass
+
+from .._kube.client import KubeClient
+from .._kube.lists import read_list
+from .spec import ClusterSpec, NodesSpec
+
+Node = dict[str, t.Any]
+
+POOL = "karpenter.sh/nodepool"
+SIMULATED = "gitops.fleet/simulated"
+# How much older than its creationTimestamp a node is to be taken for.
+AGE = "gitops.fleet/simulated-age"
+_SHAPE = "gitops.fleet/simulated-shape"
+_NODES = "/api/v1/nodes"
+
+
+@dataclass(frozen=True)
+class NodeChanges:
+    """By name. A node that shall be of another shape is deleted and made anew, as node pools do it."""
+
+    make: tuple[Node, ...] = ()
+    delete: tuple[str, ...] = ()
+
+    def words(self) -> tuple[str, ...]:
+        made = {node["metadata"]["name"] for node in self.make}
+        replaced = made & set(self.delete)
+        counts = (("make", len(made - replaced)), ("replace", len(replaced)), ("delete", len(set(self.delete) - made)))
+        return tuple(f"{verb} {count} simulated node{'s' if count > 1 else ''}" for verb, count in counts if count)
+
+
+def wanted_nodes(spec: ClusterSpec, cluster_version: str) -> tuple[Node, ...]:
+    """Node manifests of all pools; kubelets without a version of their own get the cluster's."""
+    return tuple(_node(spec, pool, number, cluster_version) for pool in spec.nodes for number in range(pool.count))
+
+
+def changes(wanted: t.Iterable[Node], there: t.Iterable[Node]) -> NodeChanges:
+    """What turns ``there`` (our simulated nodes) into ``wanted``; labels, taints and cordons put on later stay."""
+    shapes = {node["metadata"]["name"]: _shape_of(node) for node in there}
+    nodes = {node["metadata"]["name"]: node for node in wanted}
+    delete = tuple(name for name, shape in shapes.items() if name not in nodes or shape != _shape_of(nodes[name]))
+    make = tuple(node for name, node in nodes.items() if name not in shapes or name in delete)
+    return NodeChanges(make, delete)
+
+
+def read_nodes(client: KubeClient) -> tuple[Node, ...]:
+    """Our simulated nodes, by name."""
+    return read_list(client, _NODES, label_selector=f"{SIMULATED}=true").items
+
+
+def carry_out(client: KubeClient, todo: NodeChanges) -> None:
+    for name in todo.delete:
+        client.delete(f"{_NODES}/{name}")
+    for node in todo.make:
+        client.post(_NODES, node)
+
+
+def unready(nodes: t.Iterable[Node]) -> tuple[str, ...]:
+    """Names of those on which no pod would land yet."""
+    return tuple(node["metadata"]["name"] for node in nodes if not _is_ready(node))
+
+
+def count_by_pool(nodes: t.Iterable[Node]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for node in nodes:
+        pool = node["metadata"]["labels"].get(POOL, "")
+        counts[pool] = counts.get(pool, 0) + 1
+    return dict(sorted(counts.items()))
+
+
+def _is_ready(node: Node) -> bool:
+    conditions = {row["type"]: row["status"] for row in node.get("status", {}).get("conditions", ())}
+    taints = {taint["key"] for taint in node.get("spec", {}).get("taints", ())}
+    return conditions.get("Ready") == "True" and "node.kubernetes.io/not-ready" not in taints
+
+
+def _shape_of(node: Node) -> str:
+    return str((node["metadata"].get("annotations") or {}).get(_SHAPE, ""))
+
+
+def _node(spec: ClusterSpec, pool: NodesSpec, number: int, cluster_version: str) -> Node:
+    name = f"{spec.name}-{pool.pool}-{number}"
+    labels = {
+        **pool.labels,
+        "kubernetes.io/arch": "amd64",
+        "kubernetes.io/hostname": name,
+        "kubernetes.io/os": "linux",
+        "node.kubernetes.io/instance-type": pool.instance_type,
+        "topology.kubernetes.io/region": spec.region,
+        "topology.kubernetes.io/zone": pool.zone,
+        POOL: pool.pool,
+        SIMULATED: "true",
+    }
+    amounts = {"cpu": pool.cpu, "memory": pool.memory, "pods": str(pool.pods)}
+    node: Node = {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {
+            "name": name,
+            "labels": {key: value for key, value in labels.items() if value},
+            "annotations": {AGE: pool.age} if pool.age else {},
+        },
+        "spec": {"providerID": f"simulated://{spec.name}/{name}"},
+        "status": {
+            "capacity": amounts,
+            "allocatable": amounts,
+            "nodeInfo": _node_info(pool),
+        },
+    }
+    node["metadata"]["annotations"][_SHAPE] = _digest(node)
+    node["status"]["nodeInfo"]["kubeletVersion"] = f"v{(pool.version or cluster_version).removeprefix('v')}"
+    return node
+
+
+def _node_info(pool: NodesSpec) -> dict[str, str]:
+    """``kubeletVersion`` only if asked for: the shape of a node does not change when the control plane is upgraded."""
+    empty = ("bootID", "containerRuntimeVersion", "kernelVersion", "kubeProxyVersion", "machineID", "systemUUID")
+    return {
+        **dict.fromkeys(empty, ""),
+        "architecture": "amd64",
+        "kubeletVersion": pool.version,
+        "operatingSystem": "linux",
+        "osImage": pool.image,
+    }
+
+
+def _digest(node: Node) -> str:
+    return hashlib.sha256(json.dumps(node, sort_keys=True).encode()).hexdigest()[:16]

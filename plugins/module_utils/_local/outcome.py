@@ -1,0 +1,133 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What is true of a local cluster, and what was done to it."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .._core.errors import FleetError
+from .components import PROFILES, audit_log
+from .state import State
+
+
+@dataclass(frozen=True)
+class ClusterStatus:
+    """``state``: absent, incomplete (making it was cut off), stopped, running, degraded (a process is missing).
+
+    ``nodes`` counts simulated nodes by pool, None if they could not be read. ``processes`` maps each component to its
+    ``pid``, ``version`` and whether it is ``running``. Paths are empty for a cluster that is absent or incomplete.
+    """
+
+    name: str
+    state: str
+    version: str = ""
+    profile: str = ""
+    server: str = ""
+    folder: str = ""
+    kubeconfig: str = ""
+    audit_log: str = ""
+    nodes: t.Mapping[str, int] | None = None
+    ports: t.Mapping[str, int] = field(default_factory=dict)
+    processes: t.Mapping[str, t.Mapping[str, t.Any]] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, folder: Path, state: State, running: t.Collection[str], nodes: t.Mapping[str, int] | None
+    ) -> ClusterStatus:
+        audit = audit_log(folder)
+        return cls(
+            name=state.name,
+            state=_word(state, running),
+            version=state.version,
+            profile=state.profile,
+            server=state.server,
+            folder=str(folder),
+            kubeconfig=str(folder / "kubeconfig"),
+            audit_log=str(audit) if audit.exists() else "",
+            nodes=nodes,
+            ports=dict(state.ports),
+            processes={
+                name: {"pid": one.id.pid, "version": one.version, "running": name in running}
+                for name, one in state.processes.items()
+            },
+        )
+
+    def as_dict(self) -> dict[str, t.Any]:
+        """For results: every field, by name."""
+        return {
+            **vars(self),
+            "nodes": None if self.nodes is None else dict(self.nodes),
+            "ports": dict(self.ports),
+            "processes": {name: dict(row) for name, row in self.processes.items()},
+        }
+
+    def as_diff(self) -> dict[str, t.Any]:
+        """For a difference that people read: nothing that changes from start to start."""
+        alive = sorted(name for name, row in self.processes.items() if row["running"])
+        nodes = None if self.nodes is None else dict(self.nodes)
+        return {
+            "name": self.name,
+            "state": self.state,
+            "version": self.version,
+            "profile": self.profile,
+            "components": alive,
+            "nodes": nodes,
+        }
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """``changes`` are the steps done (or, in check mode, to be done) in words; ``changed`` whether there are any."""
+
+    changed: bool
+    changes: tuple[str, ...]
+    before: ClusterStatus
+    after: ClusterStatus
+
+    @property
+    def name(self) -> str:
+        return self.after.name
+
+    @property
+    def kubeconfig(self) -> str:
+        return self.after.kubeconfig
+
+    @property
+    def server(self) -> str:
+        return self.after.server
+
+    @property
+    def version(self) -> str:
+        return self.after.version
+
+    @property
+    def processes(self) -> t.Mapping[str, t.Mapping[str, t.Any]]:
+        return self.after.processes
+
+    @property
+    def ports(self) -> t.Mapping[str, int]:
+        return self.after.ports
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """Of several clusters, by name; each is in one of the two."""
+
+    outcomes: t.Mapping[str, Outcome]
+    errors: t.Mapping[str, FleetError]
+
+    @property
+    def changed(self) -> bool:
+        return any(one.changed for one in self.outcomes.values())
+
+
+def _word(state: State, running: t.Collection[str]) -> str:
+    if not state.ready:
+        return "incomplete"
+    if state.wanted == "stopped" and not running:
+        return "stopped"
+    return "running" if set(PROFILES[state.profile]) <= set(running) else "degraded"

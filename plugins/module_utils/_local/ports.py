@@ -1,0 +1,64 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Loopback ports: a range is cut into slots of equal size, and a cluster holds one slot for as long as it exists."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import socket
+import typing as t
+from dataclasses import dataclass
+
+from .._core.errors import FleetError
+
+HOST = "127.0.0.1"
+# Each component that listens, in the order of its port in the slot.
+USERS = ("etcd", "etcd-peer", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok")
+
+
+@dataclass(frozen=True)
+class PortRange:
+    """Ports ``first`` to ``last``, both included."""
+
+    first: int
+    last: int
+
+    def slots(self) -> t.Iterator[dict[str, int]]:
+        for base in range(self.first, self.last + 2 - len(USERS), len(USERS)):
+            yield {user: base + offset for offset, user in enumerate(USERS)}
+
+
+# Below Linux's range for outgoing connections, which would take a port now and then.
+DEFAULT_PORTS = PortRange(21000, 21999)
+
+
+def reserve(within: PortRange, taken: t.Iterable[int]) -> dict[str, int]:
+    """The first slot with no port in ``taken`` (those of other clusters, running or not) and all of them free now.
+
+    FleetError ``no-free-ports``.
+    """
+    others = frozenset(taken)
+    for slot in within.slots():
+        if others.isdisjoint(slot.values()) and all(is_free(port) for port in slot.values()):
+            return slot
+    raise FleetError(
+        "no-free-ports",
+        f"no {len(USERS)} free neighbouring ports are left between {within.first} and {within.last}",
+        hint="remove clusters that are no longer needed, or give a larger range",
+    )
+
+
+def is_free(port: int) -> bool:
+    """Whether a server could listen on it now. A connection that lingers after its server's end does not count."""
+    with contextlib.closing(socket.socket(socket.AF_INET, socket.SOCK_STREAM)) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+            probe.listen(1)
+        except OSError as error:
+            if error.errno in (errno.EADDRINUSE, errno.EACCES):
+                return False
+            raise
+    return True

@@ -1,0 +1,174 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Processes that outlive the one that started them (Linux)."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+import typing as t
+from dataclasses import dataclass
+from pathlib import Path
+
+from .._core.errors import FleetError
+
+# In the environment of every process we start: finds one again whose id was never written down.
+MARK = "GITOPS_FLEET_LOCAL"
+_PROC = Path("/proc")
+_PAUSE = 0.02
+# Python ignores SIGPIPE, and Ansible's worker handles others; a child starts with the defaults.
+_TO_DEFAULT = (signal.SIGPIPE, signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+
+
+@dataclass(frozen=True)
+class ProcessId:
+    """A process, told from every later one with the same number: by its start (boot id and clock ticks since boot)."""
+
+    pid: int
+    started: str
+
+
+def start(arguments: t.Sequence[str], log: Path, mark: str, environ: t.Mapping[str, str]) -> ProcessId:
+    """Start detached, in a session of its own, output appended to ``log``; FleetError ``cannot-start``."""
+    out = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+    actions = [
+        (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+        (os.POSIX_SPAWN_OPEN, 1, str(log), out, 0o600),
+        (os.POSIX_SPAWN_DUP2, 1, 2),
+    ]
+    try:
+        pid = os.posix_spawn(
+            arguments[0],
+            list(arguments),
+            {**environ, MARK: mark},
+            file_actions=actions,
+            setsid=True,
+            setsigmask=(),
+            setsigdef=_TO_DEFAULT,
+        )
+    except OSError as error:
+        raise FleetError("cannot-start", f"{arguments[0]} cannot be started: {error.strerror}") from None
+    return ProcessId(pid, _started(pid) or "")
+
+
+def is_running(process: ProcessId) -> bool:
+    """False for a zombie (which is reaped if it is our child) and for another process with the same number."""
+    stat = _stat(process.pid)
+    if stat is None:
+        return False
+    if stat[0] in "ZX":
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(process.pid, os.WNOHANG)
+        return False
+    return _start_of(stat) == process.started
+
+
+def stop(processes: t.Iterable[ProcessId], grace: float = 15.0) -> None:
+    """End them all at once: SIGTERM, and SIGKILL for those still there after ``grace`` seconds.
+
+    Returns when none is left. FleetError ``cannot-stop`` if one survives SIGKILL or belongs to another user.
+    """
+    left = [one for one in processes if _signalled(one, signal.SIGTERM)]
+    left = _left_after(left, grace)
+    for one in left:
+        _signalled(one, signal.SIGKILL)
+    left = _left_after(left, 10.0)
+    if left:
+        raise FleetError("cannot-stop", f"processes {', '.join(str(one.pid) for one in left)} do not end")
+
+
+def marked(mark: str) -> tuple[ProcessId, ...]:
+    """Running processes of this user that were started with ``mark``, whoever remembers them."""
+    wanted = f"{MARK}={mark}".encode()
+    found = []
+    for entry in _PROC.iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            environ = (entry / "environ").read_bytes()
+        except OSError:
+            continue  # another user's, or ended meanwhile
+        if wanted in environ.split(b"\0"):
+            found.append(ProcessId(int(entry.name), _started(int(entry.name)) or ""))
+    return tuple(one for one in found if is_running(one))
+
+
+def command(process: ProcessId) -> tuple[str, ...]:
+    """Its arguments as the kernel has them; empty if it is gone."""
+    try:
+        raw = (_PROC / str(process.pid) / "cmdline").read_bytes()
+    except OSError:
+        return ()
+    return tuple(raw.decode(errors="replace").split("\0")[:-1])
+
+
+def memory(process: ProcessId) -> tuple[int, int]:
+    """Resident bytes: (all, its share when pages shared with other processes are divided among them)."""
+    try:
+        text = (_PROC / str(process.pid) / "smaps_rollup").read_text()
+    except OSError:
+        return 0, 0
+    rows = {row.split(":")[0]: row.split() for row in text.splitlines()[1:]}
+    return int(rows["Rss"][1]) * 1024, int(rows["Pss"][1]) * 1024
+
+
+def last_lines(log: Path, count: int = 8) -> str:
+    """The end of a log, without reading all of it."""
+    try:
+        with log.open("rb") as file:
+            file.seek(max(0, log.stat().st_size - 16384))
+            lines = file.read().decode(errors="replace").splitlines()
+    except OSError:
+        return ""
+    return "\n".join(line[:400] for line in lines[-count:])
+
+
+def _signalled(process: ProcessId, number: signal.Signals) -> bool:
+    """Whether it was there to get the signal."""
+    if not is_running(process):
+        return False
+    try:
+        os.kill(process.pid, number)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        raise FleetError("cannot-stop", f"process {process.pid} belongs to another user") from None
+    return True
+
+
+def _left_after(processes: list[ProcessId], seconds: float) -> list[ProcessId]:
+    end = time.monotonic() + seconds
+    while True:
+        processes = [one for one in processes if is_running(one)]
+        if not processes or time.monotonic() >= end:
+            return processes
+        time.sleep(_PAUSE)
+
+
+def _stat(pid: int) -> list[str] | None:
+    """Fields of ``/proc/<pid>/stat`` from the third (state) on; the second may hold blanks and parentheses."""
+    try:
+        text = (_PROC / str(pid) / "stat").read_text(errors="replace")
+    except OSError:
+        return None
+    return text[text.rindex(")") + 2 :].split()
+
+
+def _started(pid: int) -> str | None:
+    stat = _stat(pid)
+    return None if stat is None else _start_of(stat)
+
+
+def _start_of(stat: list[str]) -> str:
+    return f"{_boot()}/{stat[19]}"
+
+
+def _boot() -> str:
+    """Ticks since boot repeat after a restart of the machine; with the boot's id they do not."""
+    try:
+        return (_PROC / "sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return ""

@@ -1,0 +1,136 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What is built: each family of binaries is one tools module with its own ``go.mod`` and ``go.sum``.
+
+Kubernetes, etcd and kwok pin different versions of the same libraries, so they never share a module: minimal version
+selection would lift them all to combinations that nobody has tested.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import typing as t
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .._core.errors import FleetError
+from .._core.values.kube_version import KubeVersion
+
+FILES = Path(__file__).resolve().parents[3] / "roles" / "local_fleet" / "files"
+# -s -w: no symbol table, no debugging data; a third smaller on disk.
+_STRIPPED = ("-s", "-w")
+BUILD_FLAGS = ("-trimpath", "-buildvcs=false")
+BUILD_ENVIRONMENT = {"CGO_ENABLED": "0", "GOTOOLCHAIN": "local", "GOFLAGS": "-mod=readonly", "GOWORK": "off"}
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """One family. ``programs`` maps the name of a binary to its Go main package, in the order of building.
+
+    ``shipped`` are folders of the module that the binaries need beside them, by the name they get there.
+    """
+
+    family: str
+    product: str
+    module: str
+    version: str
+    programs: t.Mapping[str, str]
+    ldflags: tuple[str, ...] = _STRIPPED
+    shipped: t.Mapping[str, str] = field(default_factory=dict)
+
+
+def _kubernetes(version: str, *names: str) -> Recipe:
+    """Version stamps go into both packages that carry one, or ``/version`` answers v0.0.0 and clients fail on it.
+
+    The commit and the date of a release are not known from its Go module: they stay empty.
+    """
+    found = KubeVersion.parse(version)
+    stamps = {
+        "gitVersion": f"v{version}",
+        "gitMajor": str(found.major),
+        "gitMinor": str(found.minor),
+        "gitTreeState": "clean",
+        "gitCommit": "",
+        "buildDate": "",
+    }
+    packages = ("k8s.io/component-base/version", "k8s.io/client-go/pkg/version")
+    flags = tuple(f"-X={package}.{name}={value}" for package in packages for name, value in stamps.items())
+    return Recipe(
+        family=f"kubernetes-{found.major}.{found.minor}",
+        product="kubernetes",
+        module="k8s.io/kubernetes",
+        version=version,
+        programs={name: f"k8s.io/kubernetes/cmd/{name}" for name in names},
+        ldflags=_STRIPPED + flags,
+    )
+
+
+# In the order of building: the small ones prove at once that Go and its proxy work; the older minor comes last, because
+# only upgrades need it.
+RECIPES: tuple[Recipe, ...] = (
+    Recipe("etcd", "etcd", "go.etcd.io/etcd/server/v3", "3.6.14", {"etcd": "go.etcd.io/etcd/server/v3"}),
+    Recipe(
+        "kwok",
+        "kwok",
+        "sigs.k8s.io/kwok",
+        "0.8.0",
+        {"kwok": "sigs.k8s.io/kwok/cmd/kwok"},
+        shipped={
+            f"stages/{name}": f"kustomize/stage/{name}"
+            for name in ("node/fast", "node/heartbeat-with-lease", "pod/fast")
+        },
+    ),
+    _kubernetes("1.36.3", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl"),
+    _kubernetes("1.35.4", "kube-apiserver", "kube-controller-manager", "kube-scheduler"),
+)
+
+
+def recipe(family: str) -> Recipe:
+    """The recipe of a family; FleetError ``unknown-family``."""
+    for one in RECIPES:
+        if one.family == family:
+            return one
+    names = ", ".join(one.family for one in RECIPES)
+    raise FleetError("unknown-family", f"there is no recipe for {family!r}", hint=f"families: {names}")
+
+
+def kubernetes_recipe(version: str) -> Recipe:
+    """The recipe for ``1.36`` (its newest patch level here) or exactly ``1.36.3``; FleetError ``unknown-version``."""
+    known = [one for one in RECIPES if one.product == "kubernetes"]
+    for one in known:
+        if matches(version, one.version):
+            return one
+    raise FleetError(
+        "unknown-version",
+        f"Kubernetes {version} cannot be built here",
+        hint=f"versions with a recipe: {', '.join(one.version for one in known)}; others by a folder of ready binaries",
+    )
+
+
+def matches(wanted: str, version: str) -> bool:
+    """Whether ``version`` is what was asked for: a minor (``1.36``) leaves the patch level open."""
+    asked, found = KubeVersion.parse(wanted), KubeVersion.parse(version)
+    if wanted.count(".") < 2:
+        return (asked.major, asked.minor) == (found.major, found.minor)
+    return asked == found
+
+
+def cache_key(one: Recipe, go: t.Mapping[str, str], files: Path = FILES) -> str:
+    """16 hex digits of SHA-256 over everything that determines the binaries.
+
+    ``go`` is what ``go env`` tells of the compiler and its target (GOVERSION, GOOS, GOARCH ...).
+    """
+    inputs = {
+        "module": [one.module, one.version],
+        "programs": dict(one.programs),
+        "shipped": dict(one.shipped),
+        "ldflags": one.ldflags,
+        "flags": BUILD_FLAGS,
+        "environment": BUILD_ENVIRONMENT,
+        "go": dict(go),
+        "go.mod": hashlib.sha256((files / one.family / "go.mod").read_bytes()).hexdigest(),
+        "go.sum": hashlib.sha256((files / one.family / "go.sum").read_bytes()).hexdigest(),
+    }
+    return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()[:16]

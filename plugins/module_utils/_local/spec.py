@@ -1,0 +1,162 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a local cluster shall be."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+from dataclasses import dataclass, field
+
+from .._core.errors import FleetError, Problem
+from .._core.values.kube_version import KubeVersion
+from .._core.values.quantity import parse_quantity
+from .._core.values.selector import label_key_problem, label_value_problem
+from .components import PROFILES
+from .state import name_problem
+
+_VERSION = re.compile(r"v?1\.[0-9]{1,3}(\.[0-9]{1,3})?")
+_AGE = re.compile(r"([0-9]+d)?([0-9]+h)?([0-9]+m)?([0-9]+s)?")
+_MAX_NODES = 5000
+
+
+@dataclass(frozen=True)
+class NodesSpec:
+    """A pool of simulated nodes, named ``<cluster>-<pool>-<number>`` from 0 on.
+
+    ``version`` is the kubelet's; empty means the cluster's at the time a node is made, so that an upgrade of the
+    control plane leaves nodes behind, as it does in real life. ``age`` (``30d``, ``12h30m``) is recorded as an
+    annotation: the API server alone sets ``metadata.creationTimestamp``.
+    """
+
+    count: int
+    pool: str = "default"
+    version: str = ""
+    image: str = "Simulated Linux 1"
+    age: str = ""
+    cpu: str = "4"
+    memory: str = "16Gi"
+    pods: int = 110
+    zone: str = ""
+    instance_type: str = ""
+    labels: t.Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class TokenUser:
+    """A user with a static bearer token, for tests of logins and permissions."""
+
+    token: str = field(repr=False)
+    user: str
+    groups: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ClusterSpec:
+    """``version`` is a minor (``1.36``: its newest patch level at hand) or exact (``1.36.3``).
+
+    Profiles: ``api`` is etcd and API server (namespaces are never finalized, there are no service account tokens, owned
+    objects are not collected); ``control`` adds the controller manager; ``fleet`` adds scheduler and kwok, so that pods
+    land on simulated nodes and become ready. ``audit`` logs every request at level Metadata.
+    """
+
+    name: str
+    version: str = "1.36"
+    profile: str = "api"
+    nodes: tuple[NodesSpec, ...] = ()
+    region: str = ""
+    audit: bool = False
+    tokens: tuple[TokenUser, ...] = ()
+
+
+def refuse_bad(spec: ClusterSpec) -> None:
+    """Raise FleetError with all that is wrong in ``spec``."""
+    problems = tuple(_problems(spec))
+    if problems:
+        raise FleetError.of(problems)
+
+
+def _problems(spec: ClusterSpec) -> t.Iterator[Problem]:
+    def problem(code: str, message: str, field_path: str, hint: str = "") -> Problem:
+        return Problem(code, message, f"local cluster {spec.name} {field_path}", hint)
+
+    if name_problem(spec.name):
+        yield problem("bad-name", name_problem(spec.name), "name")
+    if not _VERSION.fullmatch(spec.version):
+        yield problem("bad-version", f"{spec.version!r} is not a Kubernetes version such as 1.36 or 1.36.3", "version")
+    if spec.profile not in PROFILES:
+        yield problem(
+            "bad-profile", f"there is no profile {spec.profile!r}", "profile", f"one of {', '.join(PROFILES)}"
+        )
+    elif any(pool.count for pool in spec.nodes) and spec.profile != "fleet":
+        yield problem("bad-profile", f"profile {spec.profile} has no simulated nodes", "nodes", "use profile fleet")
+    if label_value_problem(spec.region):
+        yield problem("bad-label", label_value_problem(spec.region) or "", "region")
+    for number, token in enumerate(spec.tokens):
+        if not token.token or not token.user or any(mark in token.token for mark in ' ,"\n'):
+            yield problem(
+                "bad-token",
+                "a token user needs a name and a token without blanks, commas and quotes",
+                f"tokens[{number}]",
+            )
+    pools = [pool.pool for pool in spec.nodes]
+    for number, pool in enumerate(spec.nodes):
+        path = f"nodes[{number}]"
+        if pools.index(pool.pool) != number:
+            yield problem("duplicate-pool", f"pool {pool.pool!r} is there twice", f"{path}.pool")
+        for part, code, message in _pool_problems(pool):
+            yield problem(code, message, f"{path}.{part}")
+
+
+def _pool_problems(pool: NodesSpec) -> t.Iterator[tuple[str, str, str]]:
+    if name_problem(pool.pool):
+        yield "pool", "bad-name", name_problem(pool.pool).replace("cluster name", "pool name")
+    if not 0 <= pool.count <= _MAX_NODES:
+        yield "count", "bad-count", f"{pool.count} is not between 0 and {_MAX_NODES}"
+    if pool.pods < 1:
+        yield "pods", "bad-count", f"{pool.pods} is less than 1"
+    if pool.age and not _AGE.fullmatch(pool.age):
+        yield "age", "bad-duration", f"{pool.age!r} is not a duration such as 30d or 12h30m"
+    for part in ("cpu", "memory"):
+        try:
+            parse_quantity(getattr(pool, part))
+        except ValueError as error:
+            yield part, "bad-quantity", str(error)
+    if pool.version:
+        try:
+            KubeVersion.parse(pool.version)
+        except ValueError as error:
+            yield "version", "bad-version", str(error)
+    values = {"zone": pool.zone, "instance_type": pool.instance_type}
+    for key, value in {**values, **{f"labels[{key}]": value for key, value in pool.labels.items()}}.items():
+        if label_value_problem(value):
+            yield key, "bad-label", label_value_problem(value) or ""
+    for key in pool.labels:
+        if label_key_problem(key):
+            yield "labels", "bad-label", label_key_problem(key) or ""
+
+
+def refuse_bad_step(name: str, current: str, wanted: str) -> None:
+    """Refuse to put the API server of ``wanted`` on data that one of ``current`` has written.
+
+    Kubernetes supports one minor up at a time, and never down (its version skew policy).
+    FleetError ``downgrade-refused`` or ``minor-skipped``.
+    """
+    have, want = KubeVersion.parse(current), KubeVersion.parse(wanted)
+    where = f"local cluster {name} version"
+    if want < have:
+        raise FleetError(
+            "downgrade-refused",
+            f"the cluster runs {have}; its data cannot go back to {want}",
+            where,
+            "ask for its own version or a newer one, or make the cluster absent and present again",
+        )
+    distance = have.minor_distance(want)
+    if distance > 1:
+        raise FleetError(
+            "minor-skipped",
+            f"{have} to {want} skips {'a minor' if distance == 2 else f'{distance - 1} minors'}",
+            where,
+            f"go by way of {have.major}.{have.minor + 1}",
+        )

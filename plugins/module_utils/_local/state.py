@@ -1,0 +1,177 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What is remembered of a cluster: one JSON file in its folder, replaced as a whole at each change."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import typing as t
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+
+from .._core.errors import FleetError
+from .certificates import write_private
+from .locks import locked, make_folder
+from .ports import PortRange, reserve
+from .processes import ProcessId
+
+SCHEMA = 1
+# A DNS label, as member clusters are named; nodes put a pool and a number behind it.
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?")
+
+
+@dataclass(frozen=True)
+class Process:
+    id: ProcessId
+    version: str
+
+
+@dataclass(frozen=True)
+class State:
+    """``version`` is that of the API server, empty until one has been started on the data.
+
+    ``wanted`` is ``running`` or ``stopped``; ``ready`` whether the cluster has ever been complete.
+    """
+
+    name: str
+    ports: t.Mapping[str, int]
+    profile: str = "api"
+    version: str = ""
+    wanted: str = "running"
+    ready: bool = False
+    processes: t.Mapping[str, Process] = field(default_factory=dict)
+
+    @property
+    def server(self) -> str:
+        return f"https://127.0.0.1:{self.ports['kube-apiserver']}"
+
+
+def default_root(environ: t.Mapping[str, str] = os.environ) -> Path:
+    home = environ.get("HOME") or os.path.expanduser("~")
+    base = environ.get("XDG_STATE_HOME") or os.path.join(home, ".local", "state")
+    return Path(base) / "gitops-fleet" / "local"
+
+
+def name_problem(name: str) -> str:
+    """Why ``name`` cannot be a cluster's; empty if it can."""
+    if _NAME.fullmatch(name):
+        return ""
+    return (
+        f"{name!r} is not a cluster name: at most 40 lower-case letters, digits and -, a letter or digit at both ends"
+    )
+
+
+def cluster_dir(root: Path, name: str) -> Path:
+    problem = name_problem(name)
+    if problem:
+        raise FleetError("bad-name", problem)
+    return root / name
+
+
+def names(root: Path) -> tuple[str, ...]:
+    """Clusters of which anything is left below ``root``, by name."""
+    if not root.is_dir():
+        return ()
+    return tuple(sorted(entry.name for entry in root.iterdir() if entry.is_dir() and not name_problem(entry.name)))
+
+
+def load(folder: Path) -> State | None:
+    """None if there is no state file. FleetError ``state-unreadable`` if it is not one of ours."""
+    path = folder / "state.json"
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        if document["schema"] > SCHEMA:
+            raise FleetError(
+                "state-too-new",
+                f"{path} was written by a newer version of this collection",
+                hint="use that version, or remove the folder",
+            )
+        processes = {
+            name: Process(ProcessId(row["pid"], row["started"]), row["version"])
+            for name, row in document.pop("processes").items()
+        }
+        del document["schema"]
+        return State(**document, processes=processes)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise FleetError("state-unreadable", f"{path} cannot be read: {error.strerror}") from None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise FleetError(
+            "state-unreadable",
+            f"{path} is not the state of a local cluster",
+            where=folder.name,
+            hint="make the cluster absent and present again",
+        ) from None
+
+
+def save(folder: Path, state: State) -> State:
+    document = {**asdict(state), "schema": SCHEMA}
+    document["processes"] = {
+        name: {"pid": one.id.pid, "started": one.id.started, "version": one.version}
+        for name, one in sorted(state.processes.items())
+    }
+    try:
+        write_private(folder / "state.json", (json.dumps(document, indent=2, sort_keys=True) + "\n").encode())
+    except OSError as error:
+        raise FleetError("unwritable-folder", f"{folder} cannot be written: {error.strerror}") from None
+    return state
+
+
+def with_process(folder: Path, state: State, name: str, process: Process | None) -> State:
+    """Remember (or forget) a process at once: whoever starts one writes it down before doing anything else."""
+    others = {key: value for key, value in state.processes.items() if key != name}
+    kept = {**others, name: process} if process is not None else others
+    return save(folder, replace(state, processes=kept))
+
+
+def make(root: Path, name: str, within: PortRange) -> State:
+    """The state of a new cluster, with ports that no other cluster of the root holds."""
+    folder = make_folder(cluster_dir(root, name), 0o700)
+    with root_lock(root):
+        return save(folder, State(name, reserve(within, _held_ports(root, name))))
+
+
+def reserve_again(root: Path, state: State, within: PortRange) -> State:
+    """Other ports, for a cluster that never ran: somebody else took one of its own meanwhile."""
+    with root_lock(root):
+        return save(cluster_dir(root, state.name), replace(state, ports=reserve(within, _held_ports(root, state.name))))
+
+
+def remove(root: Path, name: str) -> None:
+    """Rename, then delete: a folder with a cluster's name is never half deleted."""
+    folder = cluster_dir(root, name)
+    doomed = root / f".{name}.removed.{os.getpid()}"
+    try:
+        folder.rename(doomed)
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise FleetError("unwritable-folder", f"{folder} cannot be removed: {error.strerror}") from None
+    for left in root.glob(f".{name}.removed.*"):
+        shutil.rmtree(left, ignore_errors=True)
+
+
+def root_lock(root: Path) -> t.ContextManager[None]:
+    return locked(root / ".locks" / "root", timeout=60)
+
+
+def cluster_lock(root: Path, name: str, waiting: t.Callable[[], None], timeout: float) -> t.ContextManager[None]:
+    return locked(root / ".locks" / f"cluster-{name}", waiting, timeout)
+
+
+def _held_ports(root: Path, but: str) -> set[int]:
+    """Ports of all other clusters. An unreadable state is no empty one: its ports are unknown, binding will tell."""
+    held: set[int] = set()
+    for name in names(root):
+        if name == but:
+            continue
+        with contextlib.suppress(FleetError):
+            state = load(root / name)
+            held.update(state.ports.values() if state else ())
+    return held
