@@ -333,6 +333,8 @@ def test_the_journal_is_told_in_order(place: Place, records: Records) -> None:
     told = [(line.type, line.reason, line.message) for line in records.events(MC, "one")]
     assert told == [("Normal", "Joined", f"line {n}") for n in range(3)]
     assert records.events(MC, "two") == ()
+    assert code_of(records.events, "Pod", "one") == "unknown-kind"
+    assert code_of(records.event, "Pod", "one", "Normal", "A", "b", place.watch()) == "unknown-kind"
 
 
 def test_the_digest_key_is_made_once(place: Place, records: Records) -> None:

@@ -10,9 +10,6 @@ import typing as t
 from pathlib import Path
 
 from .._core.errors import FleetError, Problem
-from .._kube.client import KubeClient
-from .._kube.credentials import connection_from_kubeconfig
-from .hub import HubRecords
 from .records import Clock, Records
 from .sqlite import SqliteRecords
 
@@ -39,9 +36,9 @@ def open_records(options: t.Mapping[str, t.Any], environ: t.Mapping[str, str], c
         raise FleetError.of(problems)
     if kind == "hub":
         path = given.get("kubeconfig") or environ.get("KUBECONFIG") or f"{environ.get('HOME', '~')}/.kube/config"
-        return HubRecords(KubeClient(connection_from_kubeconfig(path, given.get("context", ""))), clock)
-    path = Path(os.path.abspath(_expanded(given.get("path") or DEFAULT_PATH, environ)))
-    return SqliteRecords(path, clock, given.get("durable", not in_ci(environ)))
+        return _hub(path, given.get("context", ""), clock)
+    file = Path(os.path.abspath(_expanded(given.get("path") or DEFAULT_PATH, environ)))
+    return SqliteRecords(file, clock, given.get("durable", not in_ci(environ)))
 
 
 def guard_durable(records: Records, environ: t.Mapping[str, str]) -> None:
@@ -58,6 +55,15 @@ def guard_durable(records: Records, environ: t.Mapping[str, str]) -> None:
 def in_ci(environ: t.Mapping[str, str]) -> bool:
     """Whether ``CI`` is set, as the common CI services do; ``false`` and the like count as not set."""
     return environ.get("CI", "").strip().lower() not in _OFF
+
+
+def _hub(kubeconfig: str, context: str, clock: Clock) -> Records:
+    # Imported here: urllib3 and TLS take a tenth of a second, which no one needs for a file.
+    from .._kube.client import KubeClient
+    from .._kube.credentials import connection_from_kubeconfig
+    from .hub import HubRecords
+
+    return HubRecords(KubeClient(connection_from_kubeconfig(kubeconfig, context)), clock)
 
 
 def _problems(kind: t.Any, given: t.Mapping[str, t.Any]) -> t.Iterator[Problem]:

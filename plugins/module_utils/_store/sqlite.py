@@ -125,6 +125,7 @@ class SqliteRecords:
             return tuple(_as_lease(row) for row in rows)
 
     def event(self, kind: str, name: str, type: str, reason: str, message: str, now: datetime) -> None:
+        stored_resource(kind)
         row = (now.isoformat(), kind, name, type, reason, message)
         with self._file.writing() as connection:
             connection.execute(
@@ -132,6 +133,7 @@ class SqliteRecords:
             )
 
     def events(self, kind: str, name: str) -> tuple[Event, ...]:
+        stored_resource(kind)
         question = "SELECT kind, name, type, reason, message, at FROM events WHERE kind = ? AND name = ? ORDER BY id"
         with self._file.reading() as connection:
             rows = connection.execute(question, (kind, name)) if connection else ()
