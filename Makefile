@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Copyright: Contributors to the gitops.fleet project
+#
+# Every target makes what it needs by itself: tools/in_venv finds a Python, makes the virtual environment on first use and
+# links this checkout as the collection gitops.fleet. PYTHON=/path/to/python picks the interpreter.
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+.PHONY: help demo test check conformance bench molecule binaries crds clean
+
+PYTHON ?=
+export PYTHON
+RUN := ./tools/in_venv run
+DEV := ./tools/in_venv dev
+CODE := ansible_collections.gitops.fleet.plugins.module_utils
+
+help: ## show this list
+	@echo 'make TARGET [PYTHON=/path/to/python3.11-or-newer]'
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  \1#\2/p' $(firstword $(MAKEFILE_LIST)) | awk -F'#' '{printf "%-14s %s\n", $$1, $$2}'
+
+demo: ## a local fleet of real API servers: made, joined, planned, applied, found drifted, taken down
+	@$(RUN) ansible-playbook gitops.fleet.demo
+
+test: ## all tests, those against real API servers and molecule included
+	@$(DEV) python tools/test.py
+
+check: ## format, lint, types, arrows, sanity, build, a second Python [ONLY="types sanity"]
+	@$(DEV) python tools/check.py $(ONLY)
+
+conformance: ## compare our answers with recorded ones: DATA=<folder>
+	@test -n "$(DATA)" || { echo 'make conformance DATA=<folder with *.jsonl.gz somewhere below>' >&2; exit 2; }
+	@$(RUN) python tests/conformance/run.py "$(DATA)"
+
+bench: ## measure speed and memory, write build/bench.json [ONLY=<name>]
+	@$(DEV) python tests/bench/run.py $(ONLY)
+
+molecule: ## the playbooks as users run them [SCENARIO=<name>]
+	@$(DEV) python tools/test.py molecule $(SCENARIO)
+
+binaries: ## build the binaries of local control planes into the user's cache folder (15 minutes once, needs Go)
+	@$(RUN) env PYTHONPATH=.cache/collections python -m $(CODE)._local.binaries
+
+crds: ## write the CRD files of the role hub from the dataclasses
+	@$(RUN) env PYTHONPATH=.cache/collections python -m $(CODE)._core.objects.crds
+
+clean: ## delete what these targets made inside the repository; binaries in the user's cache folder stay
+	rm -rf .cache build .mypy_cache .ruff_cache .pytest_cache .ansible
+	find plugins tests tools roles extensions -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

@@ -1,0 +1,49 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Every Python file names its licence, and plugins the one of their folder; the metadata lists what is there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+GPL, BSD = "SPDX-License-Identifier: GPL-3.0-or-later", "SPDX-License-Identifier: BSD-2-Clause"
+FOLDERS = ("plugins", "tests", "tools", "roles", "playbooks", "extensions", "pulumi")
+FILES = sorted(file for folder in FOLDERS for file in (ROOT / folder).rglob("*.py") if file.stat().st_size)
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
+def test_a_file_names_its_licence(file):
+    head = "\n".join(file.read_text(encoding="utf-8").splitlines()[:6])
+    assert "Copyright: Contributors to the gitops.fleet project" in head
+    parts = file.relative_to(ROOT).parts
+    if parts[0] == "plugins":
+        assert (BSD if parts[1] == "module_utils" else GPL) in head
+    else:
+        assert BSD in head or GPL in head
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
+def test_annotations_are_not_evaluated(file):
+    """Python 3.11 to 3.14 then read the same annotations in the same way."""
+    text = file.read_text(encoding="utf-8")
+    assert "from __future__ import annotations" in text or not any(
+        word in text for word in ("import ", "def ", "class ")
+    )
+
+
+def test_the_action_group_lists_all_modules():
+    """One ``module_defaults`` entry then serves a whole play."""
+    runtime = yaml.safe_load((ROOT / "meta" / "runtime.yml").read_text(encoding="utf-8"))
+    modules = sorted(file.stem for file in (ROOT / "plugins" / "modules").glob("*.py") if file.stem != "__init__")
+    assert runtime["action_groups"]["fleet"] == modules
+
+
+def test_every_module_has_its_action_plugin_and_the_other_way_round():
+    modules = {file.stem for file in (ROOT / "plugins" / "modules").glob("*.py")}
+    actions = {file.stem for file in (ROOT / "plugins" / "action").glob("*.py")}
+    assert modules - {"__init__"} == actions - {"__init__"}

@@ -1,0 +1,118 @@
+# Copyright: Contributors to the gitops.fleet project
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`make test`: binaries, all of pytest with real API servers, molecule; closes with the number of tests.
+
+``python tools/test.py molecule [SCENARIO]`` runs molecule alone, for `make molecule`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import shutil
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+
+from steps import CACHE, ROOT, Step, StepFailed, call, run
+
+FOLDERS = ("tests/unit", "tests/conformance", "tests/records", "tests/integration")
+SCENARIOS = ROOT / "extensions" / "molecule"
+JUNIT = ROOT / "build" / "junit.xml"
+TOTALS = ROOT / "build" / "totals.txt"
+LOCAL = "ansible_collections.gitops.fleet.plugins.module_utils._local.binaries"
+LINKS = CACHE / "binaries"
+# Tests look for the names that ``go build`` gives: the last part of the package's path.
+FILE_NAMES = {"etcd": "server"}
+
+
+class Totals:
+    """Tests of pytest and scenarios of molecule together."""
+
+    def __init__(self) -> None:
+        self.passed = self.failed = self.skipped = 0
+
+    def __str__(self) -> str:
+        return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
+
+
+def binaries() -> None:
+    """Built where they are missing (a complete cache is found in a second), and linked by family for the tests."""
+    sys.path.insert(0, os.environ["ANSIBLE_COLLECTIONS_PATH"])
+    local = importlib.import_module(LOCAL)
+    shutil.rmtree(LINKS, ignore_errors=True)
+    for one in local.RECIPES:
+        try:
+            folder = local.provide(one, say=lambda text: print(text, flush=True))
+        except local.FleetError as error:
+            raise StepFailed(str(error)) from None
+        (LINKS / one.family).mkdir(parents=True)
+        for name in one.programs:
+            (LINKS / one.family / FILE_NAMES.get(name, name)).symlink_to(folder / name)
+
+
+def pytest(totals: Totals) -> None:
+    JUNIT.parent.mkdir(exist_ok=True)
+    JUNIT.unlink(missing_ok=True)
+    folders = [folder for folder in FOLDERS if any((ROOT / folder).rglob("test_*.py"))]
+    try:
+        call(sys.executable, "-m", "pytest", f"--junitxml={JUNIT}", *folders, env={"GITOPS_FLEET_BINARIES": str(LINKS)})
+    finally:
+        count(totals)
+
+
+def count(totals: Totals) -> None:
+    """Adds what pytest's own report says; no report is a failure of its own."""
+    if not JUNIT.exists():
+        totals.failed += 1
+        return
+    report = ET.parse(JUNIT).getroot()
+    for suite in report.iter("testsuite"):
+        failed = int(suite.get("failures", 0)) + int(suite.get("errors", 0))
+        skipped = int(suite.get("skipped", 0))
+        totals.failed += failed
+        totals.skipped += skipped
+        totals.passed += int(suite.get("tests", 0)) - failed - skipped
+    for skip in report.iter("skipped"):
+        if "BINARIES" in skip.get("message", ""):
+            raise StepFailed("tests against real API servers were skipped, though the binaries are there")
+
+
+def scenarios() -> list[str]:
+    """All but ``default``, which only makes and removes what the others share."""
+    return sorted(file.parent.name for file in SCENARIOS.glob("*/molecule.yml") if file.parent.name != "default")
+
+
+def molecule(totals: Totals, names: list[str]) -> None:
+    """One ``molecule test`` for each scenario, so that each is counted."""
+    failed = [name for name in names if not molecule_passes(name)]
+    totals.failed += len(failed)
+    totals.passed += len(names) - len(failed)
+    if failed:
+        raise StepFailed(f"scenarios {', '.join(failed)}")
+
+
+def molecule_passes(name: str) -> bool:
+    # What a scenario keeps goes under the repository, not under the home of the user.
+    env = os.environ | {"MOLECULE_EPHEMERAL_DIRECTORY": str(CACHE / "molecule" / name)}
+    done = subprocess.run(["molecule", "test", "--scenario-name", name], cwd=ROOT, env=env, check=False)
+    return done.returncode == 0
+
+
+def main(arguments: list[str]) -> int:
+    totals = Totals()
+    if arguments[:1] == ["molecule"]:
+        steps = [Step("binaries", binaries), Step("molecule", lambda: molecule(totals, arguments[1:] or scenarios()))]
+    else:
+        steps = [Step("binaries", binaries), Step("pytest", lambda: pytest(totals))]
+        steps += [Step("molecule", lambda: molecule(totals, scenarios()))] if scenarios() else []
+    report = run(steps)
+    TOTALS.parent.mkdir(exist_ok=True)
+    TOTALS.write_text(f"{totals}\n")
+    print(f"\n{report}\n{totals}", flush=True)
+    return 1 if report.failed or totals.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
