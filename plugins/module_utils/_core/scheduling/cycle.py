@@ -79,12 +79,12 @@ class Scheduled:
     def judge(self, position: int) -> Decision:
         """Why a cluster that holds nothing was not picked (PickAll and PickN)."""
         name = self.asked.index.names[position]
-        refusal = self.look.refusal(position)
-        if refusal:
-            return Decision(name, FILTERED, None, refusal)
         score = self._left_scores.get(name)
         if score:
             return scored(name, score)
+        refusal = self.look.refusal(position)
+        if refusal:
+            return Decision(name, FILTERED, None, refusal)
         return Decision(name, SCORED, None, Refusal(NOT_NEEDED, NOT_NEEDED, {"wanted": self.wanted}))
 
     @cached_property

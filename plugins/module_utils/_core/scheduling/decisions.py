@@ -64,10 +64,8 @@ class Look:
 
     def filtered(self) -> t.Iterator[tuple[int, Refusal]]:
         """Refused clusters in name order, holders among them; holders that pass all filters before are no such."""
-        late = self.ranking.refused(self.spread) if self.ranking else []
-        refused = self.everyone & ~self.profile.passing
-        for position in late:
-            refused |= 1 << position
+        late = self.ranking.refused(self.spread) if self.ranking else 0
+        refused = self.everyone & ~self.profile.passing | late
         while refused:
             low = refused & -refused
             position = low.bit_length() - 1

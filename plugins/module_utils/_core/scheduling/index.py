@@ -27,11 +27,12 @@ class LabelColumn:
 class Topology:
     """Clusters grouped by their values of some label keys; None stands for a key that a cluster lacks.
 
-    ``group_of`` is by position and points into ``groups``.
+    ``group_of`` is by position and gives the number of the group. ``domains`` hold, for each key, the value of every
+    group.
     """
 
     group_of: tuple[int, ...]
-    groups: tuple[tuple[str | None, ...], ...]
+    domains: tuple[tuple[str | None, ...], ...]
 
 
 class FleetIndex:
@@ -88,7 +89,7 @@ class FleetIndex:
                 numbers.setdefault(tuple(cluster.metadata.labels.get(key) for key in keys), len(numbers))
                 for cluster in self.clusters
             )
-            found = self._topologies[keys] = Topology(group_of, tuple(numbers))
+            found = self._topologies[keys] = Topology(group_of, tuple(zip(*numbers, strict=True)))
         return found
 
     def selected(self, selector: LabelSelector | None) -> int:

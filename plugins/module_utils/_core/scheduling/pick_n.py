@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ..errors import FleetError
 from ..objects.binding import BOUND, SCHEDULED
-from . import bitset, same_placement_affinity
+from . import same_placement_affinity
 from .asked import Asked
 from .bindings import Bindings, Pick
 from .decisions import Look, from_bindings
@@ -91,7 +91,7 @@ class _Round:
         self.profile = Profile.of(asked)
         self.preferred = PreferredAffinity.of(asked.index, asked.preferred, upstream=asked.upstream)
         keys = tuple(one.topology_key for one in asked.constraints)
-        self.group_of = asked.index.topology(keys).group_of if keys else None
+        self.topology = asked.index.topology(keys) if keys else None
         self.sticky = book.clusters(book.obsolete)
         self.ranking = self._rank(book.clusters(book.current))
         self.order: list[str] = []
@@ -104,8 +104,7 @@ class _Round:
         self._forget_stickiness(held)
         spread = Spread.of(index, asked.constraints, held) if asked.constraints else None
         if asked.upstream:
-            late = bitset.of(self.ranking.refused(spread), index.size)
-            self.preferred.check_extremes(self.profile.passing & ~held & ~late)
+            self.preferred.check_extremes(self.profile.passing & ~held & ~self.ranking.refused(spread))
         missing = wanted - len(book.current)
         batch = 1 if spread else missing
         picks: list[Pick] = []
@@ -128,4 +127,4 @@ class _Round:
 
     def _rank(self, held: int) -> Ranking:
         candidates = same_placement_affinity.passing(self.profile.passing, held)
-        return Ranking(candidates, self.preferred, self.sticky, self.group_of)
+        return Ranking(candidates, self.preferred, self.sticky, self.topology)

@@ -112,9 +112,8 @@ class PreferredAffinity:
                     text = f"{term.column.texts[position]} lies outside of the fleet's extremes as spelled"
                     raise FleetError("sorter-out-of-range", text, f"MemberCluster/{self.index.names[position]}")
 
-    def totals(self, candidates: int, count: int) -> list[int]:
-        """The summed score of each of the ``count`` candidates, in ascending order of position."""
-        flags = bitset.flags(candidates, self.index.size)
+    def totals(self, flags: bytes, count: int) -> list[int]:
+        """The summed score of each of the ``count`` candidates that are flagged, in ascending order of position."""
         totals = [0] * count
         for term in self.terms:
             if not term.weight or (term.sorter and not term.column):

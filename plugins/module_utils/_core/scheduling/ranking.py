@@ -6,13 +6,13 @@
 from __future__ import annotations
 
 import heapq
-import typing as t
-from itertools import islice
+from itertools import compress, islice, repeat
 
 from ..objects.binding import ClusterScore
 from . import bitset, same_placement_affinity
+from .index import Topology
 from .preferred_affinity import PreferredAffinity
-from .topology_spread import Spread
+from .topology_spread import FORBIDDEN, Spread
 
 
 class Ranking:
@@ -22,62 +22,50 @@ class Ranking:
     compares: equal scores go to the larger name.
     """
 
-    def __init__(
-        self, candidates: int, preferred: PreferredAffinity, sticky: int, group_of: t.Sequence[int] | None
-    ) -> None:
+    def __init__(self, candidates: int, preferred: PreferredAffinity, sticky: int, topology: Topology | None) -> None:
         self.size = preferred.index.size
         self.names = preferred.index.names
-        self.groups: dict[int, list[int]] = {}
-        positions = bitset.positions(candidates)
+        flags = bitset.flags(candidates, self.size)
+        positions = compress(range(self.size), flags)
         doubled = 2 * self.size
-        keys = [
-            total * doubled + position
-            for total, position in zip(preferred.totals(candidates, len(positions)), positions, strict=True)
-        ]
+        totals = preferred.totals(flags, candidates.bit_count())
+        keys = [total * doubled + position for total, position in zip(totals, positions, strict=True)]
         if sticky & candidates:
             keys = [key + same_placement_affinity.bonus(sticky, key % self.size) * self.size for key in keys]
-        keys.sort()
-        if group_of is None:
-            self.groups[0] = keys
-            return
-        for key in keys:
-            self.groups.setdefault(group_of[key % self.size], []).append(key)
+        self.groups: list[list[int]] = [keys]
+        if topology:
+            self.groups = [[] for _ in topology.domains[0]] if topology.domains else []
+            for key, group in zip(keys, compress(topology.group_of, flags), strict=True):
+                self.groups[group].append(key)
+        for each in self.groups:
+            each.sort()
 
     def pop_best(self, spread: Spread | None) -> tuple[str, ClusterScore] | None:
         """Take out the best candidate that ``spread`` allows."""
-        best, chosen, score = None, -1, 0
-        for group, keys in self.groups.items():
-            if not keys:
-                continue
-            verdict = spread.verdict(group) if spread else None
-            if verdict and verdict.refused_by >= 0:
-                continue
-            rank = (verdict.score if verdict else 0, keys[-1])
-            if best is None or rank > best:
-                best, chosen, score = rank, group, rank[0]
-        return self._named(self.groups[chosen].pop(), score) if best else None
+        best, best_score, best_keys = 0, FORBIDDEN, None
+        for keys, score in zip(self.groups, self._scores(spread), strict=True):
+            if keys and (score > best_score or (score == best_score and keys[-1] > best)):
+                best, best_score, best_keys = keys[-1], score, keys
+        return self._named(best_keys.pop(), best_score) if best_keys and best_score > FORBIDDEN else None
 
     def best_left(self, spread: Spread | None, most: int) -> list[tuple[str, ClusterScore]]:
         """The next candidates in order, left where they are."""
-        rows = []
-        for group, keys in self.groups.items():
-            verdict = spread.verdict(group) if spread else None
-            if not (verdict and verdict.refused_by >= 0):
-                score = verdict.score if verdict else 0
-                rows.append([(score, key) for key in keys[: -most - 1 : -1]])
+        rows = [
+            zip(repeat(score), reversed(keys), strict=False)
+            for keys, score in zip(self.groups, self._scores(spread), strict=True)
+            if keys and score > FORBIDDEN
+        ]
         merged = heapq.merge(*rows, reverse=True)
         return [self._named(key, score) for score, key in islice(merged, most)]
 
-    def refused(self, spread: Spread | None) -> list[int]:
-        """Positions, in ascending order, that a constraint refuses."""
-        if spread is None:
-            return []
-        return sorted(
-            key % self.size
-            for group, keys in self.groups.items()
-            if keys and spread.verdict(group).refused_by >= 0
-            for key in keys
-        )
+    def refused(self, spread: Spread | None) -> int:
+        """The candidates that a constraint refuses."""
+        groups = zip(self.groups, self._scores(spread), strict=True)
+        refused = [key % self.size for keys, score in groups if score <= FORBIDDEN for key in keys]
+        return bitset.of(refused, self.size)
+
+    def _scores(self, spread: Spread | None) -> tuple[int, ...]:
+        return spread.scores if spread else (0,)
 
     def _named(self, key: int, spread: int) -> tuple[str, ClusterScore]:
         value, position = divmod(key, self.size)

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ..objects.placement_policy import TopologySpreadConstraint
 from .index import FleetIndex, Topology
@@ -14,6 +14,9 @@ from .reasons import Refusal
 
 NAME = "TopologySpreadConstraints"
 PENALTY = 1000
+# Far below every sum of penalties, so that one refusal shows in any sum.
+REFUSED = -(10**15)
+FORBIDDEN = REFUSED // 2
 
 
 @dataclass(frozen=True)
@@ -46,14 +49,6 @@ class Census:
         return change, self.largest - self.smallest + change > max_skew
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """``refused_by`` is the number of the first constraint that refuses, or -1."""
-
-    score: int
-    refused_by: int = -1
-
-
 @dataclass(frozen=True, kw_only=True)
 class DomainCount:
     """How a cluster's domain stands under one constraint. ``domain`` is None if it lacks the key."""
@@ -80,64 +75,66 @@ class DomainCount:
 
 @dataclass(frozen=True)
 class Spread:
-    """The constraints over one set of holders. Clusters that share all domains share one verdict."""
+    """The constraints over one set of holders.
+
+    ``worth`` is the score that each constraint gives a domain, REFUSED where it forbids it. ``scores`` are the sums for
+    the groups of ``topology``, whose clusters share all domains; at most FORBIDDEN where any constraint forbids.
+    """
 
     constraints: tuple[TopologySpreadConstraint, ...]
     topology: Topology
     censuses: tuple[Census, ...]
-    verdicts: dict[int, Verdict] = field(default_factory=dict, compare=False, repr=False)
+    worth: tuple[t.Mapping[str | None, int], ...]
+    scores: tuple[int, ...]
 
     @classmethod
     def of(cls, index: FleetIndex, constraints: tuple[TopologySpreadConstraint, ...], held: int) -> Spread:
         keys = tuple(one.topology_key for one in constraints)
+        topology = index.topology(keys)
         censuses = tuple(
             Census.of({value: (bits & held).bit_count() for value, bits in index.label(key).values.items()})
             for key in keys
         )
-        return cls(constraints, index.topology(keys), censuses)
-
-    def verdict(self, group: int) -> Verdict:
-        found = self.verdicts.get(group)
-        if found is None:
-            found = self.verdicts[group] = self._judge(self.topology.groups[group])
-        return found
-
-    def verdict_at(self, position: int) -> Verdict:
-        return self.verdict(self.topology.group_of[position])
+        worth = tuple(_worth(one, census) for one, census in zip(constraints, censuses, strict=True))
+        parts = [map(each.__getitem__, domains) for each, domains in zip(worth, topology.domains, strict=False)]
+        return cls(constraints, topology, censuses, worth, tuple(map(sum, zip(*parts, strict=True))))
 
     def refusal(self, position: int) -> Refusal | None:
-        number = self.verdict_at(position).refused_by
-        if number < 0:
+        """The first constraint that forbids the cluster's domain."""
+        if self.scores[self.topology.group_of[position]] > FORBIDDEN:
             return None
-        return Refusal(NAME, "skew-too-large", self.domains(position)[number].as_dict())
+        for worth, one in zip(self.worth, self.domains(position), strict=True):
+            if worth[one.domain] == REFUSED:
+                return Refusal(NAME, "skew-too-large", one.as_dict())
+        return None
 
     def domains(self, position: int) -> tuple[DomainCount, ...]:
         """Each constraint's view of a cluster, before it is picked."""
-        group = self.topology.groups[self.topology.group_of[position]]
-        return tuple(
-            DomainCount(
-                topology_key=constraint.topology_key,
-                domain=domain,
-                count=0 if domain is None else census.counts[domain],
-                smallest=census.smallest,
-                largest=census.largest,
-                max_skew=constraint.max_skew,
-                when_unsatisfiable=constraint.when_unsatisfiable,
-            )
-            for constraint, census, domain in zip(self.constraints, self.censuses, group, strict=True)
-        )
+        group = self.topology.group_of[position]
+        rows = zip(self.constraints, self.censuses, self.topology.domains, strict=True)
+        return tuple(_domain_count(constraint, census, values[group]) for constraint, census, values in rows)
 
-    def _judge(self, domains: tuple[str | None, ...]) -> Verdict:
-        score = 0
-        rows = zip(self.constraints, self.censuses, domains, strict=True)
-        for number, (constraint, census, domain) in enumerate(rows):
-            if domain is None:
-                continue
-            change, violated = census.effect(census.counts[domain], constraint.max_skew)
-            if not violated:
-                score -= change
-            elif constraint.when_unsatisfiable == "DoNotSchedule":
-                return Verdict(0, number)
-            else:
-                score -= PENALTY
-        return Verdict(score)
+
+def _worth(constraint: TopologySpreadConstraint, census: Census) -> dict[str | None, int]:
+    """The score of one more cluster in each domain; a cluster without the key is neither good nor bad."""
+    worth: dict[str | None, int] = {None: 0}
+    violation = REFUSED if constraint.when_unsatisfiable == "DoNotSchedule" else -PENALTY
+    by_count = {}
+    for count in set(census.counts.values()):
+        change, violated = census.effect(count, constraint.max_skew)
+        by_count[count] = violation if violated else -change
+    for domain, count in census.counts.items():
+        worth[domain] = by_count[count]
+    return worth
+
+
+def _domain_count(constraint: TopologySpreadConstraint, census: Census, domain: str | None) -> DomainCount:
+    return DomainCount(
+        topology_key=constraint.topology_key,
+        domain=domain,
+        count=0 if domain is None else census.counts[domain],
+        smallest=census.smallest,
+        largest=census.largest,
+        max_skew=constraint.max_skew,
+        when_unsatisfiable=constraint.when_unsatisfiable,
+    )
