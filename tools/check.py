@@ -112,7 +112,7 @@ def second_python() -> None:
         return
     print(f"on {python}")
     env = {"PYTHON": str(python)}
-    inside = [ROOT / "tools" / "in_venv", "dev", "python"]
+    inside: list[str | Path] = [ROOT / "tools" / "in_venv", "dev", "python"]
     call(*inside, "-m", "pytest", "-q", "tests/unit", "tests/conformance", env=env)
     call(*inside, "tools/check.py", "sanity", "smoke", env=env)
 

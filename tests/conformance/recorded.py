@@ -70,8 +70,8 @@ def compare(file: Path, kind: str, recorded: list[Case]) -> Result:
     try:
         asked = importlib.import_module(f"{PACKAGE}.{kind}")
     except Exception as error:  # noqa: BLE001 (code that cannot be imported answers no case, and other kinds go on)
-        text = f"import failed, {type(error).__name__}: {error}"
-        return Result(file, kind, len(recorded), tuple(Failure(case["name"], text) for case in recorded))
+        reason = f"import failed, {type(error).__name__}: {error}"
+        return Result(file, kind, len(recorded), tuple(Failure(case["name"], reason) for case in recorded))
     failures = [Failure(case["name"], text) for case in recorded if (text := difference(asked, case)) is not None]
     return Result(file, kind, len(recorded), tuple(failures))
 

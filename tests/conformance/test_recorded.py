@@ -12,10 +12,6 @@ import pytest
 from ansible_collections.gitops.fleet.tests.conformance import recorded
 
 DATA = recorded.HERE / "data"
-# How many cases of a kind whose core is not finished must pass at least, by file. Only ever raised; a kind of which all
-# cases pass has no line here.
-FLOORS: dict[tuple[str, str], int] = {}
-
 read = cache(recorded.cases)
 ALL = [(file, kind) for file in recorded.files(DATA) for kind in sorted(read(file))]
 BUILT = [(file, kind) for file, kind in ALL if recorded.built(kind)]
@@ -26,19 +22,10 @@ def name(file: Path, kind: str) -> str:
 
 
 @pytest.mark.parametrize(("file", "kind"), BUILT, ids=[name(*one) for one in BUILT])
-def test_recorded_answers(file, kind, capsys):
+def test_recorded_answers(file, kind):
     result = recorded.compare(file, kind, read(file)[kind])
-    floor = FLOORS.get((f"{file.parent.name}/{file.name}", kind))
     told = "\n".join(f"  {failure.name}: {failure.difference}" for failure in result.failures[:20])
-    if floor is None:
-        assert not result.failures, f"{len(result.failures)} of {result.cases} {kind} cases differ:\n{told}"
-        return
-    with capsys.disabled():
-        print(f"\n{name(file, kind)}: {result.passed} of {result.cases} cases pass (at least {floor} must)")
-    assert result.passed >= floor, (
-        f"{result.passed} of {result.cases} {kind} cases pass, before it was {floor}:\n{told}"
-    )
-    assert result.failures, f"all {kind} cases pass now: take the line out of FLOORS"
+    assert not result.failures, f"{len(result.failures)} of {result.cases} {kind} cases differ:\n{told}"
 
 
 def test_kinds_without_an_adapter_are_named(capsys):
@@ -47,7 +34,3 @@ def test_kinds_without_an_adapter_are_named(capsys):
         with capsys.disabled():
             print(f"\nrecorded, not built yet, not compared: {', '.join(waiting)}")
     assert BUILT
-
-
-def test_floors_name_what_exists():
-    assert set(FLOORS) <= {(f"{file.parent.name}/{file.name}", kind) for file, kind in BUILT}
