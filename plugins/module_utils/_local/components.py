@@ -150,6 +150,9 @@ def _controller_manager(folder: Path, ports: t.Mapping[str, int]) -> tuple[str, 
         f"--root-ca-file={pki / 'ca.crt'}",
         f"--service-account-private-key-file={pki / 'sa.key'}",
         "--use-service-account-credentials=true",
+        # At its first start it makes an account for each of its controllers; at the default 20 a second that takes 4 s.
+        "--kube-api-qps=200",
+        "--kube-api-burst=300",
         f"--cluster-signing-cert-file={pki / 'ca.crt'}",
         f"--cluster-signing-key-file={pki / 'ca.key'}",
     )
@@ -163,8 +166,6 @@ def _client(folder: Path, identity: str, port: int) -> tuple[str, ...]:
     login = folder / f"{identity}.kubeconfig"
     return (
         f"--kubeconfig={login}",
-        f"--authentication-kubeconfig={login}",
-        f"--authorization-kubeconfig={login}",
         f"--bind-address={HOST}",
         f"--secure-port={port}",
         # One process: nobody to elect against, and a restart need not wait for a lease to end.

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import socket
 import time
@@ -115,15 +116,16 @@ def begin(
     FleetError ``port-taken``, ``component-died`` (with the end of its log) or ``not-ready``.
     """
     make_folder(folder / "logs", 0o700)
-    servers = [name for name in ("etcd", "kube-apiserver") if name in names]
-    for name in servers:
-        state = _launch(folder, state, name, wanted[name], binaries[name])
+    # One group after the other: an API server whose first try at etcd fails waits a second before the next.
     with client(folder) as api:
-        wait(folder, state, lambda: _not_ready(api), end)
-        users = [name for name in _STOP_GROUPS[0] if name in names]
-        for name in users:
-            state = _launch(folder, state, name, wanted[name], binaries[name])
-        wait(folder, state, lambda: _not_listening(state, wanted), end)
+        for group in reversed(_STOP_GROUPS):
+            for name in group:
+                if name in names:
+                    state = _launch(folder, state, name, wanted[name], binaries[name])
+            group_ready = functools.partial(_not_listening, state, [name for name in group if name in wanted])
+            wait(folder, state, group_ready, end)
+            if group == ("kube-apiserver",):
+                wait(folder, state, lambda: _not_ready(api), end)
         if "kube-controller-manager" in wanted:
             wait(folder, state, lambda: _no_account(api), end)
     return state
@@ -192,11 +194,9 @@ def _not_ready(client: KubeClient) -> str:
     return "" if answer else f"kube-apiserver was not ready ({', '.join(answer.failing)})"
 
 
-def _not_listening(state: State, wanted: t.Collection[str]) -> str:
-    for name in _STOP_GROUPS[0]:
-        if name in wanted and not _answers(state.ports[name]):
-            return f"{name} did not listen"
-    return ""
+def _not_listening(state: State, names: t.Collection[str]) -> str:
+    silent = [name for name in names if not _answers(state.ports[name])]
+    return f"{' and '.join(silent)} did not listen" if silent else ""
 
 
 def _answers(port: int) -> bool:
