@@ -14,7 +14,7 @@ import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
+from functools import cache
 
 from ..values.selector import LabelSelector, LabelSelectorRequirement
 from .prop import REQUIRED, Prop
@@ -70,7 +70,7 @@ class Field:
         return self.default is REQUIRED
 
 
-@lru_cache(maxsize=None)
+@cache
 def fields_of(cls: type) -> tuple[Field, ...]:
     """The fields of a dataclass in the order of their declaration."""
     hints = t.get_type_hints(cls)

@@ -29,8 +29,6 @@ class Prop:
     maximum: int | None = None
     min_items: int | None = None
     max_items: int | None = None
-    max_length: int | None = None
-    pattern: str = ""
     quantity: bool = False
     raw: bool = False
     rules: tuple[tuple[str, str], ...] = ()

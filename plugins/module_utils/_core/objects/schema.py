@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import cache
 
 from .fields import BOOLEAN, INTEGER, LIST, MAP, OBJECT, QUANTITY, RAW, TEXT, TIME, Field, Shape, fields_of, is_empty
 from .meta import EMPTY
@@ -26,14 +26,16 @@ def decode(cls: type[T], document: t.Any) -> T:
     Instants become aware UTC; those that cannot be read are absent. ValueError where the structure is another (an
     object where a list is wanted).
     """
-    return t.cast(T, _decoder(cls)(document))
+    kind: type = cls
+    return t.cast(T, _decoder(kind)(document))
 
 
 def encode(obj: t.Any) -> dict[str, t.Any]:
     """The manifest of an object, equal to what an API server with our CRDs stores for it: defaults are written out,
     empty optional fields are not."""
     out: dict[str, t.Any] = {}
-    for attr, json, always, zero, write in _writers(type(obj)):
+    kind: type = type(obj)
+    for attr, json, always, zero, write in _writers(kind):
         value = getattr(obj, attr)
         if value is None or (not always and (is_empty(value) or (zero and value == 0))):
             continue
@@ -56,7 +58,7 @@ def write_time(instant: datetime) -> str:
     return instant.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
-@lru_cache(maxsize=None)
+@cache
 def _decoder(cls: type) -> Convert:
     steps = tuple((field.json, field.attr, _reader(field.shape)) for field in fields_of(cls))
     missing = {field.attr: _zero(field) for field in fields_of(cls) if field.required}
@@ -112,6 +114,10 @@ def _text(value: t.Any) -> str:
     raise ValueError(f"text is wanted, not {value!r:.60}")
 
 
+def _boolean(value: t.Any) -> bool:
+    return value is True or value == "true"
+
+
 def _integer(value: t.Any) -> int:
     return int(value)
 
@@ -127,7 +133,7 @@ def _as_is(value: t.Any) -> t.Any:
     return value
 
 
-_LEAF_READERS: dict[str, Convert] = {TEXT: _text, QUANTITY: _text, INTEGER: _integer, BOOLEAN: bool, TIME: _time}
+_LEAF_READERS: dict[str, Convert] = {TEXT: _text, QUANTITY: _text, INTEGER: _integer, BOOLEAN: _boolean, TIME: _time}
 
 
 def _zero(field: Field) -> t.Any:
@@ -140,7 +146,7 @@ def _zero(field: Field) -> t.Any:
 _Writer = tuple[str, str, bool, bool, "Convert | None"]
 
 
-@lru_cache(maxsize=None)
+@cache
 def _writers(cls: type) -> tuple[_Writer, ...]:
     return tuple(
         (

@@ -1,0 +1,34 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What is said about a manifest that is accepted all the same."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A repair or a warning.
+
+    ``old_path`` and ``new_path`` are field paths, ``printed`` and ``correct`` the two forms of what stands there;
+    they are equal in a warning. ``where`` is as in a Problem.
+    """
+
+    code: str
+    old_path: str
+    new_path: str
+    printed: t.Any
+    correct: t.Any
+    reason: str
+    where: str = ""
+
+    @property
+    def message(self) -> str:
+        if self.old_path != self.new_path:
+            return f"{self.old_path} is read as {self.new_path}: {self.reason}"
+        if self.printed != self.correct:
+            return f"{self.printed!r:.120} is read as {self.correct!r:.120}: {self.reason}"
+        return self.reason

@@ -1,0 +1,194 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The kinds that are read and installed: names, versions, columns of ``kubectl get``."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+
+from .binding import ClusterResourceBinding
+from .cluster_resource_placement import ClusterResourcePlacement
+from .fleet_member import FleetMember
+from .member_cluster import MemberCluster
+from .metadata_rules import NAME_LIMIT
+from .resource_snapshot import ClusterResourceSnapshot
+from .scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
+
+AnyObject = (
+    ClusterResourcePlacement
+    | MemberCluster
+    | FleetMember
+    | ClusterResourceBinding
+    | ClusterResourceSnapshot
+    | ClusterSchedulingPolicySnapshot
+)
+UPSTREAM_VERSIONS = ("v1", "v1beta1")
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of ``kubectl get``; those with ``wide`` are shown by ``-o wide`` only."""
+
+    name: str
+    path: str
+    type: str = "string"
+    wide: bool = False
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind. ``stored`` is the version that the API server keeps; all versions have the same schema.
+
+    ``name_limit`` is set where the name is used as a label value.
+    """
+
+    cls: type[AnyObject]
+    group: str
+    versions: tuple[str, ...]
+    stored: str
+    plural: str
+    short_names: tuple[str, ...]
+    columns: tuple[Column, ...]
+    doc: str
+    name_limit: int | None = None
+
+    @property
+    def kind(self) -> str:
+        return self.cls.__name__
+
+    @property
+    def api_versions(self) -> tuple[str, ...]:
+        return tuple(f"{self.group}/{version}" for version in self.versions)
+
+
+def _condition(kind: str, field: str = "status", under: str = ".status") -> str:
+    return f'{under}.conditions[?(@.type=="{kind}")].{field}'
+
+
+_AGENT = '.status.agentStatus[?(@.type=="MemberAgent")]'
+_NODE_COUNT = r".status.properties.kubernetes-fleet\.io/node-count.value"
+_AGE = Column("Age", ".metadata.creationTimestamp", "date")
+_CRP = "ClusterResourcePlacement"
+
+_PLACEMENT_COLUMNS = (
+    Column("Gen", ".metadata.generation", "integer"),
+    Column("Type", ".spec.policy.placementType", wide=True),
+    Column("Scheduled", _condition(f"{_CRP}Scheduled")),
+    Column("Scheduled-Gen", _condition(f"{_CRP}Scheduled", "observedGeneration"), "integer"),
+    Column("Work-Synchronized", _condition(f"{_CRP}WorkSynchronized"), wide=True),
+    Column("Work-Synchronized-Gen", _condition(f"{_CRP}WorkSynchronized", "observedGeneration"), "integer", True),
+    Column("Available", _condition(f"{_CRP}Available")),
+    Column("Available-Gen", _condition(f"{_CRP}Available", "observedGeneration"), "integer"),
+    _AGE,
+)
+_CLUSTER_COLUMNS = (
+    Column("Joined", _condition("Joined", under=_AGENT)),
+    Column("Healthy", _condition("Healthy", under=_AGENT)),
+    Column("Last-Seen", f"{_AGENT}.lastReceivedHeartbeat", "date"),
+    Column("Node-Count", _NODE_COUNT),
+    Column("Available-CPU", ".status.resourceUsage.available.cpu"),
+    Column("Available-Memory", ".status.resourceUsage.available.memory"),
+    Column("Allocatable-CPU", ".status.resourceUsage.allocatable.cpu", wide=True),
+    Column("Allocatable-Memory", ".status.resourceUsage.allocatable.memory", wide=True),
+    Column("Taints", ".spec.taints[*].key", wide=True),
+    _AGE,
+)
+_MEMBER_COLUMNS = (
+    Column("Version", ".status.version"),
+    Column("Reachable", _condition("Reachable")),
+    Column("Group", ".spec.group"),
+    Column("Location", ".spec.location"),
+    Column("Operation", ".status.operation", wide=True),
+    Column("Driver", ".spec.driver", wide=True),
+    Column("Maintenance", ".spec.maintenance", wide=True),
+    Column("Last-Read", ".status.lastRead", "date"),
+    _AGE,
+)
+_BINDING_COLUMNS = (
+    Column("State", ".spec.state"),
+    Column("Cluster", ".spec.targetCluster"),
+    Column("Resources", ".spec.resourceSnapshotName"),
+    Column("Work-Synchronized", _condition("WorkSynchronized")),
+    Column("Applied", _condition("Applied")),
+    Column("Available", _condition("Available"), wide=True),
+    Column("Policy", ".spec.schedulingPolicySnapshotName", wide=True),
+    _AGE,
+)
+_SNAPSHOT_LABEL = r".metadata.labels.kubernetes-fleet\.io/{}"
+_LATEST = Column("Latest", _SNAPSHOT_LABEL.format("is-latest-snapshot"))
+_PLACEMENT = "placement.kubernetes-fleet.io"
+
+
+def _record(cls: type[AnyObject], plural: str, short: str, columns: tuple[Column, ...], doc: str) -> Kind:
+    return Kind(cls, _PLACEMENT, UPSTREAM_VERSIONS, "v1beta1", plural, (short,), columns, doc)
+
+
+KINDS: tuple[Kind, ...] = (
+    Kind(
+        MemberCluster,
+        "cluster.kubernetes-fleet.io",
+        UPSTREAM_VERSIONS,
+        "v1beta1",
+        "memberclusters",
+        (),
+        _CLUSTER_COLUMNS,
+        "A cluster of the fleet: what people decide about it, and what was read from it.",
+        NAME_LIMIT,
+    ),
+    Kind(
+        FleetMember,
+        "gitops.fleet",
+        ("v1alpha1",),
+        "v1alpha1",
+        "fleetmembers",
+        ("fm",),
+        _MEMBER_COLUMNS,
+        "How a member of the fleet is reached and run; it has the name of its MemberCluster.",
+        NAME_LIMIT,
+    ),
+    Kind(
+        ClusterResourcePlacement,
+        _PLACEMENT,
+        UPSTREAM_VERSIONS,
+        "v1beta1",
+        "clusterresourceplacements",
+        ("crp",),
+        _PLACEMENT_COLUMNS,
+        "Which resources go to which clusters of the fleet, and how.",
+        NAME_LIMIT,
+    ),
+    _record(
+        ClusterSchedulingPolicySnapshot,
+        "clusterschedulingpolicysnapshots",
+        "csps",
+        (
+            Column("Scheduled", _condition("Scheduled")),
+            _LATEST,
+            Column("Placement", _SNAPSHOT_LABEL.format("parent-CRP")),
+            _AGE,
+        ),
+        "The policy of a placement as it was when clusters were picked, with the decisions.",
+    ),
+    _record(
+        ClusterResourceSnapshot,
+        "clusterresourcesnapshots",
+        "crs",
+        (
+            Column("Index", _SNAPSHOT_LABEL.format("resource-index")),
+            _LATEST,
+            Column("Placement", _SNAPSHOT_LABEL.format("parent-CRP")),
+            _AGE,
+        ),
+        "The resources of a placement as they were at one index.",
+    ),
+    _record(
+        ClusterResourceBinding,
+        "clusterresourcebindings",
+        "crb",
+        _BINDING_COLUMNS,
+        "The record that a placement holds a cluster.",
+    ),
+)
+KIND_OF: t.Mapping[str, Kind] = {each.kind: each for each in KINDS}

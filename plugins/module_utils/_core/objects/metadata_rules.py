@@ -1,0 +1,47 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Rules on ``metadata``, as every API server has them for custom resources (apimachinery ``ValidateObjectMeta``)."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+from ..values.selector import label_key_problem, label_value_problem
+from .meta import ObjectMeta
+from .rules import Found
+
+# Names are used as label values, and those have at most this many characters.
+NAME_LIMIT = 63
+_LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_SUBDOMAIN = re.compile(rf"{_LABEL}(\.{_LABEL})*")
+
+
+def name_problem(name: str) -> str:
+    """Why this cannot be the name of an object, or an empty text (RFC 1123 subdomain)."""
+    if len(name) <= 253 and _SUBDOMAIN.fullmatch(name):
+        return ""
+    return f"{name!r} is not a name: lower-case letters, digits, '-' and '.' are wanted, a letter or digit at each end"
+
+
+def check_metadata(metadata: ObjectMeta, name_limit: int | None) -> t.Iterator[Found]:
+    """``name_limit`` is the number of characters that the kind allows, None for no limit of its own."""
+    problem = name_problem(metadata.name)
+    if problem:
+        yield Found("invalid-name", "metadata.name", problem)
+    if name_limit is not None and len(metadata.name) > name_limit:
+        yield Found("name-too-long", "metadata.name", f"{len(metadata.name)} characters, {name_limit} are allowed")
+    if metadata.namespace:
+        yield Found(
+            "unexpected-namespace", "metadata.namespace", "objects of this kind have no namespace", "leave it out"
+        )
+    for key, value in metadata.labels.items():
+        for message in (label_key_problem(key), label_value_problem(value)):
+            if message:
+                yield Found("invalid-label", f"metadata.labels[{key}]", message)
+    for key in metadata.annotations:
+        # The API server compares annotation keys in lower case.
+        message = label_key_problem(key.lower())
+        if message:
+            yield Found("invalid-label", f"metadata.annotations[{key}]", message)

@@ -1,0 +1,117 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Manifests that people write: all problems at once, and the repairs that make published samples usable."""
+
+from __future__ import annotations
+
+import copy
+import typing as t
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from ..errors import FleetError, Problem
+from .checking import Check, check_object, near
+from .cluster_resource_placement import ClusterResourcePlacement
+from .finding import Finding
+from .fleet_member import FleetMember
+from .kinds import KIND_OF, KINDS, AnyObject, Kind
+from .member_cluster import MemberCluster
+from .member_rules import check_fleet_member, check_member_cluster
+from .metadata_rules import check_metadata
+from .placement_repairs import repair_placement
+from .placement_rules import check_placement, check_placement_update, warn_placement
+from .rules import Found
+from .schema import decode
+
+_RULES: dict[type, Callable[[t.Any], t.Iterator[Found]]] = {
+    ClusterResourcePlacement: check_placement,
+    MemberCluster: check_member_cluster,
+    FleetMember: check_fleet_member,
+}
+
+
+@dataclass(frozen=True)
+class Reading:
+    """An accepted manifest: the object, and what was repaired or is worth a word."""
+
+    object: AnyObject
+    findings: tuple[Finding, ...] = ()
+
+
+def read(document: t.Any, where: str = "", strict: bool = False) -> Reading:
+    """The object that a person's manifest describes; the API version stays the one that was written.
+
+    ``where`` (such as ``file:line``) stands before the field path in every problem and finding. Raises FleetError with
+    all problems, their codes those of ``rules.RULES``; ``strict`` counts repairs among them.
+    """
+    kind = _kind(document, where)
+    about = " ".join(filter(None, (where, f"{kind.kind}/{_name(document)}")))
+    check = Check(strict)
+    written = repair_placement(check, document) if kind.cls is ClusterResourcePlacement else document
+    clean = check_object(check, kind.cls, written)
+    obj: AnyObject = decode(kind.cls, copy.deepcopy(clean))
+    found = [*check.problems, *_beyond(check.problems, _rules(kind, obj))]
+    if found:
+        raise FleetError.of(_problem(each, about) for each in found)
+    findings = [*check.findings, *(warn_placement(obj) if isinstance(obj, ClusterResourcePlacement) else ())]
+    return Reading(obj, tuple(replace(each, where=f"{about} {each.old_path}") for each in findings))
+
+
+def check_update(old: AnyObject, new: AnyObject, where: str = "") -> tuple[Problem, ...]:
+    """What of ``new`` cannot become of ``old``, both accepted by themselves."""
+    if not isinstance(old, ClusterResourcePlacement) or not isinstance(new, ClusterResourcePlacement):
+        return ()
+    about = " ".join(filter(None, (where, f"{new.kind}/{new.name}")))
+    return tuple(_problem(each, about) for each in check_placement_update(old, new))
+
+
+def _kind(document: t.Any, where: str) -> Kind:
+    if not isinstance(document, Mapping):
+        raise FleetError("not-an-object", f"a manifest is a mapping, not {document!r:.60}", where)
+    about = " ".join(filter(None, (where, str(document.get("kind") or ""))))
+    given = {key: document.get(key) for key in ("apiVersion", "kind")}
+    missing = [key for key, value in given.items() if not isinstance(value, str) or not value]
+    if missing:
+        raise FleetError.of(Problem("missing-field", f"{key} is required", f"{about} {key}".strip()) for key in missing)
+    api_version, name = str(given["apiVersion"]), str(given["kind"])
+    group, _, version = api_version.rpartition("/")
+    if group.endswith("kubefleet.dev"):
+        hint = "write it for placement.kubernetes-fleet.io/v1, which is what is read and written here"
+        raise FleetError("unsupported-group", f"objects of {group} are not interpreted", f"{about} apiVersion", hint)
+    kind = KIND_OF.get(name)
+    if kind is None or kind.group != group:
+        hint = f"it stands in {kind.group}" if kind else near(name, KIND_OF)
+        known = ", ".join(f"{each.kind} of {each.group}" for each in KINDS)
+        raise FleetError("unknown-kind", f"{name} of {group or 'the core group'} is none of {known}", about, hint)
+    if version not in kind.versions:
+        hint = f"write {' or '.join(kind.api_versions)}"
+        raise FleetError("unsupported-version", f"{name} has no version {version!r}", f"{about} apiVersion", hint)
+    return kind
+
+
+def _name(document: Mapping[str, t.Any]) -> str:
+    metadata = document.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, Mapping) else None
+    return name if isinstance(name, str) and name else "?"
+
+
+def _rules(kind: Kind, obj: t.Any) -> t.Iterator[Found]:
+    yield from check_metadata(obj.metadata, kind.name_limit)
+    if kind.cls in _RULES:
+        yield from _RULES[kind.cls](obj)
+
+
+def _beyond(known: t.Sequence[Found], found: t.Iterable[Found]) -> t.Iterator[Found]:
+    """Rules over several fields say nothing where a field itself is wrong already: one cause, one problem."""
+    for each in found:
+        if not any(_within(each.path, other.path) or _within(other.path, each.path) for other in known):
+            yield each
+
+
+def _within(path: str, outer: str) -> bool:
+    return path == outer or path.startswith((f"{outer}.", f"{outer}["))
+
+
+def _problem(found: Found, about: str) -> Problem:
+    return Problem(found.code, found.message, f"{about} {found.path}", found.hint)

@@ -1,0 +1,128 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Every rule that a manifest can break, one row each; ``python -m ...objects.rules`` prints them as Markdown."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+
+SCHEMA, CORE, REPAIR, WARNING = "schema", "core", "repair", "warning"
+CLASSES = {
+    SCHEMA: "The API server with our CRDs refuses it, and so do we.",
+    CORE: "Only we refuse it.",
+    REPAIR: "The API server refuses what was written and accepts what we make of it; `strict` refuses it.",
+    WARNING: "Accepted as it is, with a finding.",
+}
+
+
+@dataclass(frozen=True)
+class Rule:
+    """``code`` is that of the problem or finding; ``text`` says what is wrong."""
+
+    code: str
+    rule_class: str
+    kinds: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Found:
+    """A broken rule at a field path."""
+
+    code: str
+    path: str
+    message: str
+    hint: str = ""
+
+
+_ANY, _CRP, _MEMBER, _FLEET = "all", "ClusterResourcePlacement", "MemberCluster", "FleetMember"
+
+RULES: tuple[Rule, ...] = (
+    Rule("not-an-object", SCHEMA, _ANY, "The document is no mapping."),
+    Rule("unknown-kind", SCHEMA, _ANY, "The API group has no such kind, or it is not supported."),
+    Rule("unsupported-version", SCHEMA, _ANY, "The kind has no such version."),
+    Rule("unsupported-group", SCHEMA, _ANY, "The newer groups under kubefleet.dev are not interpreted."),
+    Rule("unknown-field", SCHEMA, _ANY, "There is no such field at this place."),
+    Rule("missing-field", SCHEMA, _ANY, "A required field is missing."),
+    Rule("wrong-type", SCHEMA, _ANY, "The value is of another type than the field."),
+    Rule("not-one-of", SCHEMA, _ANY, "The value is none of those that the field knows."),
+    Rule("out-of-range", SCHEMA, _ANY, "The number is too small or too large."),
+    Rule("too-many-items", SCHEMA, _ANY, "The list is too long."),
+    Rule("too-few-items", SCHEMA, _ANY, "The list is too short."),
+    Rule("invalid-count-or-percentage", SCHEMA, _ANY, "Neither a number of at least 0 nor 0% to 100%."),
+    Rule("invalid-time", SCHEMA, _ANY, "Not an instant in RFC 3339."),
+    Rule("invalid-quantity", SCHEMA, _ANY, "A resource amount is not a Kubernetes quantity."),
+    Rule("placeholder", SCHEMA, _ANY, "A literal `...` stands for a part that was left out."),
+    Rule("placeholder-text", CORE, _ANY, "The same where any text would be taken at its word."),
+    Rule("invalid-name", SCHEMA, _ANY, "metadata.name is not a lower-case DNS name."),
+    Rule("name-too-long", SCHEMA, f"{_CRP}, {_MEMBER}, {_FLEET}", "metadata.name has more than 63 characters."),
+    Rule("unexpected-namespace", CORE, _ANY, "metadata.namespace is given for a cluster-scoped kind."),
+    Rule("invalid-label", SCHEMA, _ANY, "A label or annotation key, or a label value, is malformed."),
+    Rule("empty-text", CORE, _ANY, "A text that must say something is empty."),
+    Rule("label-value-not-text", REPAIR, _ANY, "A label value is a bare number or truth value."),
+    Rule("invalid-label-selector", CORE, _CRP, "A label selector has a bad key, operator or value."),
+    Rule("name-with-label-selector", SCHEMA, _CRP, "A resource selector has both a name and a label selector."),
+    Rule("scope-without-name", SCHEMA, _CRP, "NamespaceWithResourceSelectors needs a name and no label selector."),
+    Rule(
+        "scope-needs-one-namespace",
+        SCHEMA,
+        _CRP,
+        "NamespaceWithResourceSelectors may stand once, on the only Namespace selector.",
+    ),
+    Rule(
+        "accessible-needs-one-namespace",
+        SCHEMA,
+        _CRP,
+        "NamespaceAccessible needs exactly one selector of kind Namespace.",
+    ),
+    Rule("not-for-placement-type", SCHEMA, _CRP, "A policy field does not belong to the placement type."),
+    Rule("number-of-clusters-missing", SCHEMA, _CRP, "PickN has no numberOfClusters; none is guessed."),
+    Rule("cluster-names-missing", CORE, _CRP, "PickFixed names no cluster."),
+    Rule("duplicate-cluster-name", CORE, _CRP, "A cluster is named twice."),
+    Rule("invalid-cluster-name", CORE, _CRP, "A name in clusterNames cannot be the name of a member."),
+    Rule("preferred-with-pick-all", SCHEMA, _CRP, "PickAll has preferred terms, but there is nothing to prefer."),
+    Rule("sorter-in-required", SCHEMA, _CRP, "A required term has a property sorter."),
+    Rule("property-selector-in-preferred", SCHEMA, _CRP, "A preferred term has a property selector."),
+    Rule("unknown-operator", CORE, _CRP, "A property is compared by none of Gt, Ge, Eq, Ne, Lt, Le."),
+    Rule("value-missing", CORE, _CRP, "A property requirement has no value."),
+    Rule("invalid-value", CORE, _CRP, "The value of a property requirement is not a quantity."),
+    Rule("unknown-property", CORE, _CRP, "A property name has letters that no property name has."),
+    Rule("invalid-property-name", CORE, _CRP, "A property name is malformed."),
+    Rule("unknown-capacity", CORE, _CRP, "A resource property is not of total, allocatable or available."),
+    Rule("resource-upper-case", CORE, _CRP, "The resource of a property is not in lower case."),
+    Rule("contradictory-requirements", CORE, _CRP, "Requirements on one property can never hold together."),
+    Rule("property-alias", WARNING, _CRP, "A property is called by an older name."),
+    Rule("metric-sorter", REPAIR, _CRP, "The sorter is called metricSorter instead of propertySorter."),
+    Rule("preferred-not-a-list", REPAIR, _CRP, "The preferred terms are one object instead of a list."),
+    Rule("preference-is-a-list", REPAIR, _CRP, "A preference is a list of one instead of an object."),
+    Rule("invalid-topology-key", CORE, _CRP, "topologyKey is not a label key."),
+    Rule("toleration-value-with-exists", SCHEMA, _CRP, "A toleration with Exists has a value."),
+    Rule("toleration-without-key", SCHEMA, _CRP, "A toleration without key is not of operator Exists."),
+    Rule("invalid-toleration", CORE, _CRP, "Key or value of a toleration is malformed."),
+    Rule("duplicate-toleration", CORE, _CRP, "A toleration stands twice."),
+    Rule("external-with-rolling-update", SCHEMA, _CRP, "Strategy External has budgets of a rolling update."),
+    Rule("config-without-server-side-apply", SCHEMA, _CRP, "serverSideApplyConfig stands beside another type."),
+    Rule("report-back-without-destination", SCHEMA, _CRP, "Status is to be mirrored to nowhere."),
+    Rule("policy-removed", SCHEMA, _CRP, "An update takes the policy away."),
+    Rule("placement-type-changed", SCHEMA, _CRP, "An update changes the placement type; no policy means PickAll."),
+    Rule("tolerations-changed", CORE, _CRP, "An update changes or removes a toleration; adding is allowed."),
+    Rule("external-left", SCHEMA, _CRP, "An update leaves strategy External."),
+    Rule("reporting-scope-changed", SCHEMA, _CRP, "An update changes statusReportingScope."),
+    Rule("invalid-taint", CORE, _MEMBER, "Key or value of a taint is malformed."),
+    Rule("duplicate-taint", CORE, _MEMBER, "A taint stands twice."),
+    Rule("connection-source", SCHEMA, _FLEET, "Not exactly one of kubeconfig, secretRef and inCluster."),
+    Rule("context-in-cluster", SCHEMA, _FLEET, "A context is named for a connection from inside the cluster."),
+)
+RULE_OF: t.Mapping[str, Rule] = {rule.code: rule for rule in RULES}
+
+
+def as_markdown() -> str:
+    """The table of ``docs/objects.md``."""
+    rows = [f"| `{rule.code}` | {rule.rule_class} | {rule.kinds} | {rule.text} |" for rule in RULES]
+    return "\n".join(["| code | class | kinds | what is wrong |", "|---|---|---|---|", *rows]) + "\n"
+
+
+if __name__ == "__main__":
+    print(as_markdown(), end="")
