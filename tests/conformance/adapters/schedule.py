@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
-import re
 import typing as t
 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects import binding, member_cluster
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects import cluster_resource_placement as crp
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects import scheduling_policy_snapshot as csps
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.fields import camel
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.schema import decode, encode, parse_time
 from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling import cycle, decisions, index
 
@@ -52,10 +52,8 @@ def _decided(each: binding.ClusterDecision) -> dict[str, t.Any]:
 
 
 def _row(each: decisions.Decision) -> dict[str, t.Any]:
-    row = _decided(each.as_cluster_decision()) | {"outcome": camel(each.outcome)}
+    row = _decided(each.as_cluster_decision()) | {"outcome": camel(each.outcome.replace("-", "_"))}
     row |= {"filteredBy": each.rule} if each.outcome == "filtered" else {}
-    return row | ({"ineligible": camel(each.refusal.code)} if each.rule == "ClusterEligibility" else {})
-
-
-def camel(code: str) -> str:
-    return re.sub("[_-](.)", lambda found: found[1].upper(), code)
+    return row | (
+        {"ineligible": camel(each.refusal.code.replace("-", "_"))} if each.rule == "ClusterEligibility" else {}
+    )

@@ -22,9 +22,9 @@ from ..objects.binding import (
     ClusterScore,
 )
 from ..objects.meta import ObjectMeta
+from . import bitset
 from .asked import Asked
 from .index import FleetIndex
-from .reasons import picked_sentence
 
 CREATED, REBASED, RESTORED = "created", "rebased", "restored"
 DROPPED, RELEASED = "unscheduled", "finalizer-removed"
@@ -38,13 +38,11 @@ class Pick:
 
     cluster: str
     score: ClusterScore | None
+    reason: str
 
     @property
     def decision(self) -> ClusterDecision:
-        reason = "named by the policy"
-        if self.score:
-            reason = picked_sentence(self.score.affinity_score or 0, self.score.priority_score or 0)
-        return ClusterDecision(cluster_name=self.cluster, selected=True, reason=reason, cluster_score=self.score)
+        return ClusterDecision(cluster_name=self.cluster, selected=True, reason=self.reason, cluster_score=self.score)
 
 
 @dataclass(frozen=True)
@@ -108,10 +106,8 @@ class Bindings:
 
     def clusters(self, names: t.Iterable[str]) -> int:
         """The set of the clusters that bindings point at."""
-        positions, bits = self.asked.index.positions, 0
-        for name in names:
-            bits |= 1 << positions[self.by_name[name].spec.target_cluster]
-        return bits
+        index = self.asked.index
+        return bitset.of([index.positions[self._cluster(name)] for name in names], index.size)
 
     def drop(self, names: t.Iterable[str]) -> None:
         """Mark as Unscheduled, remembering the state. Upstream forgets all other annotations over it."""

@@ -91,7 +91,7 @@ def _requirement(index: FleetIndex, wanted: PropertyRequirement, field: str, ups
     problem = name_problem(wanted.name, upstream=upstream)
     if problem:
         return Requirement(wanted, None, 0, problem, f"{field}.name")
-    column = index.property(wanted.name, upstream=upstream)
+    column = index.column(wanted.name, upstream=upstream)
     if len(wanted.values) != 1:
         return Requirement(
             wanted, column, 0, f"{len(wanted.values)} values are given, one is needed", f"{field}.values"

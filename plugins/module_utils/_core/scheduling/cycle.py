@@ -14,6 +14,7 @@ from ..objects.binding import BOUND, SCHEDULED, ClusterResourceBinding, ClusterS
 from ..objects.cluster_resource_placement import ClusterResourcePlacement
 from ..objects.placement_policy import PICK_FIXED, PICK_N
 from ..objects.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
+from . import bitset
 from .asked import Asked
 from .bindings import Bindings, Change
 from .decisions import FILTERED, SCORED, Decision, Look, limited, scored
@@ -72,9 +73,25 @@ class Scheduled:
     def left_out(self) -> tuple[Decision, ...]:
         """Every cluster that was looked at and not picked, by name, with the rule that refused it."""
         if self.asked.policy.placement_type == PICK_FIXED:
-            return tuple(sorted(self.ending.unplaced, key=lambda each: each.cluster))
+            unplaced = [each for each in self.ending.unplaced if each.cluster not in self.holders]
+            return tuple(sorted(unplaced, key=lambda each: each.cluster))
         names = self.asked.index.names
         return tuple(self.judge(position) for position in range(len(names)) if names[position] not in self.holders)
+
+    @cached_property
+    def not_afresh(self) -> t.Mapping[str, Refusal]:
+        """Holders that today's filters refuse, by name: they stay, and the next edit of the policy removes them."""
+        asked = self.asked
+        if asked.policy.placement_type == PICK_FIXED:
+            return {}
+        index = asked.index
+        held = bitset.of([index.positions[name] for name in self.holders], index.size)
+        found = {}
+        for position in bitset.positions(held & ~self.look.profile.passing):
+            refusal = self.look.profile.refusal(position)
+            if refusal:
+                found[index.names[position]] = refusal
+        return found
 
     def judge(self, position: int) -> Decision:
         """Why a cluster that holds nothing was not picked (PickAll and PickN)."""

@@ -80,9 +80,10 @@ class Look:
         return early or (self.spread.refusal(position) if self.spread else None)
 
 
-def from_bindings(book: Bindings, names: t.Iterable[str]) -> list[Decision]:
+def from_bindings(book: Bindings, names: t.Sequence[str]) -> list[Decision]:
+    """Decisions of the first bindings, as many as can be recorded."""
     rows = []
-    for name in names:
+    for name in names[:MOST_DECISIONS]:
         spec = book.by_name[name].spec
         decision = spec.cluster_decision
         rows.append(Decision(spec.target_cluster, PICKED, decision.cluster_score, None, decision.reason))

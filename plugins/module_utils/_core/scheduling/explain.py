@@ -15,7 +15,7 @@ from ..objects.cluster_resource_placement import ClusterResourcePlacement
 from ..objects.placement_policy import PICK_FIXED, PICK_N
 from ..objects.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
 from . import reasons
-from .bindings import CREATED, DROPPED
+from .bindings import DROPPED
 from .cycle import Scheduled, schedule
 from .decisions import Decision
 from .index import FleetIndex
@@ -79,9 +79,7 @@ def explain_outcome(outcome: Scheduled, cluster: str) -> Explanation:
     holder = outcome.holders.get(cluster)
     decision = None if holder else _decision(outcome, cluster, position)
     scored = asked.policy.placement_type == PICK_N and position is not None
-    held_since = bool(holder) and change != CREATED
-    filtered = held_since and position is not None and asked.policy.placement_type != PICK_FIXED
-    would_refuse = outcome.look.profile.refusal(position) if filtered and position is not None else None
+    would_refuse = outcome.not_afresh.get(cluster)
     terms: tuple[TermScore, ...] = ()
     spread: tuple[DomainCount, ...] = ()
     if scored and position is not None:

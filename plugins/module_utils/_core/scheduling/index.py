@@ -66,7 +66,7 @@ class FleetIndex:
             self._labels[key] = column
         return column
 
-    def property(self, name: str, *, upstream: bool = False) -> PropertyColumn:
+    def column(self, name: str, *, upstream: bool = False) -> PropertyColumn:
         """``name`` must be one that can be looked up (``properties.name_problem``)."""
         column = self._properties.get((name, upstream))
         if column is None:

@@ -12,6 +12,7 @@ from .bindings import Bindings, Pick
 from .decisions import Look, from_bindings
 from .ending import Ending, in_order
 from .profile import Profile
+from .reasons import PASSES_ALL
 
 
 def pick_all(asked: Asked, book: Bindings) -> Ending:
@@ -21,7 +22,7 @@ def pick_all(asked: Asked, book: Bindings) -> Ending:
     held = book.clusters(book.current)
     survivors = bitset.positions(same_placement_affinity.passing(profile.passing, held))
     zero = ClusterScore(affinity_score=0, priority_score=0)
-    order = in_order(book, [Pick(index.names[position], zero) for position in survivors])
+    order = in_order(book, [Pick(index.names[position], zero, PASSES_ALL) for position in survivors])
     return Ending(
         selected=from_bindings(book, order),
         count=len(order),

@@ -11,7 +11,7 @@ from .asked import Asked
 from .bindings import Bindings, Pick
 from .decisions import INELIGIBLE, NOT_FOUND, PICKED, Decision
 from .ending import Ending, in_order
-from .reasons import Refusal
+from .reasons import NAMED, Refusal
 
 RULE = "PickFixed"
 
@@ -32,14 +32,16 @@ def pick_fixed(asked: Asked, book: Bindings) -> Ending:
         decision = _judge(asked, name)
         (valid if decision.selected else unplaced).append(decision)
     have = {book.by_name[name].spec.target_cluster for name in book.current}
-    in_order(book, [Pick(each.cluster, None) for each in valid if each.cluster not in have])
+    in_order(book, [Pick(each.cluster, None, NAMED) for each in valid if each.cluster not in have])
     return Ending(
         selected=valid,
         count=len(valid),
         wanted=len(names),
         fulfilled=not unplaced,
         unplaced=tuple(sorted(unplaced, key=lambda each: each.outcome == NOT_FOUND)),
-        findings=() if names else (_no_names(asked),),
+        findings=tuple(_held_though(asked, each) for each in unplaced if each.cluster in have)
+        if names
+        else (_no_names(asked),),
     )
 
 
@@ -48,9 +50,12 @@ def _judge(asked: Asked, name: str) -> Decision:
     if position is None:
         return Decision(name, NOT_FOUND, refusal=Refusal(RULE, "not-found"))
     refusal = cluster_eligibility.judge(asked.index.clusters[position], asked.index.now)
-    return (
-        Decision(name, INELIGIBLE, refusal=refusal) if refusal else Decision(name, PICKED, note="named by the policy")
-    )
+    return Decision(name, INELIGIBLE, refusal=refusal) if refusal else Decision(name, PICKED, note=NAMED)
+
+
+def _held_though(asked: Asked, decision: Decision) -> Problem:
+    where = f"{asked.placement.kind}/{asked.placement.metadata.name} spec.policy.clusterNames"
+    return Problem("holder-not-eligible", f"{decision.cluster} keeps the placement, but {decision.reason}", where)
 
 
 def _no_names(asked: Asked) -> Problem:

@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from ..errors import FleetError
-from ..objects.binding import BOUND, SCHEDULED
+from ..errors import FleetError, Problem
+from ..objects.binding import BOUND, SCHEDULED, ClusterScore
 from . import same_placement_affinity
 from .asked import Asked
 from .bindings import Bindings, Pick
@@ -15,6 +15,7 @@ from .ending import Ending, in_order
 from .preferred_affinity import PreferredAffinity
 from .profile import Profile
 from .ranking import Ranking
+from .reasons import BEST
 from .topology_spread import Spread
 
 
@@ -48,9 +49,27 @@ def pick_n(asked: Asked, book: Bindings) -> Ending:
         wanted=wanted,
         fulfilled=len(state.order) >= wanted,
         look=state.look,
-        findings=(*state.profile.findings, *state.preferred.findings),
+        findings=(*state.profile.findings, *state.preferred.findings, *_beyond_repair(state.look)),
         cycles=cycle,
     )
+
+
+def _beyond_repair(look: Look | None) -> list[Problem]:
+    """Constraints that refuse every cluster until somebody evens the domains out by hand."""
+    spread = look.spread if look else None
+    if not spread:
+        return []
+    return [
+        Problem(
+            "skew-beyond-repair",
+            f"domains of {one.topology_key} hold {census.smallest} to {census.largest} clusters, more than maxSkew "
+            f"{one.max_skew} + 1 apart, so the constraint refuses every cluster that carries the key",
+            f"spec.policy.topologySpreadConstraints[{number}]",
+            "lower numberOfClusters for one run, or use ScheduleAnyway",
+        )
+        for number, (one, census) in enumerate(zip(spread.constraints, spread.censuses, strict=True))
+        if one.when_unsatisfiable == "DoNotSchedule" and census.largest - census.smallest > one.max_skew + 1
+    ]
 
 
 def _lower(book: Bindings, wanted: int) -> Ending:
@@ -83,6 +102,10 @@ def _recorded(book: Bindings, name: str) -> tuple[bool, int, int, str]:
     return score is not None, spread, affinity, spec.target_cluster
 
 
+def _pick(cluster: str, score: ClusterScore) -> Pick:
+    return Pick(cluster, score, BEST.format(spread=score.priority_score, affinity=score.affinity_score))
+
+
 class _Round:
     """Successive cycles over one fleet: what depends on clusters alone is worked out once."""
 
@@ -112,7 +135,7 @@ class _Round:
             best = self.ranking.pop_best(spread)
             if best is None:
                 break
-            picks.append(Pick(*best))
+            picks.append(_pick(*best))
         self.order = in_order(book, picks)
         self.look = Look(self.profile, held, index.everyone, index.names, self.ranking, spread)
         return not (missing > batch and len(self.order) - (wanted - missing) == batch)

@@ -90,7 +90,7 @@ class PreferredAffinity:
                 if problem:
                     findings.append(Problem("malformed-sorter", problem, f"{_field(number)}.name"))
                 else:
-                    column = index.property(sorter.name, upstream=upstream)
+                    column = index.column(sorter.name, upstream=upstream)
                     findings += malformed_values(index, column, index.everyone)
             labelled = index.selected(preferred.preference.label_selector)
             terms.append(PreferredTerm(number, preferred.weight, labelled, sorter, column))

@@ -77,5 +77,6 @@ SENTENCES: t.Mapping[str, str] = {
 }
 
 
-def picked_sentence(affinity: int, spread: int) -> str:
-    return f"picked with spread {spread} and affinity {affinity}"
+PASSES_ALL = "picked, as it passes every filter"
+NAMED = "picked, as the policy names it"
+BEST = "picked with spread {spread} and affinity {affinity}"
