@@ -193,7 +193,7 @@ def _end_all(folder: Path) -> None:
     state = _load_any(folder)
     if state is not None:
         control_plane.halt(folder, state, tuple(state.processes))
-    processes.stop(control_plane.leftovers(folder, None))
+    control_plane.end_leftovers(folder, None)
 
 
 def _count_nodes(folder: Path) -> dict[str, int] | None:

@@ -87,6 +87,16 @@ def leftovers(folder: Path, state: State | None) -> tuple[ProcessId, ...]:
     return tuple(one for one in marked(str(folder)) if one not in known)
 
 
+def end_leftovers(folder: Path, state: State | None) -> int:
+    """Stop them, users before servers; how many there were."""
+    found = leftovers(folder, state)
+    programs = {one: Path(command(one)[0]).name for one in found if command(one)}
+    for group in _STOP_GROUPS:
+        stop([one for one, program in programs.items() if program in group])
+    stop(found)
+    return len(found)
+
+
 def taken_ports(state: State, names: t.Iterable[str]) -> tuple[int, ...]:
     """Ports of components about to be started on which somebody else listens."""
     ports = (state.ports[user] for name in names for user in LISTENS[name])

@@ -25,13 +25,18 @@ from .state import State
 Binaries = t.Mapping[str, Binary]
 
 _PORT_TRIES = 3
+_WRITE_KUBECONFIG = "write the kubeconfig"
 _COMPONENT_LOGINS = ("controller-manager", "scheduler", "kwok")
 
 
 def planned(spec: ClusterSpec, folder: Path, state: State, binaries: Binaries) -> tuple[str, ...]:
     """The steps that ``bring_up`` and ``settle_nodes`` would take, in words; reads only."""
-    words = control_plane.decide(_wanted(spec, folder, state, binaries), *_observed(state)).words
-    if "kube-apiserver" not in control_plane.running(state):
+    running, died = _observed(state)
+    words = _leftover_words(len(control_plane.leftovers(folder, state))) + _finishing_words(state)
+    words += control_plane.decide(_wanted(spec, folder, state, binaries), running, died).words
+    if not (folder / "kubeconfig").is_file():
+        return (*words, _WRITE_KUBECONFIG)
+    if "kube-apiserver" not in running:
         return words
     with control_plane.client(folder) as client:
         there = nodes.read_nodes(client)
@@ -46,12 +51,11 @@ def bring_up(spec: ClusterSpec, root: Path, binaries: Binaries, ports: PortRange
         () if state else (f"make the cluster: Kubernetes {binaries['kube-apiserver'].version}, profile {spec.profile}",)
     )
     state = state or states.make(root, spec.name, ports)
-    left = control_plane.leftovers(folder, state)
-    control_plane.stop(left)
+    left = control_plane.end_leftovers(folder, state)
     for attempt in range(1, _PORT_TRIES + 1):
         try:
             steps = _converge(spec, root, state, binaries, end)
-            return made or ((f"end {len(left)} leftover processes",) if left else ()) + steps
+            return made or _leftover_words(left) + steps
         except FleetError as error:
             state = states.load(folder) or state
             if error.code != "port-taken" or state.ready or attempt == _PORT_TRIES:
@@ -102,9 +106,17 @@ def _converge(spec: ClusterSpec, root: Path, state: State, binaries: Binaries, e
         # Noted before the newer API server touches the data: from then on there is no way back.
         version = wanted["kube-apiserver"].version if "kube-apiserver" in plan.start else state.version
         state = states.save(folder, replace(state, profile=spec.profile, wanted="running", version=version))
-        state = control_plane.begin(folder, state, plan.start, wanted, binaries, end)
-        states.save(folder, replace(state, ready=True))
-    return plan.words + (("write the kubeconfig",) if wrote else ())
+        started = control_plane.begin(folder, state, plan.start, wanted, binaries, end)
+        states.save(folder, replace(started, ready=True))
+    return _finishing_words(state) + plan.words + ((_WRITE_KUBECONFIG,) if wrote else ())
+
+
+def _leftover_words(count: int) -> tuple[str, ...]:
+    return (f"end {count} leftover process{'es' if count > 1 else ''}",) if count else ()
+
+
+def _finishing_words(state: State) -> tuple[str, ...]:
+    return () if state.ready else ("finish what a run that was cut off had begun",)
 
 
 def _observed(state: State) -> tuple[dict[str, Component], tuple[str, ...]]:

@@ -1,0 +1,148 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What goes wrong with processes, ports and files is found, and mended where nobody else is hurt by it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.access import ready
+from ansible_collections.gitops.fleet.plugins.module_utils._local import cluster
+from ansible_collections.gitops.fleet.plugins.module_utils._local.ports import PortRange
+from ansible_collections.gitops.fleet.plugins.module_utils._local.processes import marked
+from ansible_collections.gitops.fleet.plugins.module_utils._local.spec import ClusterSpec
+
+
+@pytest.fixture(scope="module")
+def one(local_cluster_factory):
+    return local_cluster_factory("repair")
+
+
+def test_only_a_killed_component_is_started_again(one, local_cluster_factory, eventually):
+    os.kill(one.processes["kube-apiserver"]["pid"], signal.SIGKILL)
+    eventually(lambda: cluster.status(local_cluster_factory.root, "repair").state == "degraded")
+    mended = local_cluster_factory("repair")
+    assert mended.changes == ("start kube-apiserver, which had died",)
+    assert mended.processes["etcd"] == one.processes["etcd"]
+    assert mended.after.state == "running"
+
+
+def test_a_process_that_took_over_a_pid_is_never_signalled(one, local_cluster_factory, edit_state):
+    stranger = subprocess.Popen(["sleep", "60"])
+    try:
+        edit_state(one.after.folder, lambda state: state["processes"]["kube-apiserver"].update(pid=stranger.pid))
+        mended = local_cluster_factory("repair")
+        assert mended.changes == ("end 1 leftover process", "start kube-apiserver, which had died")
+        assert mended.after.state == "running"
+        assert stranger.poll() is None
+    finally:
+        stranger.kill()
+        stranger.wait()
+
+
+def test_a_process_that_nobody_noted_is_ended(one, local_cluster_factory, edit_state):
+    edit_state(one.after.folder, lambda state: state["processes"].pop("kube-apiserver"))
+    mended = local_cluster_factory("repair")
+    assert mended.changes == ("end 1 leftover process", "start kube-apiserver")
+    assert len(marked(one.after.folder)) == 2
+
+
+def test_a_lost_kubeconfig_is_written_again(one, local_cluster_factory):
+    Path(one.kubeconfig).unlink()
+    assert local_cluster_factory("repair").changes == ("write the kubeconfig",)
+
+
+def test_a_stopped_cluster_whose_port_was_taken_says_which(one, local_cluster_factory):
+    cluster.stopped("repair", local_cluster_factory.root)
+    port = one.ports["kube-apiserver"]
+    with socket.create_server(("127.0.0.1", port)), pytest.raises(FleetError) as refused:
+        local_cluster_factory("repair")
+    assert refused.value.code == "port-taken"
+    assert str(port) in refused.value.message and refused.value.where == "repair"
+    assert local_cluster_factory("repair").after.state == "running"
+
+
+def test_a_new_cluster_goes_where_ports_are_free(local_cluster_factory):
+    root = local_cluster_factory.root
+    first = local_cluster_factory.ports.last - 13
+    within = PortRange(first, first + 11)
+    with socket.create_server(("127.0.0.1", first + 3)):
+        made = cluster.present(ClusterSpec("elsewhere"), root, ports=within)
+        assert min(made.ports.values()) == first + 6
+        with pytest.raises(FleetError) as refused:
+            cluster.present(ClusterSpec("nowhere"), root, ports=within)
+    assert refused.value.code == "no-free-ports"
+    cluster.absent("nowhere", root)
+    cluster.absent("elsewhere", root)
+
+
+def test_a_component_that_dies_shows_the_end_of_its_log(one, local_cluster_factory):
+    """The data of etcd are damaged; it ends at its start, and what it said is in the error."""
+    cluster.stopped("repair", local_cluster_factory.root)
+    kept = Path(one.after.folder) / "data" / "member" / "snap" / "db"
+    good = kept.read_bytes()
+    kept.write_bytes(b"damaged")
+    with pytest.raises(FleetError) as refused:
+        local_cluster_factory("repair")
+    assert refused.value.code == "component-died"
+    assert "etcd" in refused.value.message and "\n" in refused.value.message
+    kept.write_bytes(good)
+    assert local_cluster_factory("repair").after.state == "running"
+
+
+def test_a_damaged_state_is_refused_and_can_be_removed(local_cluster_factory):
+    root = local_cluster_factory.root
+    made = local_cluster_factory("damaged")
+    (Path(made.after.folder) / "state.json").write_text("{half")
+    with pytest.raises(FleetError) as refused:
+        local_cluster_factory("damaged")
+    assert refused.value.code == "state-unreadable"
+    assert cluster.status(root, "damaged").state == "incomplete"
+    assert cluster.absent("damaged", root).changed
+    assert marked(made.after.folder) == ()
+
+
+@pytest.mark.parametrize("seconds", [0.15, 0.5, 1.2])
+def test_a_run_killed_in_the_middle_is_finished_by_the_next(seconds, local_cluster_factory, open_client):
+    """kill -9 while keys are made, while processes start, and while they become ready."""
+    clusters, name = local_cluster_factory, f"half-{int(seconds * 100)}"
+    program = (
+        "import sys; from pathlib import Path\n"
+        "from ansible_collections.gitops.fleet.plugins.module_utils._local.cluster import present\n"
+        "from ansible_collections.gitops.fleet.plugins.module_utils._local.spec import ClusterSpec\n"
+        "from ansible_collections.gitops.fleet.plugins.module_utils._local.ports import PortRange\n"
+        "print('begins', flush=True)\n"
+        f"present(ClusterSpec({name!r}), Path({str(clusters.root)!r}),"
+        f" ports=PortRange({clusters.ports.first}, {clusters.ports.last}))\n"
+    )
+    environ = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    run = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, env=environ)
+    assert run.stdout is not None and run.stdout.readline() == b"begins\n"
+    time.sleep(seconds)
+    run.kill()
+    run.communicate()
+    assert cluster.status(clusters.root, name).state in ("absent", "incomplete")
+    finished = clusters(name)
+    assert finished.changed
+    assert finished.after.state == "running"
+    assert len(marked(finished.after.folder)) == 2
+    with open_client(finished.kubeconfig) as client:
+        assert ready(client)
+    cluster.absent(name, clusters.root)
+
+
+def test_a_root_that_cannot_be_written_is_refused(tmp_path):
+    (tmp_path / "file").write_text("")
+    for root in (tmp_path / "file" / "root", Path("/proc/root-of-clusters")):
+        with pytest.raises(FleetError) as refused:
+            cluster.present(ClusterSpec("one"), root)
+        assert refused.value.code == "unwritable-folder"
