@@ -33,6 +33,8 @@ IMPURE = {
     "asyncio", "ctypes", "http", "multiprocessing", "os", "pathlib", "random", "secrets", "shutil", "signal", "socket",
     "sqlite3", "ssl", "subprocess", "tempfile", "threading", "time", "urllib.request",
 }  # fmt: skip
+# No decision, but the command behind `make crds`: it writes what the dataclasses say.
+COMMANDS = {("_core", "objects", "crds.py")}
 CLOCKS = {"now", "utcnow", "today"}
 MAX_LINES = 400
 
@@ -123,7 +125,8 @@ def wrong_import(one: Import, root: Path) -> t.Iterator[str]:
     if here == "_core":
         if one.library and one.library not in CORE_LIBRARIES:
             yield f"{place}: _core imports the library {one.library}"
-        if one.target[0] in IMPURE or ".".join(one.target[:2]) in IMPURE:
+        impure = one.target[0] in IMPURE or ".".join(one.target[:2]) in IMPURE
+        if impure and one.file.relative_to(root).parts[2:] not in COMMANDS:
             yield f"{place}: _core imports {name}, which is not for decisions"
 
 
