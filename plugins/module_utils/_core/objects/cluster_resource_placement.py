@@ -10,6 +10,7 @@ from datetime import datetime
 
 from ..values.selector import LabelSelector
 from .meta import Condition, ObjectMeta
+from .placement_cel import POLICY_RULES, SELECTOR_RULES, SPEC_RULES, STRATEGY_RULES
 from .placement_policy import PlacementPolicy
 from .prop import prop
 from .rollout_strategy import RolloutStrategy
@@ -31,9 +32,11 @@ class ResourceSelector:
 
 @dataclass(frozen=True, kw_only=True)
 class PlacementSpec:
-    resource_selectors: tuple[ResourceSelector, ...] = prop("What is placed.", min_items=1, max_items=100)
-    policy: PlacementPolicy | None = prop("Who gets it; all clusters if absent.", default=None)
-    strategy: RolloutStrategy = prop("How it gets there.", default=RolloutStrategy())
+    resource_selectors: tuple[ResourceSelector, ...] = prop(
+        "What is placed.", min_items=1, max_items=100, rules=SELECTOR_RULES
+    )
+    policy: PlacementPolicy | None = prop("Who gets it; all clusters if absent.", default=None, rules=POLICY_RULES)
+    strategy: RolloutStrategy = prop("How it gets there.", default=RolloutStrategy(), rules=STRATEGY_RULES)
     revision_history_limit: int = prop("Snapshots that are kept.", default=10, minimum=1, maximum=1000)
     status_reporting_scope: str = prop(
         "Where status can be read.", default="ClusterScopeOnly", enum=("ClusterScopeOnly", "NamespaceAccessible")
@@ -108,7 +111,7 @@ class ClusterResourcePlacement:
     api_version: str = prop("API version.", default="placement.kubernetes-fleet.io/v1beta1")
     kind: str = prop("Kind.", default="ClusterResourcePlacement")
     metadata: ObjectMeta = prop("Object metadata.")
-    spec: PlacementSpec = prop("What goes where, and how.")
+    spec: PlacementSpec = prop("What goes where, and how.", rules=SPEC_RULES)
     status: PlacementStatus = prop("Outcome of the last run.", default=PlacementStatus())
 
     @property

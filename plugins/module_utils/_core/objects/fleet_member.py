@@ -11,6 +11,17 @@ from datetime import datetime
 from .meta import Condition, ObjectMeta
 from .prop import prop
 
+CONNECTION_RULES = (
+    (
+        "[has(self.kubeconfig) && self.kubeconfig != '', has(self.secretRef), self.inCluster].filter(s, s).size() == 1",
+        "exactly one of kubeconfig, secretRef and inCluster: true is wanted",
+    ),
+    (
+        "!self.inCluster || !has(self.context) || self.context == ''",
+        "a context is chosen in a kubeconfig, and there is none inside the cluster",
+    ),
+)
+
 
 @dataclass(frozen=True, kw_only=True)
 class SecretRef:
@@ -33,10 +44,12 @@ class ClusterConnection:
 
 @dataclass(frozen=True, kw_only=True)
 class FleetMemberSpec:
-    connection: ClusterConnection = prop("How the member's API server is reached.")
+    connection: ClusterConnection = prop("How the member's API server is reached.", rules=CONNECTION_RULES)
     group: str = prop("Update group of the member.", default="")
     location: str = prop("Where the member runs, in words of the user.", default="")
-    driver: str = prop("How the member itself is upgraded: local, cluster_api, command or role.", default="")
+    driver: str = prop(
+        "How the member itself is upgraded.", default="", enum=("local", "cluster_api", "command", "role")
+    )
     maintenance: str = prop("Name of the FleetMaintenance that holds its windows.", default="")
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..values.selector import LabelSelector
+from .placement_cel import PREFERENCE_RULES, REQUIRED_TERM_RULES, TOLERATION_RULES
 from .prop import INT32, prop
 
 PICK_ALL, PICK_FIXED, PICK_N = "PickAll", "PickFixed", "PickN"
@@ -40,13 +41,15 @@ class ClusterSelectorTerm:
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterSelector:
-    cluster_selector_terms: tuple[ClusterSelectorTerm, ...] = prop("Alternatives.", max_items=10)
+    cluster_selector_terms: tuple[ClusterSelectorTerm, ...] = prop(
+        "Alternatives.", max_items=10, rules=REQUIRED_TERM_RULES
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class PreferredClusterSelector:
     weight: int = prop("Weight of the preference.", minimum=-100, maximum=100)
-    preference: ClusterSelectorTerm = prop("What is preferred.")
+    preference: ClusterSelectorTerm = prop("What is preferred.", rules=PREFERENCE_RULES)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,4 +93,6 @@ class PlacementPolicy:
     number_of_clusters: int | None = prop("Count, for PickN.", default=None, minimum=0, maximum=INT32)
     affinity: Affinity | None = prop("Affinity to clusters.", default=None)
     topology_spread_constraints: tuple[TopologySpreadConstraint, ...] = prop("Spread, for PickN.", default=())
-    tolerations: tuple[Toleration, ...] = prop("Taints that are tolerated.", default=(), max_items=100)
+    tolerations: tuple[Toleration, ...] = prop(
+        "Taints that are tolerated.", default=(), max_items=100, rules=TOLERATION_RULES
+    )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .placement_cel import APPLY_RULES, REPORT_BACK_RULES
 from .prop import INT32, prop
 
 
@@ -59,6 +60,8 @@ class ReportBackStrategy:
 class RolloutStrategy:
     type: str = prop("Who rolls out.", default="RollingUpdate", enum=("RollingUpdate", "External"))
     rolling_update: RollingUpdate | None = prop("Budgets of a rolling update.", default=None)
-    apply_strategy: ApplyStrategy | None = prop("How objects are written on members.", default=None)
+    apply_strategy: ApplyStrategy | None = prop("How objects are written on members.", default=None, rules=APPLY_RULES)
     delete_strategy: DeleteStrategy | None = prop("What deletion does.", default=None)
-    report_back_strategy: ReportBackStrategy | None = prop("Mirroring of status to the hub.", default=None)
+    report_back_strategy: ReportBackStrategy | None = prop(
+        "Mirroring of status to the hub.", default=None, rules=REPORT_BACK_RULES
+    )

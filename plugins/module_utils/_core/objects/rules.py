@@ -9,17 +9,15 @@ import typing as t
 from dataclasses import dataclass
 
 SCHEMA, CORE, REPAIR, WARNING = "schema", "core", "repair", "warning"
-CLASSES = {
-    SCHEMA: "The API server with our CRDs refuses it, and so do we.",
-    CORE: "Only we refuse it.",
-    REPAIR: "The API server refuses what was written and accepts what we make of it; `strict` refuses it.",
-    WARNING: "Accepted as it is, with a finding.",
-}
 
 
 @dataclass(frozen=True)
 class Rule:
-    """``code`` is that of the problem or finding; ``text`` says what is wrong."""
+    """``code`` is that of the problem or finding; ``text`` says what is wrong.
+
+    ``rule_class``: SCHEMA, the API server with our CRDs refuses it and so do we; CORE, only we do; REPAIR, the server
+    refuses what was written and accepts what we make of it; WARNING, accepted with a finding.
+    """
 
     code: str
     rule_class: str

@@ -1,0 +1,94 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""CustomResourceDefinitions from the dataclasses: ``python -m ...objects.crds [FOLDER]`` writes one file per kind."""
+
+from __future__ import annotations
+
+import json
+import sys
+import typing as t
+from pathlib import Path
+
+from .kinds import KINDS, Column, Kind
+from .openapi import schema_of
+
+FOLDER = "roles/hub/files/crds"
+MANAGED_BY = ("app.kubernetes.io/managed-by", "gitops.fleet")
+
+
+def definition(kind: Kind) -> dict[str, t.Any]:
+    """The CustomResourceDefinition of a kind. All versions have one schema, so that none needs conversion."""
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{kind.plural}.{kind.group}", "labels": dict([MANAGED_BY])},
+        "spec": {
+            "group": kind.group,
+            "scope": "Cluster",
+            "names": _names(kind),
+            "conversion": {"strategy": "None"},
+            "versions": [_version(kind, version) for version in kind.versions],
+        },
+    }
+
+
+def text(kind: Kind) -> str:
+    """The file of a kind: JSON, which ``kubectl apply`` takes like YAML."""
+    return json.dumps(definition(kind), indent=2) + "\n"
+
+
+def file_name(kind: Kind) -> str:
+    return f"{kind.group}_{kind.plural}.json"
+
+
+def _names(kind: Kind) -> dict[str, t.Any]:
+    names: dict[str, t.Any] = {
+        "kind": kind.kind,
+        "listKind": f"{kind.kind}List",
+        "plural": kind.plural,
+        "singular": kind.kind.lower(),
+        "categories": ["fleet"],
+    }
+    return names | ({"shortNames": list(kind.short_names)} if kind.short_names else {})
+
+
+def _version(kind: Kind, version: str) -> dict[str, t.Any]:
+    return {
+        "name": version,
+        "served": True,
+        "storage": version == kind.stored,
+        "schema": {"openAPIV3Schema": _schema(kind)},
+        "subresources": {"status": {}},
+        "additionalPrinterColumns": [_column(each) for each in kind.columns],
+    }
+
+
+def _schema(kind: Kind) -> dict[str, t.Any]:
+    out = {"description": kind.doc, **schema_of(kind.cls)}
+    out["required"] = [each for each in out["required"] if each != "metadata"]
+    if not out["required"]:
+        del out["required"]
+    if kind.name_limit is not None:
+        rule = f"size(self.metadata.name) <= {kind.name_limit}"
+        message = f"metadata.name has at most {kind.name_limit} characters"
+        out["x-kubernetes-validations"] = [{"rule": rule, "message": message}]
+    return out
+
+
+def _column(column: Column) -> dict[str, t.Any]:
+    out: dict[str, t.Any] = {"name": column.name, "type": column.type, "jsonPath": column.path}
+    return out | ({"priority": 1} if column.wide else {})
+
+
+def main(arguments: t.Sequence[str]) -> int:
+    folder = Path(arguments[0] if arguments else FOLDER)
+    folder.mkdir(parents=True, exist_ok=True)
+    for kind in KINDS:
+        (folder / file_name(kind)).write_text(text(kind), encoding="utf-8")
+    print(f"{len(KINDS)} definitions written to {folder}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

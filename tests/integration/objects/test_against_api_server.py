@@ -1,0 +1,177 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The tables of manifests against a real API server with our CRDs: it and we must say the same.
+
+Dry runs with strict field validation, as ``kubectl apply --server-side --dry-run=server`` does them.
+"""
+
+from __future__ import annotations
+
+import copy
+import typing as t
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.kinds import KIND_OF
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.reading import read
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.rules import REPAIR, RULE_OF, SCHEMA
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.schema import encode
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
+from ansible_collections.gitops.fleet.tests.data.bad_manifests import BAD
+from ansible_collections.gitops.fleet.tests.data.good_manifests import GOOD, REPAIRED, UPDATES
+from ansible_collections.gitops.fleet.tests.data.manifest_parts import Manifest, Row, Update, cluster, crp, member
+
+DRY = {"dryRun": "All", "fieldValidation": "Strict"}
+KEPT = ("name", "labels", "annotations")
+
+
+def path_of(manifest: Manifest) -> str:
+    kind = KIND_OF.get(manifest["kind"])
+    return f"/apis/{manifest['apiVersion']}/{kind.plural if kind else manifest['kind'].lower() + 's'}"
+
+
+def classes(row: Row | Update) -> set[str]:
+    return {RULE_OF[each.split(" ", 1)[0]].rule_class for each in row.expected}
+
+
+def refused(client: KubeClient, method: str, path: str, manifest: Manifest) -> str:
+    """The server's words; no refusal fails the test."""
+    with pytest.raises(ApiError) as error:
+        client.request(method, path, manifest, DRY)
+    assert error.value.status in (400, 404, 422), error.value
+    return error.value.message
+
+
+def content(manifest: Manifest) -> dict[str, t.Any]:
+    """What a person wrote, without what the server keeps for itself."""
+    metadata = {key: each for key, each in manifest["metadata"].items() if key in KEPT}
+    return {**{key: manifest.get(key) for key in ("apiVersion", "kind", "spec")}, "metadata": metadata}
+
+
+@pytest.mark.parametrize("row", GOOD, ids=lambda row: row.name)
+def test_good_manifests_are_stored_as_we_write_them(client: KubeClient, row: Row) -> None:
+    stored = client.post(path_of(row.manifest), row.manifest, DRY)
+    assert content(stored) == content(encode(read(row.manifest).object))
+
+
+@pytest.mark.parametrize("row", REPAIRED, ids=lambda row: row.name)
+def test_printed_forms_are_refused_and_our_repair_is_taken(client: KubeClient, row: Row) -> None:
+    assert REPAIR in classes(row)
+    refused(client, "POST", path_of(row.manifest), row.manifest)
+    ours = encode(read(row.manifest).object)
+    assert content(client.post(path_of(ours), ours, DRY)) == content(ours)
+
+
+@pytest.mark.parametrize("row", [row for row in BAD if SCHEMA in classes(row)], ids=lambda row: row.name)
+def test_what_breaks_the_schema_is_refused_by_the_server_too(client: KubeClient, row: Row) -> None:
+    refused(client, "POST", path_of(row.manifest), row.manifest)
+
+
+@pytest.mark.parametrize("row", [row for row in BAD if SCHEMA not in classes(row)], ids=lambda row: row.name)
+def test_what_only_we_refuse_the_server_takes(client: KubeClient, row: Row) -> None:
+    client.post(path_of(row.manifest), row.manifest, DRY)
+
+
+@pytest.mark.parametrize("update", UPDATES, ids=lambda row: row.name)
+def test_updates(client: KubeClient, update: Update) -> None:
+    path = path_of(update.before)
+    stored = client.post(path, update.before, {"fieldValidation": "Strict"})
+    name = stored["metadata"]["name"]
+    try:
+        after = copy.deepcopy(update.after)
+        after["metadata"]["resourceVersion"] = stored["metadata"]["resourceVersion"]
+        if SCHEMA in classes(update):
+            refused(client, "PUT", f"{path}/{name}", after)
+        else:
+            client.put(f"{path}/{name}", after, DRY)
+    finally:
+        client.delete(f"{path}/{name}")
+
+
+def test_the_server_gives_our_reasons(client: KubeClient) -> None:
+    manifest = crp({"placementType": "PickN"})
+    assert "PickN needs numberOfClusters" in refused(client, "POST", path_of(manifest), manifest)
+
+
+NOON = "2024-05-01T12:00:00Z"
+STATUS: dict[str, t.Any] = {
+    "observedResourceIndex": "0",
+    "conditions": [
+        {"type": f"ClusterResourcePlacement{kind}", "status": "True", "reason": "a", "observedGeneration": 1}
+        for kind in ("Scheduled", "WorkSynchronized", "Available")
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("manifest", "status"),
+    [
+        (crp(), STATUS),
+        (
+            cluster(),
+            {
+                "properties": {
+                    "kubernetes-fleet.io/node-count": {"value": "3", "observationTime": "2024-05-01T12:00:00Z"}
+                },
+                "resourceUsage": {"available": {"cpu": "7", "memory": "9Gi"}, "allocatable": {"cpu": "8"}},
+                "namespaces": {"shop": ""},
+                "agentStatus": [
+                    {
+                        "type": "MemberAgent",
+                        "conditions": [{"type": kind, "status": "True"} for kind in ("Joined", "Healthy")],
+                        "lastReceivedHeartbeat": NOON,
+                    }
+                ],
+            },
+        ),
+        (
+            member({"inCluster": True}),
+            {"version": "v1.36.3", "nodePools": [{"name": "a", "count": 0}], "lastRead": "2024-05-01T12:00:00.5Z"},
+        ),
+    ],
+    ids=lambda given: given.get("kind", "status"),
+)
+def test_d4_84_status_is_a_subresource_and_comes_back(
+    client: KubeClient, manifest: Manifest, status: dict[str, t.Any]
+) -> None:
+    path = f"{path_of(manifest)}/{manifest['metadata']['name']}"
+    stored = client.post(path_of(manifest), {**manifest, "status": status}, {"fieldValidation": "Strict"})
+    try:
+        assert "status" not in stored
+        written = encode(read({**manifest, "status": status}).object)
+        written["metadata"]["resourceVersion"] = stored["metadata"]["resourceVersion"]
+        assert client.put(f"{path}/status", written, {"fieldValidation": "Strict"})["status"] == written["status"]
+        assert None not in cells(client, path).values(), "a column is empty"
+    finally:
+        client.delete(path)
+
+
+def cells(client: KubeClient, path: str) -> dict[str, t.Any]:
+    """The columns that ``kubectl get`` shows for the object, those of ``-o wide`` left out."""
+    table = client.request("GET", path, accept="application/json;as=Table;v=v1;g=meta.k8s.io")
+    optional = ("Group", "Location", "Reachable")
+    named = zip(table["columnDefinitions"], table["rows"][0]["cells"], strict=True)
+    shown = {column["name"]: cell for column, cell in named if column["priority"] == 0}
+    return {name: cell for name, cell in shown.items() if name not in optional}
+
+
+def test_d1_03_one_object_under_both_versions(client: KubeClient) -> None:
+    manifest = crp(version="v1")
+    client.post(path_of(manifest), manifest, {"fieldValidation": "Strict"})
+    try:
+        seen = [client.get(f"{path_of(crp(version=version))}/crp") for version in ("v1", "v1beta1")]
+        assert seen[0]["spec"] == seen[1]["spec"]
+        assert seen[1]["apiVersion"].endswith("v1beta1")
+    finally:
+        client.delete(f"{path_of(manifest)}/crp")
+
+
+def test_d4_01_short_names_are_served(client: KubeClient) -> None:
+    served = client.get("/apis/placement.kubernetes-fleet.io/v1")["resources"]
+    assert {each["name"]: each["shortNames"] for each in served if "/" not in each["name"]} == {
+        "clusterresourceplacements": ["crp"],
+        "clusterschedulingpolicysnapshots": ["csps"],
+        "clusterresourcesnapshots": ["crs"],
+        "clusterresourcebindings": ["crb"],
+    }
