@@ -1,0 +1,163 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Binaries: built once, found again, refused with a reason. A stand-in for go takes the place of the compiler."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import threading
+from pathlib import Path
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._local import binaries
+from ansible_collections.gitops.fleet.plugins.module_utils._local.recipes import recipe
+
+ETCD, KWOK = recipe("etcd"), recipe("kwok")
+GO = """#!/bin/sh
+echo "$@" >> "$GO_CALLS"
+case "$1" in
+  env) echo '{"GOVERSION": "go1.26.8", "GOOS": "linux"}' ;;
+  list) echo '{"Dir": "'"$GO_MODULE"'"}' ;;
+  build) if [ -n "$GO_FAILS" ]; then echo "$GO_FAILS" >&2; exit 1; fi
+    while [ "$1" != -o ]; do shift; done; echo binary > "$2" ;;
+esac
+"""
+
+
+@pytest.fixture
+def go(tmp_path, monkeypatch):
+    """Calls of go, one a line."""
+    calls = tmp_path / "calls"
+    program(tmp_path / "bin" / "go", GO)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
+    monkeypatch.setenv("GO_CALLS", str(calls))
+    return lambda: calls.read_text().splitlines() if calls.exists() else []
+
+
+def program(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(0o755)
+    return path
+
+
+def test_a_family_is_built_once_and_said_so(go, tmp_path):
+    said: list[str] = []
+    folder = binaries.provide(ETCD, tmp_path / "cache", said.append)
+    assert said == ["building etcd 3.6.14", "built etcd 3.6.14 in 0 s"]
+    assert binaries.provide(ETCD, tmp_path / "cache", said.append) == folder
+    assert len(said) == 2
+    assert sum(call.startswith("build") for call in go()) == 1
+    assert [entry.name for entry in (tmp_path / "cache").iterdir() if entry.is_dir()] == [folder.name]
+
+
+def test_the_build_is_reproducible_and_uses_the_committed_sums(go, tmp_path, monkeypatch):
+    monkeypatch.setenv("GOOS", "plan9")
+    monkeypatch.setenv("GOFLAGS", "-mod=mod")
+    environ = binaries._environment()
+    assert environ["GOFLAGS"] == "-mod=readonly" and environ["CGO_ENABLED"] == "0"
+    assert environ["GOTOOLCHAIN"] == "local" and "GOOS" not in environ
+    binaries.provide(ETCD, tmp_path / "cache")
+    built = next(call for call in go() if call.startswith("build"))
+    assert "-trimpath -buildvcs=false" in built
+
+
+def test_the_manifest_is_a_bill_of_materials(go, tmp_path):
+    folder = binaries.provide(ETCD, tmp_path / "cache")
+    (row,) = json.loads((folder / "manifest.json").read_text())["binaries"]
+    assert row["sha256"] == hashlib.sha256((folder / "etcd").read_bytes()).hexdigest()
+    assert (row["name"], row["module"], row["version"], row["go"]) == (
+        "etcd",
+        "go.etcd.io/etcd/server/v3",
+        "3.6.14",
+        "go1.26.8",
+    )
+
+
+def test_a_damaged_build_is_built_again(go, tmp_path):
+    folder = binaries.provide(ETCD, tmp_path / "cache")
+    (folder / "etcd").write_bytes(b"")
+    assert (binaries.provide(ETCD, tmp_path / "cache") / "etcd").read_text() == "binary\n"
+
+
+def test_two_builders_at_once_build_once(go, tmp_path):
+    said: list[str] = []
+    threads = [
+        threading.Thread(target=binaries.provide, args=(ETCD, tmp_path / "cache", said.append)) for _ in range(2)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum(call.startswith("build") for call in go()) == 1
+    assert "waiting for another process that builds etcd 3.6.14" in said
+
+
+def test_stage_files_of_kwok_come_from_its_module(go, tmp_path, monkeypatch):
+    monkeypatch.setenv("GO_MODULE", str(tmp_path / "module"))
+    for folder, name in (("node/fast", "node.yaml"), ("pod/fast", "pod.yaml"), ("pod/fast", "kustomization.yaml")):
+        program(tmp_path / "module" / "kustomize" / "stage" / folder / name, name)
+    found = binaries.find(["kwok"], "1.36", cache=tmp_path / "cache")["kwok"]
+    assert [stage.name for stage in found.stages] == ["node.yaml", "pod.yaml"]
+
+
+def test_a_failed_build_shows_the_end_of_what_the_compiler_said(go, tmp_path, monkeypatch):
+    monkeypatch.setenv("GO_FAILS", "etcd.go:1: no such thing")
+    with pytest.raises(FleetError) as failed:
+        binaries.provide(ETCD, tmp_path / "cache")
+    assert failed.value.code == "build-failed" and "etcd.go:1: no such thing" in failed.value.message
+    monkeypatch.setenv("GO_FAILS", "go: go.mod requires go >= 1.26.0 (running go 1.24.1)")
+    with pytest.raises(FleetError) as failed:
+        binaries.provide(ETCD, tmp_path / "cache")
+    assert failed.value.code == "go-too-old"
+
+
+def test_without_go_there_is_a_way_out(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(FleetError) as failed:
+        binaries.provide(ETCD, tmp_path / "cache")
+    assert failed.value.code == "go-missing" and "binaries_dir" in failed.value.hint
+
+
+def test_a_finished_build_serves_where_go_has_gone(go, tmp_path, monkeypatch):
+    folder = binaries.provide(ETCD, tmp_path / "cache")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert binaries.provide(ETCD, tmp_path / "cache") == folder
+
+
+def test_check_mode_builds_nothing(go, tmp_path):
+    found = binaries.find(["etcd", "kube-apiserver"], "1.36", cache=tmp_path / "cache", build=False)
+    assert found["kube-apiserver"].version == "1.36.3" and not (tmp_path / "cache").exists()
+
+
+def test_ready_binaries_tell_their_own_versions(tmp_path):
+    for minor in ("1.35.9", "1.36.2", "1.36.4"):
+        program(tmp_path / minor / "kube-apiserver", f"#!/bin/sh\necho Kubernetes v{minor}\n")
+    program(tmp_path / "etcd", "#!/bin/sh\necho 'etcd Version: 3.5.30'; echo 'Go Version: go1.25.0'\n")
+    found = binaries.find(["etcd", "kube-apiserver"], "1.36", binaries_dir=tmp_path)
+    assert (found["etcd"].version, found["kube-apiserver"].version) == ("3.5.30", "1.36.4")
+    assert found["kube-apiserver"].path == tmp_path / "1.36.4" / "kube-apiserver"
+
+
+def test_a_folder_without_the_wanted_binary_is_refused(tmp_path):
+    program(tmp_path / "kube-apiserver", "#!/bin/sh\necho Kubernetes v1.34.1\n")
+    with pytest.raises(FleetError) as refused:
+        binaries.find(["kube-apiserver"], "1.36", binaries_dir=tmp_path)
+    assert refused.value.code == "missing-binary" and "1.34.1" in refused.value.message
+
+
+def test_an_unstamped_binary_is_refused(tmp_path):
+    program(tmp_path / "etcd", "#!/bin/sh\necho hello\n")
+    with pytest.raises(FleetError) as refused:
+        binaries.find(["etcd"], "1.36", binaries_dir=tmp_path)
+    assert refused.value.code == "missing-binary"
+
+
+def test_the_cache_lies_where_the_user_keeps_caches():
+    assert binaries.cache_root({"XDG_CACHE_HOME": "/x"}) == Path("/x/gitops-fleet/binaries")
+    assert binaries.cache_root({"HOME": "/home/ada"}) == Path("/home/ada/.cache/gitops-fleet/binaries")
+    assert os.path.isabs(binaries.cache_root({}))

@@ -1,0 +1,79 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Which components are started, stopped and replaced; what each is started with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._local.components import PROFILES, Options, arguments, files
+from ansible_collections.gitops.fleet.plugins.module_utils._local.control_plane import Component, Plan, decide
+from ansible_collections.gitops.fleet.plugins.module_utils._local.ports import USERS
+
+PORTS = {user: 100 + number for number, user in enumerate(USERS)}
+FOLDER = Path("/c")
+API, ETCD = Component("1.36.3", ("--a",)), Component("3.6.14", ("--b",))
+BOTH = {"etcd": ETCD, "kube-apiserver": API}
+
+
+def test_nothing_is_done_where_all_is_as_wanted():
+    assert decide(BOTH, dict(BOTH)) == Plan()
+
+
+def test_servers_start_before_their_users():
+    wanted = dict.fromkeys(reversed(PROFILES["fleet"]), API)
+    assert decide(wanted, {}).start == PROFILES["fleet"]
+
+
+def test_only_what_died_is_started():
+    plan = decide(BOTH, {"etcd": ETCD}, died=("kube-apiserver",))
+    assert plan == Plan((), ("kube-apiserver",), ("start kube-apiserver, which had died",))
+
+
+def test_another_version_or_other_options_replace_a_process():
+    newer = decide({**BOTH, "kube-apiserver": Component("1.37.0", ("--a",))}, BOTH)
+    assert (newer.stop, newer.start) == (("kube-apiserver",), ("kube-apiserver",))
+    assert newer.words == ("change kube-apiserver from 1.36.3 to 1.37.0",)
+    other = decide({**BOTH, "etcd": Component("3.6.14", ("--c",))}, BOTH)
+    assert other.words == ("restart etcd with other options",)
+
+
+def test_a_component_that_is_not_wanted_is_stopped():
+    assert decide({"etcd": ETCD}, BOTH) == Plan(("kube-apiserver",), (), ("stop kube-apiserver",))
+
+
+@pytest.mark.parametrize("name", PROFILES["fleet"])
+def test_every_listener_is_on_loopback(name):
+    given = arguments(name, FOLDER, PORTS, Options("fleet"))
+    listeners = [one for one in given if "://" in one or "address=" in one]
+    assert listeners
+    assert all("127.0.0.1" in one or "kubernetes.default.svc" in one for one in listeners)
+
+
+def test_etcd_is_asked_only_by_clients_of_its_cluster():
+    given = arguments("etcd", FOLDER, PORTS, Options("api"))
+    assert {"--client-cert-auth=true", "--peer-client-cert-auth=true"} <= set(given)
+    assert not any(one.startswith("--unsafe") for one in given)
+
+
+def test_service_accounts_are_admitted_as_soon_as_somebody_makes_them():
+    def admits(profile):
+        given = arguments("kube-apiserver", FOLDER, PORTS, Options(profile))
+        return "--disable-admission-plugins=ServiceAccount" not in given
+
+    assert [admits(profile) for profile in PROFILES] == [False, True, True]
+
+
+def test_other_tokens_are_other_arguments_without_being_shown():
+    one, two = Options("api", tokens="aaa,u,u,"), Options("api", tokens="bbb,u,u,")
+    given = arguments("kube-apiserver", FOLDER, PORTS, one)
+    assert given != arguments("kube-apiserver", FOLDER, PORTS, two)
+    assert not any("aaa" in argument for argument in given)
+    assert list(files(FOLDER, one).values()) == [b"aaa,u,u,"]
+
+
+def test_the_audit_log_has_one_line_a_request_without_bodies():
+    (policy,) = files(FOLDER, Options("api", audit=True)).values()
+    assert b'"level": "Metadata"' in policy and b"RequestReceived" in policy

@@ -1,0 +1,72 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Which nodes are made, replaced and deleted."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from ansible_collections.gitops.fleet.plugins.module_utils._local.nodes import (
+    changes,
+    count_by_pool,
+    unready,
+    wanted_nodes,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._local.spec import ClusterSpec, NodesSpec
+
+POOL = NodesSpec(3, "work", labels={"tier": "a"}, age="30d", instance_type="m5")
+SPEC = ClusterSpec("one", profile="fleet", nodes=(POOL,), region="eu")
+
+
+def nodes(pool: NodesSpec = POOL, cluster_version: str = "1.36.3"):
+    return wanted_nodes(dataclasses.replace(SPEC, nodes=(pool,)), cluster_version)
+
+
+def test_nodes_are_named_for_cluster_pool_and_number():
+    assert [node["metadata"]["name"] for node in nodes()] == ["one-work-0", "one-work-1", "one-work-2"]
+
+
+def test_the_first_description_makes_all_the_second_nothing():
+    todo = changes(nodes(), ())
+    assert len(todo.make) == 3 and todo.words() == ("make 3 simulated nodes",)
+    assert changes(nodes(), todo.make).words() == ()
+
+
+def test_counts_change_at_the_end_of_a_pool():
+    fewer, more = dataclasses.replace(POOL, count=1), dataclasses.replace(POOL, count=4)
+    assert changes(nodes(fewer), nodes()).delete == ("one-work-1", "one-work-2")
+    assert [node["metadata"]["name"] for node in changes(nodes(more), nodes()).make] == ["one-work-3"]
+
+
+def test_another_image_is_another_node():
+    todo = changes(nodes(dataclasses.replace(POOL, image="other")), nodes())
+    assert todo.words() == ("replace 3 simulated nodes",) and len(todo.delete) == len(todo.make) == 3
+
+
+def test_an_upgrade_of_the_control_plane_leaves_nodes_behind():
+    assert changes(nodes(cluster_version="1.36.3"), nodes(cluster_version="1.35.4")).words() == ()
+    versions = {node["status"]["nodeInfo"]["kubeletVersion"] for node in nodes(cluster_version="1.35.4")}
+    assert versions == {"v1.35.4"}
+
+
+def test_what_others_put_on_a_node_stays():
+    touched = [dict(node) for node in nodes()]
+    touched[0]["metadata"] = {**touched[0]["metadata"], "labels": {**touched[0]["metadata"]["labels"], "mine": "yes"}}
+    touched[1]["spec"] = {**touched[1]["spec"], "unschedulable": True}
+    assert changes(nodes(), touched).words() == ()
+
+
+def test_empty_labels_are_left_out():
+    labels = nodes()[0]["metadata"]["labels"]
+    assert "topology.kubernetes.io/zone" not in labels and labels["topology.kubernetes.io/region"] == "eu"
+    assert labels["karpenter.sh/nodepool"] == "work" and labels["node.kubernetes.io/instance-type"] == "m5"
+
+
+def test_a_node_is_ready_when_pods_would_land_on_it():
+    ready = {"conditions": [{"type": "Ready", "status": "True"}]}
+    one, two, three = (dict(node) for node in nodes())
+    two["status"] = three["status"] = ready
+    three["spec"] = {"taints": [{"key": "node.kubernetes.io/not-ready"}]}
+    assert unready((one, two, three)) == ("one-work-0", "one-work-2")
+    assert count_by_pool((one, two, three)) == {"work": 3}

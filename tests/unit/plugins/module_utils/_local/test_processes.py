@@ -1,0 +1,117 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Processes are told apart by their start, and end when they are told to."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from dataclasses import replace
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._local import processes
+
+ENVIRON = {"PATH": os.environ["PATH"]}
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Start a shell command under a mark of this test."""
+    begun = []
+
+    def run(script):
+        begun.append(processes.start(("/bin/sh", "-c", script), tmp_path / "log", str(tmp_path), ENVIRON))
+        return begun[-1]
+
+    yield run
+    processes.stop(begun, grace=0)
+
+
+def until(holds):
+    end = time.monotonic() + 10
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.005)
+
+
+def test_it_runs_in_a_session_of_its_own_and_logs(start, tmp_path):
+    one = start("echo out; echo err >&2; sleep 60")
+    assert processes.is_running(one)
+    assert os.getsid(one.pid) == one.pid
+    until(lambda: processes.last_lines(tmp_path / "log") == "out\nerr")
+
+
+def test_it_starts_with_default_signals(start, tmp_path):
+    """Python ignores SIGPIPE; a server that did would behave otherwise than one started by hand."""
+    one = start("grep SigIgn /proc/self/status; sleep 60")
+    until(lambda: "SigIgn" in processes.last_lines(tmp_path / "log"))
+    ignored = int(processes.last_lines(tmp_path / "log").split()[1], 16)
+    assert not ignored & (1 << (signal.SIGPIPE - 1))
+    assert processes.is_running(one)
+
+
+def test_a_zombie_is_dead_and_reaped(start):
+    one = start("exit 0")
+    until(lambda: not processes.is_running(one))
+    with pytest.raises(ChildProcessError):
+        os.waitpid(one.pid, os.WNOHANG)
+
+
+def test_a_zombie_of_somebody_else_is_dead():
+    child = subprocess.Popen(["true"])
+    until(lambda: (processes._stat(child.pid) or "?")[0] == "Z")
+    assert not processes.is_running(processes.ProcessId(child.pid, processes._started(child.pid) or ""))
+    child.wait()
+
+
+def test_another_start_is_another_process(start):
+    one = start("sleep 60")
+    other = replace(one, started="0/1")
+    assert not processes.is_running(other)
+    processes.stop([other], grace=0)
+    assert processes.is_running(one)
+
+
+def test_sigterm_first(start, tmp_path):
+    one = start("trap 'echo bye; exit' TERM; echo up; while :; do sleep 0.01; done")
+    until(lambda: "up" in processes.last_lines(tmp_path / "log"))
+    processes.stop([one])
+    assert not processes.is_running(one)
+    assert "bye" in processes.last_lines(tmp_path / "log")
+
+
+def test_then_sigkill(start, tmp_path):
+    one = start("trap '' TERM; echo up; while :; do sleep 0.01; done")
+    until(lambda: "up" in processes.last_lines(tmp_path / "log"))
+    processes.stop([one], grace=0.1)
+    assert not processes.is_running(one)
+
+
+def test_stopping_what_has_ended_is_no_error(start):
+    one = start("exit 0")
+    processes.stop([one])
+    processes.stop([one])
+
+
+def test_a_process_is_found_again_by_its_mark(start, tmp_path):
+    one = start("sleep 60")
+    assert processes.marked(str(tmp_path)) == (one,)
+    assert processes.marked(str(tmp_path / "other")) == ()
+    assert processes.command(one)[:2] == ("/bin/sh", "-c")
+
+
+def test_what_cannot_be_started_is_said(tmp_path):
+    with pytest.raises(FleetError) as refused:
+        processes.start((str(tmp_path / "none"),), tmp_path / "log", "mark", ENVIRON)
+    assert refused.value.code == "cannot-start"
+
+
+def test_only_the_end_of_a_long_log_is_read(tmp_path):
+    log = tmp_path / "log"
+    log.write_text("".join(f"line {number}\n" for number in range(100_000)))
+    assert processes.last_lines(log, 2) == "line 99998\nline 99999"
+    assert processes.last_lines(tmp_path / "none") == ""

@@ -1,0 +1,98 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The state of a cluster: whole at every instant, and nothing else is taken for it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._local import ports, state
+from ansible_collections.gitops.fleet.plugins.module_utils._local.ports import PortRange
+from ansible_collections.gitops.fleet.plugins.module_utils._local.processes import ProcessId
+from ansible_collections.gitops.fleet.plugins.module_utils._local.state import Process, State
+
+STATE = State(
+    "one",
+    {"etcd": 1, "kube-apiserver": 3},
+    "fleet",
+    "1.36.3",
+    processes={"etcd": Process(ProcessId(7, "b/9"), "3.6.14")},
+)
+
+
+def test_it_comes_back_as_it_was_saved(tmp_path):
+    state.save(tmp_path, STATE)
+    assert state.load(tmp_path) == STATE
+    assert (tmp_path / "state.json").stat().st_mode & 0o077 == 0
+    assert [entry.name for entry in tmp_path.iterdir()] == ["state.json"]
+
+
+def test_no_file_is_no_state(tmp_path):
+    assert state.load(tmp_path) is None and state.load(tmp_path / "none") is None
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", "null", "{}", '{"schema": 1}', '{"schema": 1, "processes": {"etcd": 3}}']
+)
+def test_anything_else_is_refused(tmp_path, text):
+    (tmp_path / "state.json").write_text(text)
+    with pytest.raises(FleetError) as refused:
+        state.load(tmp_path)
+    assert refused.value.code == "state-unreadable"
+
+
+def test_a_newer_state_is_refused(tmp_path):
+    (tmp_path / "state.json").write_text(json.dumps({"schema": state.SCHEMA + 1}))
+    with pytest.raises(FleetError) as refused:
+        state.load(tmp_path)
+    assert refused.value.code == "state-too-new"
+
+
+def test_a_process_is_noted_and_forgotten(tmp_path):
+    two = Process(ProcessId(8, "b/10"), "1.36.3")
+    noted = state.with_process(tmp_path, STATE, "kube-apiserver", two)
+    assert state.load(tmp_path) == noted and set(noted.processes) == {"etcd", "kube-apiserver"}
+    assert state.with_process(tmp_path, noted, "kube-apiserver", None) == STATE
+
+
+@pytest.mark.parametrize("name", ["", "-a", "a-", "A", "a.b", "a/b", "../a", "a" * 41, "ä", "a\n"])
+def test_a_bad_name_reaches_no_file(tmp_path, name):
+    with pytest.raises(FleetError) as refused:
+        state.cluster_dir(tmp_path, name)
+    assert refused.value.code == "bad-name"
+
+
+@pytest.fixture
+def free_ports(monkeypatch):
+    monkeypatch.setattr(ports, "is_free", lambda port: True)
+
+
+def test_clusters_of_a_root_hold_different_ports(tmp_path, free_ports):
+    made = [state.make(tmp_path, name, PortRange(100, 199)) for name in ("a", "b", "c")]
+    numbers = [port for one in made for port in one.ports.values()]
+    assert len(set(numbers)) == len(numbers) == 18
+    assert state.names(tmp_path) == ("a", "b", "c")
+    again = state.reserve_again(tmp_path, made[0], PortRange(100, 199))
+    assert again.ports == made[0].ports
+
+
+def test_ports_of_a_stopped_cluster_stay_its_own(tmp_path, free_ports):
+    one = state.make(tmp_path, "a", PortRange(100, 199))
+    state.save(tmp_path / "a", replace(one, wanted="stopped"))
+    assert state.make(tmp_path, "b", PortRange(100, 199)).ports["etcd"] == 106
+
+
+def test_removal_leaves_nothing_and_is_repeatable(tmp_path, free_ports):
+    state.make(tmp_path, "a", PortRange(100, 199))
+    state.remove(tmp_path, "a")
+    state.remove(tmp_path, "a")
+    assert state.names(tmp_path) == () and not list(tmp_path.glob(".a*"))
+
+
+def test_the_root_lies_where_the_user_keeps_state():
+    assert str(state.default_root({"XDG_STATE_HOME": "/x"})) == "/x/gitops-fleet/local"
+    assert str(state.default_root({"HOME": "/home/ada"})) == "/home/ada/.local/state/gitops-fleet/local"
