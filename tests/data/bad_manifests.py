@@ -79,6 +79,11 @@ BAD: tuple[Row, ...] = (
     ),
     Row("selectors are no list", crp(selectors={"kind": "Namespace"}), ("wrong-type spec.resourceSelectors",)),
     Row(
+        "label without value",
+        crp(required({"labelSelector": {"matchLabels": {"region": None}}})),
+        (f"label-value-missing {TERMS}[0].labelSelector.matchLabels[region]",),
+    ),
+    Row(
         "number as text",
         crp({"placementType": "PickN", "numberOfClusters": "3"}),
         ("wrong-type spec.policy.numberOfClusters",),
@@ -361,6 +366,11 @@ BAD: tuple[Row, ...] = (
             "invalid-count-or-percentage spec.strategy.rollingUpdate.maxUnavailable",
             "invalid-count-or-percentage spec.strategy.rollingUpdate.maxSurge",
         ),
+    ),
+    Row(
+        "more than 32 bits",
+        strategy(rollingUpdate={"maxSurge": 2**31}),
+        ("wrong-type spec.strategy.rollingUpdate.maxSurge",),
     ),
     Row(
         "number in quotes",

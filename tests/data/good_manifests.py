@@ -113,6 +113,7 @@ GOOD: tuple[Row, ...] = (
     ),
     Row("apply strategy with its defaults", strategy(applyStrategy={}, deleteStrategy={}, reportBackStrategy={})),
     Row("mirrored status", strategy(reportBackStrategy={"type": "Mirror", "destination": "OriginalResource"})),
+    Row("whole numbers with a point", crp(revisionHistoryLimit=2.0, strategy={"rollingUpdate": {"maxSurge": 3.0}})),
     Row("history of one", crp(revisionHistoryLimit=1)),
     Row("smallest member cluster", cluster()),
     Row("member cluster v1", {**cluster(), "apiVersion": "cluster.kubernetes-fleet.io/v1"}),

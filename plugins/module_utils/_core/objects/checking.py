@@ -156,6 +156,9 @@ def _check_map(check: Check, shape: Shape, value: t.Any, path: str, prop: Prop, 
         place = f"{path}[{key}]"
         if not isinstance(key, str):
             check.problem("wrong-type", place, f"the key {key!r} is not text", "write it in quotes")
+        elif each is None and labels:
+            message = "the value is missing; without it the line would count for nothing"
+            check.problem("label-value-missing", place, message, 'write "" if the empty value is meant')
         elif each is not None:
             item = _label_value(check, each, place) if labels else each
             kept[key] = _check_value(check, shape.inner, item, place, prop)
@@ -176,13 +179,13 @@ def _check_leaf(check: Check, form: str, value: t.Any, path: str, prop: Prop) ->
     if form == TEXT:
         return _check_text(check, value, path, prop)
     if form == INTEGER:
-        return _check_integer(check, value, path, prop)
+        return _check_integer(check, _whole(value), path, prop)
     if form == BOOLEAN and not isinstance(value, bool):
         return _wrong_type(check, form, value, path, prop)
     if form == TIME:
         return _check_time(check, value, path, prop)
     if form == COUNT_OR_PERCENT:
-        return _check_count_or_percent(check, value, path, prop)
+        return _check_count_or_percent(check, _whole(value), path, prop)
     if form == QUANTITY:
         return _check_quantity(check, value, path, prop)
     if form == RAW and not isinstance(value, Mapping):
@@ -194,11 +197,18 @@ def _check_text(check: Check, value: t.Any, path: str, prop: Prop) -> t.Any:
     if not isinstance(value, str):
         return _wrong_type(check, TEXT, value, path, prop)
     if value == PLACEHOLDER:
-        return _placeholder(check, path, free=not prop.enum and not path.startswith("metadata"))
+        return _placeholder(
+            check, path, free=not prop.enum and not path.startswith(("metadata.name", "metadata.labels"))
+        )
     if prop.enum and value not in prop.enum:
         known = ", ".join(prop.enum)
         check.problem("not-one-of", path, f"{value!r} is not one of {known}", near(value, prop.enum))
     return value
+
+
+def _whole(value: t.Any) -> t.Any:
+    """Numbers such as 2.0 are whole to the API server."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _check_integer(check: Check, value: t.Any, path: str, prop: Prop) -> t.Any:

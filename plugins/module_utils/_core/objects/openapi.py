@@ -25,7 +25,7 @@ from .fields import (
     fields_of,
 )
 from .meta import Condition, ObjectMeta
-from .prop import Prop
+from .prop import INT32, Prop
 from .schema import encode
 
 Schema = dict[str, t.Any]
@@ -39,7 +39,7 @@ _LEAVES: dict[str, Schema] = {
     INTEGER: {"type": "integer", "format": "int64"},
     BOOLEAN: {"type": "boolean"},
     TIME: {"type": "string", "format": "date-time"},
-    COUNT_OR_PERCENT: {**_NUMBER_OR_TEXT, "minimum": 0, "pattern": f"^{PERCENT.pattern}$"},
+    COUNT_OR_PERCENT: {**_NUMBER_OR_TEXT, "minimum": 0, "maximum": INT32, "pattern": f"^{PERCENT.pattern}$"},
     QUANTITY: {**_NUMBER_OR_TEXT, "pattern": _QUANTITY},
     RAW: {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
 }

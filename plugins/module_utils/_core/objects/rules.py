@@ -60,6 +60,9 @@ RULES: tuple[Rule, ...] = (
     Rule("invalid-label", SCHEMA, _ANY, "A label or annotation key, or a label value, is malformed."),
     Rule("empty-text", CORE, _ANY, "A text that must say something is empty."),
     Rule("label-value-not-text", REPAIR, _ANY, "A label value is a bare number or truth value."),
+    Rule(
+        "label-value-missing", CORE, _ANY, "A label has no value, which a server reads as no label, or as an empty one."
+    ),
     Rule("invalid-label-selector", CORE, _CRP, "A label selector has a bad key, operator or value."),
     Rule("name-with-label-selector", SCHEMA, _CRP, "A resource selector has both a name and a label selector."),
     Rule("scope-without-name", SCHEMA, _CRP, "NamespaceWithResourceSelectors needs a name and no label selector."),
