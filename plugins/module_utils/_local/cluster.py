@@ -10,6 +10,7 @@ its own below a root. Every function may be interrupted at any instant, by SIGKI
 from __future__ import annotations
 
 import contextlib
+import sys
 import time
 import typing as t
 from dataclasses import replace
@@ -59,6 +60,7 @@ def present(
     outcome says what would be. FleetError: codes of ``spec.refuse_bad``, ``binaries.find`` and ``control_plane.begin``,
     and ``downgrade-refused``, ``minor-skipped``, ``port-taken``, ``no-free-ports``, ``unwritable-folder``, ``busy``.
     """
+    _refuse_elsewhere()
     refuse_bad(spec)
     root = _root(root)
     names = PROFILES[spec.profile]
@@ -147,6 +149,13 @@ def many(work: t.Mapping[str, t.Callable[[], Outcome]], at_once: int = 2) -> Out
         {name: one for name, one in found.items() if isinstance(one, Outcome)},
         {name: one for name, one in found.items() if isinstance(one, FleetError)},
     )
+
+
+def _refuse_elsewhere() -> None:
+    if not sys.platform.startswith("linux"):
+        raise FleetError(
+            "linux-only", "local clusters run on Linux only", hint="join existing clusters by their kubeconfig instead"
+        )
 
 
 def _root(root: Path | None) -> Path:

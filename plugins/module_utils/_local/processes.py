@@ -55,11 +55,14 @@ def start(arguments: t.Sequence[str], log: Path, mark: str, environ: t.Mapping[s
 
 
 def is_running(process: ProcessId) -> bool:
-    """False for a zombie (which is reaped if it is our child) and for another process with the same number."""
+    """False for a zombie (which is reaped if it is our child) and for another process with the same number.
+
+    A zombie with threads left is still ending: it holds its ports until the last of them has gone.
+    """
     stat = _stat(process.pid)
     if stat is None:
         return False
-    if stat[0] in "ZX":
+    if stat[0] in "ZX" and int(stat[17]) <= 1:
         with contextlib.suppress(ChildProcessError):
             os.waitpid(process.pid, os.WNOHANG)
         return False

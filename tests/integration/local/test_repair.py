@@ -30,7 +30,7 @@ def one(local_cluster_factory):
 def test_only_a_killed_component_is_started_again(one, local_cluster_factory, eventually):
     os.kill(one.processes["kube-apiserver"]["pid"], signal.SIGKILL)
     eventually(lambda: cluster.status(local_cluster_factory.root, "repair").state == "degraded")
-    mended = local_cluster_factory("repair")
+    mended = local_cluster_factory("repair")  # at once: the killed one must have let go of its port by then
     assert mended.changes == ("start kube-apiserver, which had died",)
     assert mended.processes["etcd"] == one.processes["etcd"]
     assert mended.after.state == "running"
@@ -111,9 +111,9 @@ def test_a_damaged_state_is_refused_and_can_be_removed(local_cluster_factory):
     assert marked(made.after.folder) == ()
 
 
-@pytest.mark.parametrize("seconds", [0.15, 0.5, 1.2])
+@pytest.mark.parametrize("seconds", [0.1, 0.7])
 def test_a_run_killed_in_the_middle_is_finished_by_the_next(seconds, local_cluster_factory, open_client):
-    """kill -9 while keys are made, while processes start, and while they become ready."""
+    """kill -9 while keys are made, and while processes start."""
     clusters, name = local_cluster_factory, f"half-{int(seconds * 100)}"
     program = (
         "import sys; from pathlib import Path\n"
