@@ -1,0 +1,63 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+from __future__ import annotations
+
+from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.scheduling.made import (
+    AGENT,
+    binding,
+    changes,
+    cluster,
+    decide,
+    fleet,
+    picked,
+)
+
+OLD = [AGENT | {"lastReceivedHeartbeat": "2026-01-15T08:00:00Z"}]
+TAINT = [{"key": "gpu", "value": "", "effect": "NoSchedule"}]
+
+
+def named(*names: str) -> dict:
+    return {"placementType": "PickFixed", "clusterNames": list(names)}
+
+
+def test_exactly_the_named_clusters_taints_not_asked_D4_15_D4_19():
+    index = fleet(cluster("a", taints=TAINT), "b", "c")
+    assert picked(decide(named("a", "c"), index)) == ["a", "c"]
+
+
+def test_unknown_and_ineligible_names_are_told_and_the_others_placed_D4_18():
+    outcome = decide(named("ghost", "dead", "a"), fleet("a", cluster("dead", agentStatus=OLD)))
+    assert (picked(outcome), outcome.fulfilled, outcome.count, outcome.wanted) == (["a"], False, 1, 3)
+    assert {each.cluster: each.outcome for each in outcome.left_out} == {"ghost": "not-found", "dead": "ineligible"}
+    assert [each.cluster for each in outcome.decisions] == ["a", "dead", "ghost"]
+
+
+def test_a_holder_that_became_ineligible_stays_and_is_told():
+    outcome = decide(named("dead"), fleet(cluster("dead", agentStatus=OLD)), binding("dead"))
+    assert (picked(outcome), outcome.fulfilled, outcome.left_out) == (["dead"], False, ())
+    assert [finding.code for finding in outcome.findings] == ["holder-not-eligible"]
+
+
+def test_a_name_taken_off_the_list_is_removed():
+    outcome = decide(named("a"), fleet("a", "b"), binding("a", policy="web-0"), binding("b", policy="web-0"))
+    assert changes(outcome) == {"a": "rebased", "b": "unscheduled"}
+
+
+def test_a_name_given_twice_is_placed_once_but_upstream():
+    assert decide(named("a", "a"), fleet("a")).count == 1
+    assert len(decide(named("a", "a"), fleet("a"), upstream=True).bindings) == 2
+
+
+def test_no_names_take_the_placement_away_and_upstream_does_nothing():
+    held = binding("a", policy="web-0")
+    outcome = decide(named(), fleet("a"), held)
+    assert (changes(outcome), outcome.written) == ({"a": "unscheduled"}, True)
+    assert [finding.code for finding in outcome.findings] == ["no-cluster-names"]
+    upstream = decide(named(), fleet("a"), held, upstream=True)
+    assert (upstream.changes, upstream.written) == ((), False)
+
+
+def test_nobody_takes_the_place_of_a_cluster_that_left_D4_101():
+    outcome = decide(named("a"), fleet("b"), binding("a"))
+    assert (picked(outcome), changes(outcome)) == ([], {"a": "unscheduled"})

@@ -1,0 +1,94 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+from __future__ import annotations
+
+import pytest
+from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.scheduling.made import (
+    AGENT,
+    CPU,
+    NODES,
+    cluster,
+    decide,
+    fleet,
+    pick_n,
+    picked,
+    prefer,
+    term,
+)
+
+MOST_NODES = (NODES, "Descending")
+
+
+def affinity(outcome) -> dict[str, int]:
+    return {name: each.spec.cluster_decision.cluster_score.affinity_score for name, each in outcome.holders.items()}
+
+
+def test_preferences_order_and_never_exclude_D1_29():
+    index = fleet(cluster("a", labels={"good": "yes"}), "b", "c")
+    assert affinity(decide(pick_n(3, prefer(20, {"good": "yes"})), index)) == {"a": 20, "b": 0, "c": 0}
+    assert picked(decide(pick_n(1, prefer(20, {"good": "yes"})), index)) == ["a"]
+
+
+def test_the_ten_largest_of_twelve_D1_41():
+    index = fleet(*(cluster(f"n{number:02}", str(number)) for number in range(1, 13)))
+    outcome = decide(pick_n(10, prefer(20, None, MOST_NODES)), index)
+    assert picked(outcome) == [f"n{number:02}" for number in range(3, 13)]
+    scored = affinity(decide(pick_n(12, prefer(20, None, MOST_NODES)), index))
+    assert (scored["n12"], scored["n01"]) == (20, 0)
+
+
+def test_labels_and_sorter_together_D1_42_D1_43():
+    prod, dev = {"env": "prod"}, {"env": "dev"}
+    members = [("p8", "8", prod), ("p32", "32", prod), ("d4", "4", dev), ("d64", "64", dev)]
+    index = fleet(*(cluster(name, cpu=cpu, labels=labels) for name, cpu, labels in members))
+    scored = affinity(decide(pick_n(4, prefer(20, prod, (CPU, "Descending"))), index))
+    assert scored == {"p8": 1, "p32": 9, "d4": 0, "d64": 0}
+
+
+def test_extremes_count_clusters_that_cannot_be_picked_D1_38():
+    gone = cluster("gone", "1000", agentStatus=[AGENT | {"lastReceivedHeartbeat": "2026-01-15T08:00:00Z"}])
+    index = fleet(cluster("a", "10"), cluster("b", "5"), gone)
+    assert affinity(decide(pick_n(2, prefer(100, None, MOST_NODES)), index)) == {"a": 1, "b": 0}
+
+
+def test_required_terms_exclude_the_best_scored_D4_25():
+    index = fleet(cluster("a", "9", labels={"env": "dev"}), cluster("b", "1", labels={"env": "prod"}))
+    outcome = decide(pick_n(1, prefer(100, None, MOST_NODES), required=[term({"env": "prod"})]), index)
+    assert picked(outcome) == ["b"]
+
+
+def test_three_critical_clusters_among_those_allowed_D4_28():
+    labels = {
+        "a": {"critical-allowed": "true", "critical-level": "1"},
+        "b": {"critical-allowed": "true"},
+        "c": {"critical-level": "1"},
+        "d": {"critical-allowed": "true", "critical-level": "1"},
+        "e": {"critical-allowed": "true"},
+    }
+    index = fleet(*(cluster(name, labels=each) for name, each in labels.items()))
+    policy = pick_n(3, prefer(20, {"critical-level": "1"}), required=[term({"critical-allowed": "true"})])
+    assert affinity(decide(policy, index)) == {"a": 20, "d": 20, "e": 0}
+
+
+def test_terms_are_rounded_one_by_one():
+    index = fleet(cluster("a", "0"), cluster("b", "1"), cluster("c", "2"))
+    half = prefer(5, None, MOST_NODES)
+    assert affinity(decide(pick_n(3, half, half), index))["b"] == 6
+
+
+@pytest.mark.parametrize("weight", [20, 0])
+def test_a_malformed_value_anywhere_is_a_finding_and_fails_upstream_D1_19(weight):
+    index = fleet(cluster("a", "1"), cluster("b", "9"), cluster("bad", "many"))
+    policy = pick_n(1, prefer(weight, None, MOST_NODES))
+    outcome = decide(policy, index)
+    assert [finding.where for finding in outcome.findings] == [f"MemberCluster/bad status.properties[{NODES}].value"]
+    assert picked(outcome) == (["b"] if weight else ["bad"])
+    assert decide(policy, index, upstream=True).error.code == "malformed-property"
+
+
+def test_equal_extremes_spelled_differently_fail_upstream_only():
+    index = fleet(cluster("a", "300m"), cluster("b", "0.3"), cluster("c", "0.1"))
+    policy = pick_n(3, prefer(50, None, MOST_NODES))
+    assert affinity(decide(policy, index)) == {"a": 50, "b": 50, "c": 0}
+    assert decide(policy, index, upstream=True).error.code == "sorter-out-of-range"
