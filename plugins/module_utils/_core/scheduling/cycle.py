@@ -110,7 +110,7 @@ class Scheduled:
         if self.ending.look:
             return self.ending.look
         asked = Asked(self.asked.placement, self.asked.snapshot, self.asked.index)
-        return Look(Profile.of(asked), 0, asked.index.everyone, asked.index.names)
+        return Look(asked.index, Profile.of(asked))
 
     @cached_property
     def _left_scores(self) -> t.Mapping[str, ClusterScore]:

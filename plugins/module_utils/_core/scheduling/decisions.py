@@ -11,6 +11,7 @@ from itertools import islice
 
 from ..objects.binding import ClusterDecision, ClusterScore
 from .bindings import Bindings
+from .index import FleetIndex
 from .profile import Profile
 from .ranking import Ranking
 from .reasons import NOT_ENOUGH_SCORE, Refusal
@@ -53,19 +54,17 @@ class Decision:
 
 @dataclass(frozen=True)
 class Look:
-    """What one cycle saw: ``held`` are the clusters that had a current binding when it began."""
+    """What one cycle saw. ``ranking`` holds who passed and was not picked; without one, nothing was scored."""
 
+    index: FleetIndex
     profile: Profile
-    held: int
-    everyone: int
-    names: t.Sequence[str]
     ranking: Ranking | None = None
     spread: Spread | None = None
 
     def filtered(self) -> t.Iterator[tuple[int, Refusal]]:
         """Refused clusters in name order, holders among them; holders that pass all filters before are no such."""
         late = self.ranking.refused(self.spread) if self.ranking else 0
-        refused = self.everyone & ~self.profile.passing | late
+        refused = self.index.everyone & ~self.profile.passing | late
         while refused:
             low = refused & -refused
             position = low.bit_length() - 1
@@ -101,9 +100,9 @@ def limited(selected: list[Decision], look: Look | None, *, upstream: bool) -> t
     others = [scored(name, score) for name, score in look.ranking.best_left(look.spread, room)] if look.ranking else []
     chosen = {decision.cluster for decision in selected}
     rows = (
-        (look.names[position], refusal)
+        (look.index.names[position], refusal)
         for position, refusal in look.filtered()
-        if upstream or look.names[position] not in chosen
+        if upstream or look.index.names[position] not in chosen
     )
     for name, refusal in islice(rows, room - len(others)):
         if name not in chosen:

@@ -14,8 +14,8 @@ from ..objects.binding import UNSCHEDULED, ClusterResourceBinding, ClusterScore
 from ..objects.cluster_resource_placement import ClusterResourcePlacement
 from ..objects.placement_policy import PICK_FIXED, PICK_N
 from ..objects.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
-from . import reasons
-from .bindings import DROPPED
+from . import bitset, reasons
+from .bindings import DROPPED, REBASED
 from .cycle import Scheduled, schedule
 from .decisions import Decision
 from .index import FleetIndex
@@ -123,7 +123,7 @@ def _spread(outcome: Scheduled) -> Spread:
     asked = outcome.asked
     if outcome.look.spread:
         return outcome.look.spread
-    held = sum(1 << asked.index.positions[name] for name in outcome.holders)
+    held = bitset.of([asked.index.positions[name] for name in outcome.holders], asked.index.size)
     return Spread.of(asked.index, asked.constraints, held)
 
 
@@ -138,7 +138,8 @@ def _sentence(
         verb = "loses the placement" if change == DROPPED else "is not picked"
         return f"{cluster} {verb}: {decision.reason}."
     if holder and change:
-        return f"{cluster} is {holder.spec.cluster_decision.reason}."
+        verb = "keeps the placement under the changed policy:" if change == REBASED else "is"
+        return f"{cluster} {verb} {holder.spec.cluster_decision.reason}."
     if would_refuse:
         return f"{cluster} keeps the placement, though it would not be picked afresh: {would_refuse.sentence}."
     return f"{cluster} keeps the placement, which it holds under this policy already."

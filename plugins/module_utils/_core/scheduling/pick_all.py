@@ -28,6 +28,6 @@ def pick_all(asked: Asked, book: Bindings) -> Ending:
         count=len(order),
         wanted=len(order),
         fulfilled=True,
-        look=Look(profile, held, index.everyone, index.names),
+        look=Look(index, profile),
         findings=profile.findings,
     )

@@ -137,7 +137,7 @@ class _Round:
                 break
             picks.append(_pick(*best))
         self.order = in_order(book, picks)
-        self.look = Look(self.profile, held, index.everyone, index.names, self.ranking, spread)
+        self.look = Look(index, self.profile, self.ranking, spread)
         return not (missing > batch and len(self.order) - (wanted - missing) == batch)
 
     def _forget_stickiness(self, held: int) -> None:

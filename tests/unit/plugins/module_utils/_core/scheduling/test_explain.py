@@ -90,6 +90,8 @@ def test_the_sentence_of_each_outcome():
     assert held.picked
     assert held.sentence.startswith("west keeps the placement, though it would not be picked afresh: it matches none")
     lost = ask(policy, index, "west", binding("west", policy="web-0"))
+    kept = ask(policy, index, "east", binding("east", policy="web-0"))
+    assert kept.sentence == "east keeps the placement under the changed policy: picked, as it passes every filter."
     assert (lost.change, lost.sentence[:26]) == ("unscheduled", "west loses the placement: ")
 
 
