@@ -1,0 +1,61 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What became of a plan on one member."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+
+from ..errors import Problem
+from ..resources.identity import ObjectId
+from .member import DIFFERS, REFUSED, UNCHANGED, Step
+
+
+@dataclass(frozen=True, kw_only=True)
+class Failure:
+    """One object that could not be written; ``reason`` is upstream's manifest reason."""
+
+    id: ObjectId
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemberOutcome:
+    """``error`` is set when the member as a whole could not be read or written; then ``steps`` is empty.
+
+    ``availability`` holds upstream's availability reason of each object that is there. ``done`` says that the steps
+    were carried out; otherwise they are what would be done.
+    """
+
+    cluster: str
+    done: bool = False
+    steps: tuple[Step, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    availability: t.Mapping[ObjectId, str] | None = None
+    error: Problem | None = None
+
+    @property
+    def changes(self) -> tuple[Step, ...]:
+        return tuple(each for each in self.steps if each.action not in (UNCHANGED, REFUSED, DIFFERS))
+
+    @property
+    def drifted(self) -> tuple[Step, ...]:
+        return tuple(each for each in self.steps if each.drifted)
+
+    @property
+    def applied(self) -> bool:
+        return self.done and self.error is None and not self.failures
+
+    def as_dict(self) -> dict[str, t.Any]:
+        row: dict[str, t.Any] = {"steps": [each.as_dict() for each in self.steps if each.action != UNCHANGED]}
+        row["unchanged"] = sum(1 for each in self.steps if each.action == UNCHANGED)
+        if self.failures:
+            row["failures"] = [
+                {"object": str(each.id), "reason": each.reason, "message": each.message} for each in self.failures
+            ]
+        if self.error:
+            row["error"] = self.error.as_dict()
+        return row

@@ -1,0 +1,327 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The placement's status after a run: KubeFleet's conditions for each cluster and for the whole placement."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+from datetime import datetime
+
+from ..facts.member import moved
+from ..objects.cluster_resource_placement import (
+    DiffedPlacement,
+    DriftedPlacement,
+    FailedPlacement,
+    PatchDetail,
+    PerClusterPlacementStatus,
+    PlacementStatus,
+    ResourceIdentifier,
+)
+from ..objects.meta import Condition, find_condition
+from ..resources.availability import AVAILABLE, NOT_TRACKABLE, NOT_YET
+from ..resources.identity import ObjectId
+from .document import LOST, ClusterPlan, PlacementPlan
+from .member import DIFFERS, Step
+from .outcome import MemberOutcome
+
+PREFIX = "ClusterResourcePlacement"
+DETAILS = 100
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Reasons of one condition type on the placement, by status."""
+
+    type: str
+    true: str
+    false: str
+    unknown: str
+    text: str
+
+
+RULES = (
+    Rule(
+        "RolloutStarted",
+        "RolloutStarted",
+        "RolloutNotStartedYet",
+        "RolloutStartedUnknown",
+        "the rollout has started on",
+    ),
+    Rule("Overridden", "NoOverrideSpecified", "OverriddenFailed", "OverriddenPending", "overrides are resolved for"),
+    Rule(
+        "WorkSynchronized",
+        "WorkSynchronized",
+        "WorkNotSynchronizedYet",
+        "WorkSynchronizedUnknown",
+        "work is rendered for",
+    ),
+    Rule("Applied", "ApplySucceeded", "ApplyFailed", "ApplyPending", "resources are applied on"),
+    Rule(
+        "Available",
+        "ResourceAvailable",
+        "ResourceNotAvailableYet",
+        "ResourceAvailableUnknown",
+        "resources are available on",
+    ),
+)
+DIFF_RULE = Rule(
+    "DiffReported",
+    "DiffReportingCompleted",
+    "DiffReportingIncompleteOrFailed",
+    "DiffReportingPending",
+    "diffs are reported for",
+)
+
+
+def placement_status(
+    plan: PlacementPlan,
+    outcomes: t.Mapping[str, MemberOutcome],
+    previous: PlacementStatus,
+    generation: int,
+    now: datetime,
+) -> PlacementStatus:
+    """Status of a placement that is not being deleted. Transition times change only where a status changes."""
+    index = _index(plan.resource_snapshot)
+    report_only = reports_only(plan)
+    rules = (*RULES[:3], DIFF_RULE) if report_only else RULES
+    before = {each.cluster_name: each for each in previous.placement_statuses}
+    rows = []
+    for cluster in plan.clusters:
+        if cluster.change == LOST:
+            continue
+        old = before.get(cluster.cluster)
+        outcome = outcomes.get(cluster.cluster)
+        rows.append(_cluster_status(cluster, outcome, old, index, report_only, generation, now))
+    conditions = [_scheduled(plan, len(rows), previous, generation, now)]
+    for rule in rules if rows else ():
+        condition = _aggregate(rule, rows, previous, generation, now)
+        conditions.append(condition)
+        if condition.status != "True":
+            break
+    return PlacementStatus(
+        selected_resources=tuple(_identifier(each.id) for each in plan.objects),
+        observed_resource_index=index,
+        placement_statuses=(*rows, *_unfilled(plan, before, len(rows), generation, now)),
+        conditions=tuple(conditions),
+    )
+
+
+def reports_only(plan: PlacementPlan) -> bool:
+    """Whether the placement's apply strategy is ReportDiff."""
+    strategy = plan.placement.spec.strategy.apply_strategy
+    return strategy is not None and strategy.type == "ReportDiff"
+
+
+def _cluster_status(
+    cluster: ClusterPlan,
+    outcome: MemberOutcome | None,
+    old: PerClusterPlacementStatus | None,
+    index: str,
+    report_only: bool,
+    generation: int,
+    now: datetime,
+) -> PerClusterPlacementStatus:
+    score = f"affinity score: {cluster.affinity_score or 0}, topology spread score: {cluster.spread_score or 0}"
+    rows = [
+        ("Scheduled", "True", "Scheduled", f"picked {cluster.cluster} ({score})"),
+        ("RolloutStarted", "True", "RolloutStarted", "the rollout has started"),
+        ("Overridden", "True", "NoOverrideSpecified", "no override applies"),
+        ("WorkSynchronized", "True", "AllWorkSynced", "all work is rendered"),
+    ]
+    rows += _diff_rows(outcome) if report_only else _applied_rows(outcome)
+    olds = old.conditions if old else ()
+    conditions = tuple(
+        moved(find_condition(olds, kind), kind, (status, reason, message), now, generation)
+        for kind, status, reason, message in rows
+    )
+    return PerClusterPlacementStatus(
+        cluster_name=cluster.cluster,
+        observed_resource_index=index,
+        conditions=conditions,
+        failed_placements=_failed(outcome, generation, now) if outcome else (),
+        drifted_placements=_drifted(outcome, old, now) if outcome else (),
+        diffed_placements=_diffed(outcome, old, now) if outcome else (),
+    )
+
+
+Row = tuple[str, str, str, str]
+
+
+def _applied_rows(outcome: MemberOutcome | None) -> list[Row]:
+    if outcome is None or outcome.error:
+        why = outcome.error.message if outcome and outcome.error else "not looked at yet"
+        return [("Applied", "Unknown", "ApplyPending", why)]
+    if outcome.failures:
+        message = f"{len(outcome.failures)} of {len(outcome.steps)} objects could not be applied"
+        return [("Applied", "False", "NotAllWorkHaveBeenApplied", message)]
+    applied = ("Applied", "True", "AllWorkHaveBeenApplied", "all objects are applied")
+    judged = list((outcome.availability or {}).values())
+    late = judged.count(NOT_YET)
+    if late:
+        return [applied, ("Available", "False", "NotAllWorkAreAvailable", f"{late} objects are not available yet")]
+    if NOT_TRACKABLE in judged:
+        message = f"{judged.count(NOT_TRACKABLE)} objects are of kinds whose availability cannot be tracked"
+        return [applied, ("Available", "True", "NotAllWorkAreAvailabilityTrackable", message)]
+    return [
+        applied,
+        ("Available", "True", "AllWorkAreAvailable", f"all {judged.count(AVAILABLE)} objects are available"),
+    ]
+
+
+def _diff_rows(outcome: MemberOutcome | None) -> list[Row]:
+    if outcome is None or outcome.error:
+        why = outcome.error.message if outcome and outcome.error else "not looked at yet"
+        return [("DiffReported", "Unknown", "DiffReportInProgress", why)]
+    differing = sum(1 for step in outcome.steps if step.action == DIFFERS)
+    return [("DiffReported", "True", "AllWorkHaveDiffReported", f"{differing} objects differ")]
+
+
+def _scheduled(
+    plan: PlacementPlan, picked: int, previous: PlacementStatus, generation: int, now: datetime
+) -> Condition:
+    kind = f"{PREFIX}Scheduled"
+    if plan.fulfilled:
+        row = ("True", "SchedulingPolicyFulfilled", f"found all {picked} clusters that the policy asks for")
+    else:
+        row = (
+            "False",
+            "SchedulingPolicyUnfulfilled",
+            f"found {picked} of {plan.wanted} clusters that the policy asks for",
+        )
+    return moved(find_condition(previous.conditions, kind), kind, row, now, generation)
+
+
+def _aggregate(
+    rule: Rule, rows: t.Sequence[PerClusterPlacementStatus], previous: PlacementStatus, generation: int, now: datetime
+) -> Condition:
+    kind = PREFIX + rule.type
+    found = [find_condition(each.conditions, rule.type) for each in rows]
+    unknown = sum(1 for each in found if each is None or each.status == "Unknown")
+    failed = sum(1 for each in found if each is not None and each.status == "False")
+    if unknown:
+        row = ("Unknown", rule.unknown, f"not known on {unknown} of {len(rows)} clusters whether {rule.text} them")
+    elif failed:
+        row = ("False", rule.false, f"not true on {failed} of {len(rows)} clusters that {rule.text} them")
+    else:
+        row = ("True", rule.true, f"{rule.text} all {len(rows)} clusters")
+    return moved(find_condition(previous.conditions, kind), kind, row, now, generation)
+
+
+def _unfilled(
+    plan: PlacementPlan,
+    before: t.Mapping[str, PerClusterPlacementStatus],
+    picked: int,
+    generation: int,
+    now: datetime,
+) -> tuple[PerClusterPlacementStatus, ...]:
+    """One entry without a name for each cluster that is wanted and not found, with the first reasons recorded."""
+    rows = []
+    for left in plan.left_out[: max(0, plan.wanted - picked)]:
+        old = before.get("")
+        condition = moved(
+            find_condition(old.conditions, "Scheduled") if old else None,
+            "Scheduled",
+            ("False", "ScheduleFailed", f"{left.cluster}: {left.reason}"),
+            now,
+            generation,
+        )
+        rows.append(PerClusterPlacementStatus(conditions=(condition,)))
+    return tuple(rows)
+
+
+def _failed(outcome: MemberOutcome, generation: int, now: datetime) -> tuple[FailedPlacement, ...]:
+    return tuple(
+        FailedPlacement(
+            **_parts(each.id),
+            condition=moved(None, "Applied", ("False", each.reason, each.message), now, generation),
+        )
+        for each in outcome.failures[:DETAILS]
+    )
+
+
+def _drifted(
+    outcome: MemberOutcome, old: PerClusterPlacementStatus | None, now: datetime
+) -> tuple[DriftedPlacement, ...]:
+    """Drift that stands after the run: repaired drift is no drift any more."""
+    first = {_place(each): each.first_drifted_observed_time for each in (old.drifted_placements if old else ())}
+    rows = []
+    for step in _standing(outcome):
+        if not step.drifts:
+            continue
+        row = DriftedPlacement(
+            **_parts(step.id),
+            observation_time=now,
+            first_drifted_observed_time=first.get(_id_place(step.id)) or now,
+            observed_drifts=tuple(
+                PatchDetail(path=each.path, value_in_member=_text(each.live), value_in_hub=_text(each.desired))
+                for each in step.drifts[:DETAILS]
+            ),
+        )
+        rows.append(row)
+    return tuple(rows[:DETAILS])
+
+
+def _diffed(
+    outcome: MemberOutcome, old: PerClusterPlacementStatus | None, now: datetime
+) -> tuple[DiffedPlacement, ...]:
+    first = {_place(each): each.first_diffed_observed_time for each in (old.diffed_placements if old else ())}
+    rows = []
+    for step in outcome.steps:
+        whole = step.action == DIFFERS and step.missing
+        if not step.diffs and not whole:
+            continue
+        details = (
+            [PatchDetail(path="/", value_in_hub="the whole object is missing")]
+            if whole
+            else [
+                PatchDetail(path=each.path, value_in_member=_text(each.live), value_in_hub=_text(each.desired))
+                for each in step.diffs[:DETAILS]
+            ]
+        )
+        row = DiffedPlacement(
+            **_parts(step.id),
+            observation_time=now,
+            first_diffed_observed_time=first.get(_id_place(step.id)) or now,
+            observed_diffs=tuple(details),
+        )
+        rows.append(row)
+    return tuple(rows[:DETAILS])
+
+
+def _standing(outcome: MemberOutcome) -> tuple[Step, ...]:
+    repaired = outcome.done and not outcome.error
+    failed = {each.id for each in outcome.failures}
+    return tuple(each for each in outcome.steps if not repaired or each.id in failed)
+
+
+def _place(each: ResourceIdentifier) -> tuple[str, str, str, str]:
+    return (each.group, each.kind, each.namespace, each.name)
+
+
+def _id_place(each: ObjectId) -> tuple[str, str, str, str]:
+    return (each.group, each.kind, each.namespace, each.name)
+
+
+def _parts(each: ObjectId) -> dict[str, t.Any]:
+    return {
+        "group": each.group,
+        "version": each.version,
+        "kind": each.kind,
+        "namespace": each.namespace,
+        "name": each.name,
+    }
+
+
+def _identifier(each: ObjectId) -> ResourceIdentifier:
+    return ResourceIdentifier(**_parts(each))
+
+
+def _text(value: t.Any) -> str:
+    return value if isinstance(value, str) else "" if value is None else str(value)
+
+
+def _index(snapshot: str) -> str:
+    """The index in ``<placement>-<index>-snapshot``."""
+    return snapshot.removesuffix("-snapshot").rsplit("-", 1)[-1] if snapshot else ""

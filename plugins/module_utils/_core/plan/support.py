@@ -1,0 +1,60 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a placement may ask for that this version does not carry out: refused, or said; never passed over in silence."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..errors import Problem
+from ..objects.cluster_resource_placement import ClusterResourcePlacement
+from ..resources.identity import ObjectId
+
+ENVELOPES = ("ClusterResourceEnvelope", "ResourceEnvelope")
+
+
+def refusals(placement: ClusterResourcePlacement, objects: t.Iterable[ObjectId]) -> tuple[Problem, ...]:
+    """Wishes that would be carried out wrongly."""
+    found = []
+    where = f"{placement.kind}/{placement.name}"
+    if placement.spec.strategy.type == "External":
+        found.append(
+            Problem(
+                "unsupported-strategy",
+                "strategy type External hands the rollout to staged update runs, which this version does not have",
+                f"{where} spec.strategy.type",
+                "use RollingUpdate",
+            )
+        )
+    found += [
+        Problem("unsupported-envelope", f"{each} is an envelope; this version does not unpack envelopes", where)
+        for each in objects
+        if each.kind in ENVELOPES
+    ]
+    return tuple(found)
+
+
+def limitations(placement: ClusterResourcePlacement) -> tuple[Problem, ...]:
+    """Wishes that are carried out in a simpler way than KubeFleet's, as docs/compatibility.md lists them."""
+    strategy = placement.spec.strategy
+    apply = strategy.apply_strategy
+    where = f"{placement.kind}/{placement.name} spec.strategy"
+    said = {
+        "rollingUpdate": strategy.rolling_update is not None,
+        "applyStrategy.comparisonOption": apply is not None and apply.comparison_option == "FullComparison",
+        "reportBackStrategy": strategy.report_back_strategy is not None
+        and strategy.report_back_strategy.type == "Mirror",
+    }
+    return tuple(
+        Problem("limited", LIMITS[field], f"{where}.{field}", "see docs/compatibility.md")
+        for field, holds in said.items()
+        if holds
+    )
+
+
+LIMITS = {
+    "rollingUpdate": "the budgets of rollingUpdate are not kept yet: all clusters are changed in one apply",
+    "applyStrategy.comparisonOption": "FullComparison compares only the fields that the manifest names",
+    "reportBackStrategy": "status is not mirrored to the objects on the hub",
+}

@@ -1,0 +1,126 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Whether a placed object is available, by kind: the table of KubeFleet's availability tracker."""
+
+from __future__ import annotations
+
+import typing as t
+
+AVAILABLE, NOT_YET, NOT_TRACKABLE = "Available", "ManifestNotAvailableYet", "NotTrackable"
+
+Live = t.Mapping[str, t.Any]
+
+AT_ONCE = frozenset(
+    {
+        ("", "Namespace"),
+        ("", "Secret"),
+        ("", "ConfigMap"),
+        ("", "ServiceAccount"),
+        ("", "LimitRange"),
+        ("", "ResourceQuota"),
+        ("apps", "ControllerRevision"),
+        ("networking.k8s.io", "IngressClass"),
+        ("networking.k8s.io", "NetworkPolicy"),
+        ("rbac.authorization.k8s.io", "ClusterRole"),
+        ("rbac.authorization.k8s.io", "ClusterRoleBinding"),
+        ("rbac.authorization.k8s.io", "Role"),
+        ("rbac.authorization.k8s.io", "RoleBinding"),
+        ("scheduling.k8s.io", "PriorityClass"),
+        ("storage.k8s.io", "CSIDriver"),
+        ("storage.k8s.io", "CSINode"),
+        ("storage.k8s.io", "CSIStorageCapacity"),
+        ("storage.k8s.io", "StorageClass"),
+    }
+)
+
+
+def availability(group: str, kind: str, live: Live) -> str:
+    """One of the three reasons for a live object of that kind."""
+    if (group, kind) in AT_ONCE:
+        return AVAILABLE
+    tracker = TRACKERS.get((group, kind))
+    return tracker(live) if tracker else NOT_TRACKABLE
+
+
+def _deployment(live: Live) -> str:
+    status, wanted = _status(live), _wanted(live)
+    return _judged(
+        _observed(live)
+        and status.get("availableReplicas", 0) == wanted
+        and status.get("updatedReplicas", 0) == wanted
+        and not status.get("unavailableReplicas")
+    )
+
+
+def _stateful_set(live: Live) -> str:
+    status, wanted = _status(live), _wanted(live)
+    return _judged(
+        _observed(live)
+        and status.get("availableReplicas", 0) == wanted
+        and status.get("currentReplicas", 0) == status.get("updatedReplicas", 0)
+        and status.get("currentRevision") == status.get("updateRevision")
+    )
+
+
+def _daemon_set(live: Live) -> str:
+    status = _status(live)
+    return _judged(
+        _observed(live)
+        and status.get("numberAvailable", 0) == status.get("desiredNumberScheduled", 0)
+        and status.get("currentNumberScheduled", 0) == status.get("updatedNumberScheduled", 0)
+    )
+
+
+def _service(live: Live) -> str:
+    spec = live.get("spec") or {}
+    kind = spec.get("type") or "ClusterIP"
+    if kind in ("ClusterIP", "NodePort"):
+        return _judged(bool(spec.get("clusterIP")))
+    if kind == "LoadBalancer":
+        ingress = (_status(live).get("loadBalancer") or {}).get("ingress") or [{}]
+        return _judged(bool(ingress[0].get("ip") or ingress[0].get("hostname")))
+    return NOT_TRACKABLE
+
+
+def _definition(live: Live) -> str:
+    return _judged(_true(live, "Established") and _true(live, "NamesAccepted"))
+
+
+def _disruption_budget(live: Live) -> str:
+    generation = (live.get("metadata") or {}).get("generation")
+    conditions = _status(live).get("conditions") or ()
+    return _judged(bool(conditions) and all(each.get("observedGeneration") == generation for each in conditions))
+
+
+TRACKERS: t.Mapping[tuple[str, str], t.Callable[[Live], str]] = {
+    ("apps", "Deployment"): _deployment,
+    ("apps", "StatefulSet"): _stateful_set,
+    ("apps", "DaemonSet"): _daemon_set,
+    ("", "Service"): _service,
+    ("apiextensions.k8s.io", "CustomResourceDefinition"): _definition,
+    ("policy", "PodDisruptionBudget"): _disruption_budget,
+}
+
+
+def _status(live: Live) -> Live:
+    return live.get("status") or {}
+
+
+def _wanted(live: Live) -> int:
+    replicas = (live.get("spec") or {}).get("replicas")
+    return 1 if replicas is None else int(replicas)
+
+
+def _observed(live: Live) -> bool:
+    return bool(_status(live).get("observedGeneration") == (live.get("metadata") or {}).get("generation"))
+
+
+def _true(live: Live, kind: str) -> bool:
+    return any(
+        each.get("type") == kind and each.get("status") == "True" for each in _status(live).get("conditions") or ()
+    )
+
+
+def _judged(holds: bool) -> str:
+    return AVAILABLE if holds else NOT_YET

@@ -1,0 +1,185 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Joining members: each is reached once before anything is recorded."""
+
+from __future__ import annotations
+
+import fnmatch
+import typing as t
+from dataclasses import dataclass
+
+from .._core.errors import FleetError, Problem
+from .._core.objects.fleet_member import FleetMember
+from .._core.objects.reading import read
+from .._core.objects.schema import encode
+from .._kube.access import version
+from .._kube.client import KubeClient
+from .._kube.credentials import contexts
+from .._kube.parallel import in_parallel
+from .._store.records import Records
+from .members import Clients
+
+CLUSTER_API = "cluster.kubernetes-fleet.io/v1beta1"
+FLEET_API = "gitops.fleet/v1alpha1"
+IDENTITY = {"kind": "User", "name": "gitops-fleet", "apiGroup": "rbac.authorization.k8s.io"}
+LEASE_SECONDS = 120
+
+Document = dict[str, t.Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wish:
+    """What is wanted of one member. None leaves what is recorded as it is."""
+
+    name: str
+    connection: t.Mapping[str, t.Any] | None = None
+    labels: t.Mapping[str, str] | None = None
+    taints: t.Sequence[t.Mapping[str, str]] | None = None
+    fields: t.Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Joined:
+    """Names by what happened, or would happen; ``versions`` are those that the members told."""
+
+    joined: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    unchanged: tuple[str, ...] = ()
+    versions: t.Mapping[str, str] | None = None
+    diff: tuple[t.Mapping[str, t.Any], ...] = ()
+
+
+def wishes_of_contexts(kubeconfig: str, pattern: str) -> tuple[Wish, ...]:
+    """One wish for every context of the kubeconfig that matches the shell pattern, named after it."""
+    found = contexts(kubeconfig)
+    names = [each for each in found if fnmatch.fnmatchcase(each, pattern)]
+    if not names:
+        raise FleetError(
+            "no-context-matches",
+            f"no context matches {pattern!r}",
+            kubeconfig,
+            f"it has {', '.join(found) or 'none'}",
+        )
+    return tuple(Wish(name=name, connection={"kubeconfig": kubeconfig, "context": name}) for name in names)
+
+
+def join(records: Records, wishes: t.Sequence[Wish], hub: KubeClient | None, holder: str, write: bool) -> Joined:
+    """Joins new members and changes known ones. Members with a new connection are reached first; if one of them
+    cannot be, or a wish is malformed, nothing is recorded at all.
+    """
+    _refuse_repeated(wishes)
+    wanted = {wish.name: _documents(records, wish) for wish in wishes}
+    _check(wanted)
+    versions = _reach(records, wanted, hub)
+    joined, changed, unchanged, diff = [], [], [], []
+    for name, documents in wanted.items():
+        old = {kind: records.get(kind, name) for kind in documents}
+        moved = {kind: document for kind, document in documents.items() if not _same(old[kind], document)}
+        if not moved:
+            unchanged.append(name)
+            continue
+        (joined if old["FleetMember"] is None else changed).append(name)
+        diff += [
+            {"before": old[kind] or {}, "after": document, "before_header": name} for kind, document in moved.items()
+        ]
+        if write:
+            _write(records, name, old, moved, holder)
+    return Joined(
+        joined=tuple(joined), changed=tuple(changed), unchanged=tuple(unchanged), versions=versions, diff=tuple(diff)
+    )
+
+
+def _refuse_repeated(wishes: t.Sequence[Wish]) -> None:
+    names = [wish.name for wish in wishes]
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise FleetError("duplicate-member", f"named more than once: {', '.join(repeated)}", "members")
+
+
+def _documents(records: Records, wish: Wish) -> dict[str, Document]:
+    cluster = records.get("MemberCluster", wish.name)
+    fleet = records.get("FleetMember", wish.name)
+    spec = dict((cluster or {}).get("spec") or {"identity": IDENTITY})
+    if wish.taints is not None:
+        spec["taints"] = [{key: value for key, value in taint.items() if value} for taint in wish.taints]
+    metadata = dict((cluster or {}).get("metadata") or {"name": wish.name})
+    if wish.labels is not None:
+        metadata["labels"] = {key: str(value) for key, value in wish.labels.items()}
+    fleet_spec = dict((fleet or {}).get("spec") or {})
+    if wish.connection is not None:
+        fleet_spec["connection"] = {key: value for key, value in wish.connection.items() if value}
+    fleet_spec |= {key: value for key, value in (wish.fields or {}).items() if value is not None}
+    return {
+        "MemberCluster": {"apiVersion": CLUSTER_API, "kind": "MemberCluster", "metadata": metadata, "spec": spec},
+        "FleetMember": {
+            "apiVersion": FLEET_API,
+            "kind": "FleetMember",
+            "metadata": dict((fleet or {}).get("metadata") or {"name": wish.name}),
+            "spec": fleet_spec,
+        },
+    }
+
+
+def _check(wanted: t.Mapping[str, t.Mapping[str, Document]]) -> None:
+    """All problems of all wishes at once, by the same rules as for manifests."""
+    problems: list[Problem] = []
+    for name, documents in wanted.items():
+        for document in documents.values():
+            shown = {**document, "metadata": {k: v for k, v in document["metadata"].items() if k in ("name", "labels")}}
+            try:
+                read(shown, f"member {name}", strict=True)
+            except FleetError as error:
+                problems.extend(error.problems)
+    if problems:
+        raise FleetError.of(list(dict.fromkeys(problems)))
+
+
+def _reach(
+    records: Records, wanted: t.Mapping[str, t.Mapping[str, Document]], hub: KubeClient | None
+) -> dict[str, str]:
+    members: dict[str, FleetMember] = {}
+    for name, documents in wanted.items():
+        old = records.get("FleetMember", name)
+        if old is None or old["spec"].get("connection") != documents["FleetMember"]["spec"].get("connection"):
+            member = read(documents["FleetMember"], f"member {name}").object
+            if isinstance(member, FleetMember):
+                members[name] = member
+    with Clients(members=members, hub=hub) as clients:
+        answers = in_parallel({name: _version(clients, name) for name in members})
+    problems = [problem for answer in answers.values() if isinstance(answer, FleetError) for problem in answer.problems]
+    if problems:
+        raise FleetError.of(problems)
+    return {name: answer for name, answer in answers.items() if isinstance(answer, str)}
+
+
+def _version(clients: Clients, name: str) -> t.Callable[[], str]:
+    return lambda: version(clients.get(name))
+
+
+def _same(old: Document | None, new: Document) -> bool:
+    if old is None:
+        return False
+    labels = (old["metadata"].get("labels") or {}) == (new["metadata"].get("labels") or {})
+    return labels and _canonical(old) == _canonical(new)
+
+
+def _canonical(document: Document) -> t.Any:
+    """The spec with its defaults, so that what an API server filled in is no difference."""
+    metadata = {"name": document["metadata"]["name"]}
+    return encode(read({**document, "metadata": metadata, "status": None}, "").object.spec)
+
+
+def _write(
+    records: Records, name: str, old: t.Mapping[str, Document | None], moved: t.Mapping[str, Document], holder: str
+) -> None:
+    lease = records.acquire(f"member/{name}", holder, LEASE_SECONDS)
+    try:
+        for kind, document in moved.items():
+            before = old[kind]
+            if before is None:
+                records.create(document, lease)
+            else:
+                records.replace({**before, **document}, lease)
+    finally:
+        records.release(lease)

@@ -1,0 +1,151 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Members that leave: what was placed there is released or removed, under the brakes, and then they are forgotten."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, field
+
+from .._core.errors import FleetError, Problem
+from .._core.plan.brakes import removals
+from .._core.plan.outcome import MemberOutcome
+from .._core.resources.applyset import ID_LABEL, ApplySet
+from .._kube.client import KubeClient
+from .._kube.lists import list_objects
+from .._kube.parallel import in_parallel
+from .._store.records import Records
+from .known import PARENT
+from .member_apply import MemberTask, run_on_member
+from .members import Clients, recorded_members
+from .observe import PARENTS, parsed_parent
+
+LEASE_SECONDS = 600
+
+
+@dataclass(frozen=True, kw_only=True)
+class Farewell:
+    """``remove`` deletes what was placed, otherwise it stays there without our marks. ``forget_unreachable`` lets
+    members go that cannot be asked; what is on them stays.
+    """
+
+    names: tuple[str, ...]
+    remove: bool = False
+    forget_unreachable: bool = False
+    max_removals: int | str = "30%"
+    prune_kinds: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Left:
+    """Outcomes by member and placement; ``unreachable`` members were forgotten with what is on them."""
+
+    left: tuple[str, ...] = ()
+    outcomes: t.Mapping[str, t.Mapping[str, MemberOutcome]] = field(default_factory=dict)
+    unreachable: tuple[str, ...] = ()
+    failed: tuple[Problem, ...] = ()
+
+
+def leave(records: Records, wish: Farewell, hub: KubeClient | None, holder: str, write: bool) -> Left:
+    """Lets the named members go; names that are no members are passed over."""
+    members = recorded_members(records)
+    names = [name for name in wish.names if name in members]
+    if wish.remove:
+        _check_brakes(records, names, wish.max_removals)
+    with Clients(members={name: members[name].fleet for name in names}, hub=hub) as clients:
+        work = {name: _emptied(clients, name, wish, write=False) for name in names}
+        looked = in_parallel(work)
+        unreachable = [name for name in names if isinstance(looked[name], FleetError)]
+        if unreachable and not wish.forget_unreachable:
+            raise FleetError.of(_unreachable(looked, unreachable))
+        if not write:
+            return Left(left=tuple(names), outcomes=_outcomes(looked), unreachable=tuple(unreachable))
+        leases = [records.acquire(f"member/{name}", holder, LEASE_SECONDS) for name in names]
+        try:
+            done = in_parallel(
+                {name: _emptied(clients, name, wish, write=True) for name in names if name not in unreachable}
+            )
+            failed = _failed(done)
+            stuck = {each.where for each in failed}
+            gone = [name for name in names if name not in stuck]
+            for name in gone:
+                _forget(records, name)
+        finally:
+            for lease in leases:
+                records.release(lease)
+    return Left(left=tuple(gone), outcomes=_outcomes(done), unreachable=tuple(unreachable), failed=failed)
+
+
+def _emptied(clients: Clients, name: str, wish: Farewell, write: bool) -> t.Callable[[], dict[str, MemberOutcome]]:
+    def work() -> dict[str, MemberOutcome]:
+        client = clients.get(name)
+        return {
+            each.placement: run_on_member(
+                client,
+                MemberTask(
+                    cluster=name,
+                    identity=each,
+                    leaving=True,
+                    abandon=not wish.remove,
+                    prune_kinds=wish.prune_kinds,
+                    write=write,
+                ),
+            )
+            for each in applysets_on(client)
+        }
+
+    return work
+
+
+def applysets_on(client: KubeClient) -> tuple[ApplySet, ...]:
+    """Every ApplySet of ours on a member, by placement."""
+    found = [parsed_parent(each, client.server_name) for each in list_objects(client, PARENTS, label_selector=ID_LABEL)]
+    return tuple(sorted(found, key=lambda each: each.placement))
+
+
+def _check_brakes(records: Records, names: t.Sequence[str], limit: int | str) -> None:
+    held: dict[str, set[str]] = {}
+    for binding in records.list("ClusterResourceBinding"):
+        placement = (binding["metadata"].get("labels") or {}).get(PARENT, "")
+        held.setdefault(placement, set()).add(binding["spec"]["targetCluster"])
+    stopped = []
+    for placement, clusters in sorted(held.items()):
+        brake = removals(placement, len(clusters), len(clusters & set(names)), limit)
+        if brake.stops:
+            stopped.append(Problem("brake-max-removals", brake.message, placement, f"if it is meant: {brake.option}"))
+    if stopped:
+        raise FleetError.of(stopped)
+
+
+def _unreachable(looked: t.Mapping[str, t.Any], names: t.Sequence[str]) -> list[Problem]:
+    hint = "forget_unreachable: true lets it go; what was placed there stays"
+    return [
+        Problem(problem.code, problem.message, name, hint) for name in names for problem in looked[name].problems[:1]
+    ]
+
+
+def _outcomes(answers: t.Mapping[str, t.Any]) -> dict[str, t.Mapping[str, MemberOutcome]]:
+    return {name: answer for name, answer in answers.items() if not isinstance(answer, FleetError)}
+
+
+def _failed(done: t.Mapping[str, t.Any]) -> tuple[Problem, ...]:
+    found = []
+    for name, answer in done.items():
+        if isinstance(answer, FleetError):
+            found.append(Problem(answer.code, answer.message, name))
+            continue
+        found += [
+            Problem("not-removed", f"{failure.id}: {failure.message}", name)
+            for outcome in answer.values()
+            for failure in outcome.failures
+        ]
+    return tuple(found)
+
+
+def _forget(records: Records, name: str) -> None:
+    for binding in records.list("ClusterResourceBinding"):
+        if binding["spec"]["targetCluster"] == name:
+            records.delete("ClusterResourceBinding", binding["metadata"]["name"])
+    records.delete("MemberCluster", name)
+    records.delete("FleetMember", name)

@@ -1,0 +1,240 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Carrying out a placement on one member: observe, write the intent, apply by waves, remove, write the outcome."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, replace
+
+from .._core.objects.rollout_strategy import ApplyStrategy
+from .._core.plan.document import Rendered
+from .._core.plan.member import PRUNE, REFUSED, RELEASE, WRITES, Step, decide_member, key
+from .._core.plan.outcome import Failure, MemberOutcome
+from .._core.resources.applyset import (
+    MANAGED_BY,
+    MANAGER,
+    NAMESPACE,
+    PART_OF_LABEL,
+    ApplySet,
+    Held,
+    parent_manifest,
+)
+from .._core.resources.availability import availability
+from .._core.resources.identity import ObjectId
+from .._kube.apply import apply_object, delete_object
+from .._kube.client import KubeClient
+from .._kube.discovery import resource_for
+from .._kube.errors import ApiError
+from .._kube.lists import list_objects
+from .observe import PARENTS, Observed, observe
+
+MERGE_PATCH = "application/merge-patch+json"
+GONE = ("not-found", "unknown-kind")
+WHOLE_MEMBER = ("unreachable", "timeout", "certificate", "credentials-expired", "unauthorized")
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemberTask:
+    """What one member is to hold. ``identity`` is the ApplySet without its inventory.
+
+    ``leaving`` says that the placement ends on this member, ``abandon`` that what leaves stays there unowned.
+    """
+
+    cluster: str
+    identity: ApplySet
+    desired: tuple[Rendered, ...] = ()
+    strategy: ApplyStrategy = ApplyStrategy()
+    leaving: bool = False
+    abandon: bool = False
+    prune_kinds: tuple[str, ...] = ()
+    write: bool = False
+    validate: bool = False
+
+    @property
+    def placement(self) -> str:
+        return self.identity.placement
+
+
+def run_on_member(client: KubeClient, task: MemberTask) -> MemberOutcome:
+    """What is to be done on the member, and, with ``write``, doing it. One object's failure does not stop others."""
+    observed = observe(client, task.placement, task.identity.uid, task.desired)
+    steps = decide_member(
+        task.desired,
+        observed.recorded,
+        observed.live,
+        task.identity.id,
+        task.strategy,
+        task.prune_kinds,
+        task.abandon,
+    )
+    if not task.write:
+        failures = _validated(client, task, steps) if task.validate else ()
+        return _outcome(task, observed, steps, {}, (*_refusals(steps), *failures), done=False)
+    return _written(client, task, observed, steps)
+
+
+def _written(client: KubeClient, task: MemberTask, observed: Observed, steps: tuple[Step, ...]) -> MemberOutcome:
+    if task.strategy.type == "ReportDiff":
+        return _outcome(task, observed, steps, {}, (), done=True)
+    to_do = [step for step in steps if step.action in WRITES]
+    wanted = replace(task.identity, inventory=_inventory(task, observed, steps, ()))
+    parent_due = not wanted.same_content(observed.recorded) and not (task.leaving and not observed.recorded)
+    if not to_do and not parent_due:
+        return _outcome(task, observed, steps, {}, _refusals(steps), done=True)
+    intent = replace(task.identity, inventory=_intended(observed, to_do))
+    if to_do and not intent.same_content(observed.recorded):
+        _write_parent(client, intent)
+    results: dict[ObjectId, dict[str, t.Any]] = {}
+    failures = [*_refusals(steps)]
+    for step in to_do:
+        try:
+            results[step.id] = _carry_out(client, step, task, observed)
+        except ApiError as error:
+            if error.code in WHOLE_MEMBER:
+                raise
+            failures.append(Failure(id=step.id, reason="ManifestApplyFailed", message=error.message))
+    left = replace(task.identity, inventory=_inventory(task, observed, steps, failures))
+    if task.leaving and not left.inventory:
+        _forget(client, task.placement)
+    elif not left.same_content(intent if to_do else observed.recorded):
+        _write_parent(client, left)
+    return _outcome(task, observed, steps, results, tuple(failures), done=True)
+
+
+def _carry_out(client: KubeClient, step: Step, task: MemberTask, observed: Observed) -> dict[str, t.Any]:
+    if step.action == PRUNE:
+        return _pruned(client, step.id, observed)
+    if step.action == RELEASE:
+        return _released(client, step.id)
+    if step.manifest is None:
+        raise AssertionError("a step that applies has a manifest")
+    return apply_object(client, step.manifest, MANAGER, force=_forces(task.strategy))
+
+
+def _forces(strategy: ApplyStrategy) -> bool:
+    """ClientSideApply overwrites what others set, so its server-side form takes fields over."""
+    if strategy.type == "ClientSideApply":
+        return True
+    return bool(strategy.server_side_apply_config and strategy.server_side_apply_config.force)
+
+
+def _pruned(client: KubeClient, each: ObjectId, observed: Observed) -> dict[str, t.Any]:
+    uid = observed.live[key(each)]["metadata"]["uid"]
+    try:
+        resource = resource_for(client, each.api_version, each.kind)
+        delete_object(client, resource.path(each.namespace, each.name), uid=uid)
+    except ApiError as error:
+        if error.code not in GONE:
+            raise
+    return {}
+
+
+def _released(client: KubeClient, each: ObjectId) -> dict[str, t.Any]:
+    """The object stays as it is, without our label."""
+    path = resource_for(client, each.api_version, each.kind).path(each.namespace, each.name)
+    try:
+        client.request(
+            "PATCH", path, {"metadata": {"labels": {PART_OF_LABEL: None}}}, {"fieldManager": MANAGER}, MERGE_PATCH
+        )
+    except ApiError as error:
+        if error.code not in GONE:
+            raise
+    return {}
+
+
+def _write_parent(client: KubeClient, applyset: ApplySet) -> None:
+    manifest = parent_manifest(applyset)
+    try:
+        apply_object(client, manifest, MANAGER, force=True)
+    except ApiError as error:
+        if error.code != "not-found":
+            raise
+        namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE, "labels": MANAGED_BY}}
+        apply_object(client, namespace, MANAGER, force=True)
+        apply_object(client, manifest, MANAGER, force=True)
+
+
+def _forget(client: KubeClient, placement: str) -> None:
+    """Deletes the parent, and our namespace with the last parent in it."""
+    delete_object(client, f"{PARENTS}/{placement}")
+    ours = f"app.kubernetes.io/managed-by={MANAGED_BY['app.kubernetes.io/managed-by']}"
+    if next(list_objects(client, PARENTS, label_selector=ours, limit=1), None) is not None:
+        return
+    try:
+        namespace = client.get(f"/api/v1/namespaces/{NAMESPACE}")
+        if (namespace["metadata"].get("labels") or {}).items() >= MANAGED_BY.items():
+            delete_object(client, f"/api/v1/namespaces/{NAMESPACE}", uid=namespace["metadata"]["uid"])
+    except ApiError as error:
+        if error.code not in (*GONE, "forbidden"):
+            raise
+
+
+def _intended(observed: Observed, to_do: t.Sequence[Step]) -> tuple[Held, ...]:
+    """What was held, and what is about to be written, with no hash until it is."""
+    held = {key(each.id): each for each in (observed.recorded.inventory if observed.recorded else ())}
+    for step in to_do:
+        if step.manifest is not None and key(step.id) not in held:
+            held[key(step.id)] = Held(id=step.id, hash="")
+    return tuple(sorted(held.values()))
+
+
+def _inventory(
+    task: MemberTask, observed: Observed, steps: t.Sequence[Step], failures: t.Sequence[Failure]
+) -> tuple[Held, ...]:
+    """What is held once the steps are done: failures keep what was recorded, refused objects are not ours."""
+    before = {key(each.id): each for each in (observed.recorded.inventory if observed.recorded else ())}
+    failed = {each.id for each in failures if each.reason == "ManifestApplyFailed"}
+    held: list[Held] = []
+    for step in steps:
+        old = before.get(key(step.id))
+        if step.id in failed:
+            held.append(old or Held(id=step.id, hash=""))
+        elif step.action == REFUSED:
+            held += [old] if old else []
+        elif step.manifest is not None:
+            held.append(Held(id=step.id, hash=step.hash))
+    return tuple(sorted(held))
+
+
+def _refusals(steps: t.Iterable[Step]) -> tuple[Failure, ...]:
+    return tuple(
+        Failure(id=each.id, reason=each.reason, message=each.message) for each in steps if each.action == REFUSED
+    )
+
+
+def _validated(client: KubeClient, task: MemberTask, steps: t.Iterable[Step]) -> tuple[Failure, ...]:
+    """What the member's API server would refuse, by its own dry run."""
+    failures = []
+    for step in steps:
+        if step.action in WRITES and step.manifest is not None:
+            try:
+                apply_object(client, step.manifest, MANAGER, force=_forces(task.strategy), dry_run=True)
+            except ApiError as error:
+                if error.code in WHOLE_MEMBER:
+                    raise
+                failures.append(Failure(id=step.id, reason="ManifestApplyFailed", message=error.message))
+    return tuple(failures)
+
+
+def _outcome(
+    task: MemberTask,
+    observed: Observed,
+    steps: tuple[Step, ...],
+    results: t.Mapping[ObjectId, dict[str, t.Any]],
+    failures: tuple[Failure, ...],
+    done: bool,
+) -> MemberOutcome:
+    judged: dict[ObjectId, str] = {}
+    for step in steps:
+        live = results.get(step.id) or observed.live.get(key(step.id))
+        if live and step.action not in (PRUNE, RELEASE):
+            judged[step.id] = availability(step.id.group, step.id.kind, live)
+    return MemberOutcome(
+        cluster=task.cluster,
+        done=done,
+        steps=steps,
+        failures=failures,
+        availability=judged,
+    )

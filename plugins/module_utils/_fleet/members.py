@@ -1,0 +1,128 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The members of a fleet as the records hold them, and connections to them."""
+
+from __future__ import annotations
+
+import base64
+import json
+import threading
+import typing as t
+from dataclasses import dataclass, field
+
+from .._core.errors import FleetError
+from .._core.objects.fleet_member import FleetMember
+from .._core.objects.member_cluster import MemberCluster
+from .._core.objects.meta import ObjectMeta
+from .._core.objects.schema import decode
+from .._kube.client import KubeClient, Timeouts
+from .._kube.connection import Connection
+from .._kube.credentials import connection_from_document, connection_from_kubeconfig, connection_in_cluster
+from .._store.records import Records
+
+SECRET_PATH = "/api/v1/namespaces/{namespace}/secrets/{name}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Member:
+    """A MemberCluster and its FleetMember, which share their name."""
+
+    cluster: MemberCluster
+    fleet: FleetMember
+
+    @property
+    def name(self) -> str:
+        return self.cluster.name
+
+
+def recorded_members(records: Records) -> dict[str, Member]:
+    """All joined members by name."""
+    fleet = {each["metadata"]["name"]: decode(FleetMember, each) for each in records.list("FleetMember")}
+    clusters = {each["metadata"]["name"]: decode(MemberCluster, each) for each in records.list("MemberCluster")}
+    return {
+        name: Member(cluster=clusters.get(name) or MemberCluster(metadata=ObjectMeta(name=name)), fleet=fleet[name])
+        for name in sorted(fleet)
+    }
+
+
+@dataclass
+class Clients:
+    """Clients of members, made when they are first asked for and closed together. Safe to use from threads.
+
+    ``hub`` is where Secrets with kubeconfigs lie; without it a ``secretRef`` cannot be followed.
+    """
+
+    members: t.Mapping[str, FleetMember]
+    hub: KubeClient | None = None
+    timeout: Timeouts = Timeouts()
+    _open: dict[str, KubeClient] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def get(self, name: str) -> KubeClient:
+        with self._lock:
+            if name in self._open:
+                return self._open[name]
+        if name not in self.members:
+            raise FleetError("not-a-member", "the cluster is not a member of the fleet", name, "join it first")
+        client = KubeClient(connection_of(self.members[name], self.hub), timeout=self.timeout)
+        with self._lock:
+            return self._open.setdefault(name, client)
+
+    def __enter__(self) -> Clients:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        for client in self._open.values():
+            client.close()
+
+
+def connection_of(member: FleetMember, hub: KubeClient | None) -> Connection:
+    """The connection that a FleetMember's spec describes, named after the member."""
+    wanted = member.spec.connection
+    if wanted.in_cluster:
+        connection = connection_in_cluster()
+    elif wanted.secret_ref:
+        document, where = _kubeconfig_of(member, hub)
+        connection = connection_from_document(document, wanted.context, where)
+    else:
+        connection = connection_from_kubeconfig(wanted.kubeconfig, wanted.context)
+    return _named(connection, member.name)
+
+
+def _named(connection: Connection, name: str) -> Connection:
+    from dataclasses import replace
+
+    return replace(connection, name=name)
+
+
+def _kubeconfig_of(member: FleetMember, hub: KubeClient | None) -> tuple[t.Mapping[str, t.Any], str]:
+    reference = member.spec.connection.secret_ref
+    if reference is None:
+        raise AssertionError("only called for members with a secretRef")
+    where = f"Secret {reference.namespace}/{reference.name}"
+    if hub is None:
+        raise FleetError(
+            "secret-without-hub",
+            f"{where} lies on the hub, and no hub is given",
+            member.name,
+            "use records of type hub",
+        )
+    secret = hub.get(SECRET_PATH.format(namespace=reference.namespace, name=reference.name))
+    text = (secret.get("data") or {}).get(reference.key)
+    if not text:
+        raise FleetError("secret-without-key", f"{where} has no key {reference.key}", member.name)
+    return kubeconfig_document(base64.b64decode(text), f"{where} key {reference.key}"), where
+
+
+def kubeconfig_document(content: bytes, where: str) -> t.Mapping[str, t.Any]:
+    """A kubeconfig's document; FleetError ``kubeconfig-invalid`` without its content if it is none."""
+    from .._store.manifests import parse_document
+
+    try:
+        document = json.loads(content) if content.lstrip().startswith(b"{") else parse_document(content, where)
+    except ValueError as error:
+        raise FleetError("kubeconfig-invalid", "the kubeconfig cannot be parsed", where) from error
+    if not isinstance(document, t.Mapping):
+        raise FleetError("kubeconfig-invalid", "the kubeconfig is no mapping", where)
+    return document

@@ -1,0 +1,109 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What is there on one member of what a placement has or wants there. Reads only."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, field
+
+from .._core.errors import FleetError
+from .._core.plan.document import Rendered
+from .._core.plan.member import Key, key
+from .._core.resources.applyset import NAMESPACE, PART_OF_LABEL, ApplySet, applyset_id, read_parent
+from .._core.resources.identity import ObjectId
+from .._kube.client import KubeClient
+from .._kube.discovery import resource_for
+from .._kube.errors import ApiError
+from .._kube.lists import list_objects
+from .._kube.paths import Resource
+
+PARENTS = f"/api/v1/namespaces/{NAMESPACE}/configmaps"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Observed:
+    """``recorded`` is None where the placement has never been applied; ``live`` holds the objects that exist."""
+
+    recorded: ApplySet | None
+    live: t.Mapping[Key, dict[str, t.Any]] = field(default_factory=dict)
+
+
+def observe(client: KubeClient, placement: str, uid: str, desired: t.Sequence[Rendered]) -> Observed:
+    """Reads the parent, then every desired or recorded object; a whole kind at once where several are held.
+
+    FleetError ``foreign-applyset`` when a placement of the same name but of another fleet holds the member.
+    """
+    recorded = recorded_applyset(client, placement)
+    if recorded and uid and recorded.uid != uid:
+        raise FleetError(
+            "foreign-applyset",
+            f"placement {placement} of another fleet (uid {recorded.uid}) holds this member",
+            client.server_name,
+            "rename the placement, or recover the records of that fleet",
+        )
+    wanted = {key(each.id): each.id for each in desired}
+    held = {key(each.id): each.id for each in recorded.inventory} if recorded else {}
+    live: dict[Key, dict[str, t.Any]] = {}
+    by_kind: dict[tuple[str, str], list[ObjectId]] = {}
+    for each in (held | wanted).values():
+        by_kind.setdefault((each.api_version, each.kind), []).append(each)
+    selector = f"{PART_OF_LABEL}={applyset_id(placement)}"
+    for (api_version, kind), ids in sorted(by_kind.items()):
+        resource = _resource(client, api_version, kind)
+        if resource is None:
+            continue
+        if held and len(ids) > 2:
+            for item in list_objects(client, resource.path(), label_selector=selector):
+                live[_key_of(resource, item)] = item
+        for each in ids:
+            if key(each) not in live:
+                item = _get(client, resource, each)
+                if item is not None:
+                    live[key(each)] = item
+    return Observed(recorded=recorded, live=live)
+
+
+def recorded_applyset(client: KubeClient, placement: str) -> ApplySet | None:
+    """The ApplySet of the placement on the member; FleetError ``applyset-invalid`` if its parent is damaged."""
+    try:
+        parent = client.get(f"{PARENTS}/{placement}")
+    except ApiError as error:
+        if error.code == "not-found":
+            return None
+        raise
+    return parsed_parent(parent, client.server_name)
+
+
+def parsed_parent(parent: t.Mapping[str, t.Any], where: str) -> ApplySet:
+    """The ApplySet in a parent ConfigMap that was read on a member."""
+    try:
+        return read_parent(parent)
+    except ValueError as error:
+        raise FleetError(
+            "applyset-invalid", str(error), where, "delete the ConfigMap; the next apply writes it again and takes over"
+        ) from error
+
+
+def _resource(client: KubeClient, api_version: str, kind: str) -> Resource | None:
+    try:
+        return resource_for(client, api_version, kind)
+    except ApiError as error:
+        if error.code == "unknown-kind":
+            return None
+        raise
+
+
+def _get(client: KubeClient, resource: Resource, each: ObjectId) -> dict[str, t.Any] | None:
+    try:
+        return client.get(resource.path(each.namespace, each.name))
+    except ApiError as error:
+        if error.code == "not-found":
+            return None
+        raise
+
+
+def _key_of(resource: Resource, item: t.Mapping[str, t.Any]) -> Key:
+    metadata = item["metadata"]
+    return (resource.group, resource.kind, metadata.get("namespace", ""), metadata["name"])
