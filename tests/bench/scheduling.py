@@ -175,7 +175,7 @@ def _median(work: t.Callable[[], object], times: int) -> float:
     """Seconds of the median run, after one that fills the caches."""
     work()
     runs = []
-    for _ in range(times):
+    for _time in range(times):
         start = time.perf_counter()
         work()
         runs.append(time.perf_counter() - start)

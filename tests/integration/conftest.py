@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import socket
 import typing as t
 from collections.abc import Iterator
@@ -46,23 +45,23 @@ def _absent(name: str, root: Path) -> t.Callable[[], Outcome]:
     return lambda: cluster.absent(name, root)
 
 
-@contextlib.contextmanager
-def _own_ports() -> Iterator[PortRange]:
-    """A block of ports for this test run alone, as long as every run holds the last port of its block."""
+def _own_ports() -> tuple[PortRange, socket.socket]:
+    """A block of ports for this test run alone, as long as every run holds the last port of its block: the socket."""
     for first in range(23000, 32000, _BLOCK):
-        with socket.socket() as held:
-            try:
-                held.bind(("127.0.0.1", first + _BLOCK - 1))
-            except OSError:
-                continue
-            yield PortRange(first, first + _BLOCK - 2)
-            return
+        held = socket.socket()
+        try:
+            held.bind(("127.0.0.1", first + _BLOCK - 1))
+        except OSError:
+            held.close()
+            continue
+        return PortRange(first, first + _BLOCK - 2), held
     raise RuntimeError("no free block of ports")
 
 
 @pytest.fixture(scope="session")
 def local_cluster_factory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalClusters]:
-    with _own_ports() as ports:
+    ports, held = _own_ports()
+    with held:
         clusters = LocalClusters(tmp_path_factory.mktemp("clusters"), ports)
         try:
             yield clusters

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 import typing as t
@@ -15,11 +14,11 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.lists import read_list
-from ansible_collections.gitops.fleet.plugins.module_utils._kube.paths import BUILT_IN, Resource
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.paths import BUILT_IN
 from ansible_collections.gitops.fleet.plugins.module_utils._store.hub import NAMESPACE
 from ansible_collections.gitops.fleet.plugins.module_utils._store.kinds import KINDS
 from ansible_collections.gitops.fleet.plugins.module_utils._store.manifests import read_manifests
-from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Record, Records
+from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Records
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -31,10 +30,7 @@ CRDS = Path(__file__).resolve().parents[2] / "roles" / "hub" / "files" / "crds"
 
 @pytest.fixture(scope="session")
 def api_server(tmp_path_factory: pytest.TempPathFactory) -> t.Iterator[ApiServer]:
-    binaries = Path(os.environ.get("GITOPS_FLEET_BINARIES", ""))
-    if not (binaries / "etcd" / "server").is_file():
-        pytest.skip("GITOPS_FLEET_BINARIES names no folder with etcd/server")
-    server = ApiServer(tmp_path_factory.mktemp("hub"), binaries)
+    server = ApiServer(tmp_path_factory.mktemp("hub"))
     try:
         server.start()
         with server.client() as client:
@@ -45,13 +41,8 @@ def api_server(tmp_path_factory: pytest.TempPathFactory) -> t.Iterator[ApiServer
 
 
 def _install_crds(client: KubeClient) -> None:
-    crds = (
-        [manifest.document for manifest in read_manifests([CRDS])]
-        if CRDS.is_dir()
-        else map(_any_schema, KINDS.values())
-    )
-    for crd in crds:
-        client.post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd)
+    for manifest in read_manifests([CRDS]):
+        client.post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", manifest.document)
     end = time.monotonic() + 60
     for resource in KINDS.values():
         while True:
@@ -61,19 +52,6 @@ def _install_crds(client: KubeClient) -> None:
             except ApiError as error:
                 assert error.code == "not-found" and time.monotonic() < end, error
                 time.sleep(0.1)
-
-
-def _any_schema(resource: Resource) -> Record:
-    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    version = {"served": True, "schema": {"openAPIV3Schema": schema}, "subresources": {"status": {}}}
-    names = {"kind": resource.kind, "plural": resource.plural}
-    versions = [version | {"name": resource.version, "storage": True}]
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{resource.plural}.{resource.group}"},
-        "spec": {"group": resource.group, "names": names, "scope": "Cluster", "versions": versions},
-    }
 
 
 def _empty(client: KubeClient) -> None:
@@ -89,11 +67,6 @@ def _empty(client: KubeClient) -> None:
                 client.delete(one)
             except ApiError as error:
                 assert error.code == "not-found", error
-
-
-@pytest.fixture
-def typed_hub() -> bool:
-    return CRDS.is_dir()
 
 
 @pytest.fixture

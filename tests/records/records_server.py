@@ -1,11 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""A real API server that can be stopped and started again, for records on a hub.
-
-The binaries are searched in ``GITOPS_FLEET_BINARIES``, a folder with ``etcd/server`` and
-``kubernetes-1.36/kube-apiserver``.
-"""
+"""A real API server that can be stopped and started again, for records on a hub."""
 
 from __future__ import annotations
 
@@ -19,6 +15,7 @@ from pathlib import Path
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.connection import Connection
+from ansible_collections.gitops.fleet.plugins.module_utils._local.binaries import find
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
@@ -28,8 +25,8 @@ TOKENS = {"admin": "canary-token-of-the-admin", "reader": "canary-token-of-the-r
 class ApiServer:
     """etcd and kube-apiserver on loopback. Data and address stay the same over ``stop`` and ``start``."""
 
-    def __init__(self, folder: Path, binaries: Path) -> None:
-        self._folder, self._binaries = folder, binaries
+    def __init__(self, folder: Path) -> None:
+        self._folder, self._binaries = folder, find(("etcd", "kube-apiserver"), "1.36")
         self._etcd, self._peer, self._port = _free_port(), _free_port(), _free_port()
         self.url = f"https://127.0.0.1:{self._port}"
         self.kubeconfig = folder / "kubeconfig.json"
@@ -51,7 +48,7 @@ class ApiServer:
         url = f"http://127.0.0.1:{self._etcd}"
         self._run(
             "etcd",
-            self._binaries / "etcd" / "server",
+            self._binaries["etcd"].path,
             f"--data-dir={self._folder}/etcd",
             f"--listen-client-urls={url}",
             f"--advertise-client-urls={url}",
@@ -60,7 +57,7 @@ class ApiServer:
         key = f"{self._folder}/accounts.key"
         self._run(
             "api",
-            self._binaries / "kubernetes-1.36" / "kube-apiserver",
+            self._binaries["kube-apiserver"].path,
             f"--etcd-servers={url}",
             f"--secure-port={self._port}",
             "--bind-address=127.0.0.1",

@@ -120,9 +120,7 @@ def test_the_namespace_is_made_when_it_is_missing(api_server: ApiServer, place: 
     assert records.keep_secret("digest-key", b"x") == b"x"
 
 
-def test_a_field_that_the_server_does_not_know_is_not_dropped_in_silence(place: Place, typed_hub: bool) -> None:
-    if not typed_hub:
-        pytest.skip("the definitions of the role hub are not there")
+def test_a_field_that_the_server_does_not_know_is_not_dropped_in_silence(place: Place) -> None:
     records = place.open()
     assert codes({"create": lambda: records.create(member(spec={"colour": "red"}))}) == {"create": "invalid"}
     assert records.list(MC) == ()

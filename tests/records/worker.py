@@ -29,7 +29,7 @@ def found(records: Records) -> Record:
 
 
 def count(records: Records, times: str) -> str:
-    for _ in range(int(times)):
+    for _time in range(int(times)):
         while True:
             record = found(records)
             notes = record["metadata"]["annotations"]

@@ -71,7 +71,7 @@ def _ask(client: KubeClient, rule: Rule) -> t.Callable[[], bool]:
     if rule.path:
         spec: dict[str, t.Any] = {"nonResourceAttributes": {"verb": rule.verb, "path": rule.path}}
     else:
-        resource, _, subresource = rule.resource.partition("/")
+        resource, _slash, subresource = rule.resource.partition("/")
         attributes = {
             "verb": rule.verb,
             "group": rule.group,

@@ -208,7 +208,7 @@ class KubeClient:
         pool = self._pool_for(credential)
         answering = False
         try:
-            response = pool.urlopen(
+            response = pool.request(
                 method,
                 target,
                 body=data,

@@ -64,8 +64,9 @@ def connection_from_document(document: t.Any, context: str = "", where: str = ""
     return _connection(kubeconfig_from_document(document, where or "kubeconfig"), context, trusted=False)
 
 
-def connection_in_cluster(environ: t.Mapping[str, str] = os.environ, account: Path = _ACCOUNT) -> Connection:
+def connection_in_cluster(environ: t.Mapping[str, str] | None = None, account: Path = _ACCOUNT) -> Connection:
     """The API server of the cluster that this process runs in, as its service account."""
+    environ = os.environ if environ is None else environ
     host, port = environ.get("KUBERNETES_SERVICE_HOST", ""), environ.get("KUBERNETES_SERVICE_PORT", "")
     if not host or not port:
         text = "this process does not run in a cluster: KUBERNETES_SERVICE_HOST and _PORT are not set"

@@ -97,7 +97,7 @@ def acquire(
 def renew(client: KubeClient, lease: Lease) -> Lease:
     """The same lease, renewed. FleetError ``lease-lost`` if another has it; nothing is to be written after that."""
     path = _RESOURCE.path(lease.namespace, lease.name)
-    for _ in range(2):
+    for _attempt in range(2):
         try:
             answer = client.send("GET", path)
             current = client.decode(answer, f"GET {path}")

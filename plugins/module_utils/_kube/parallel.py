@@ -25,7 +25,7 @@ def in_parallel(
     all others have ended. An interrupt starts nothing new and is raised at once.
     """
     pool = _Pool(work)
-    for _ in range(min(threads, len(work))):
+    for _thread in range(min(threads, len(work))):
         threading.Thread(target=pool.run, daemon=True).start()
     pool.wait(deadline)
     if pool.bugs:

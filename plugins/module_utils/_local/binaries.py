@@ -62,7 +62,8 @@ def silent(_text: str) -> None:
     """Say nothing."""
 
 
-def cache_root(environ: t.Mapping[str, str] = os.environ) -> Path:
+def cache_root(environ: t.Mapping[str, str] | None = None) -> Path:
+    environ = os.environ if environ is None else environ
     base = environ.get("XDG_CACHE_HOME") or os.path.join(environ.get("HOME") or os.path.expanduser("~"), ".cache")
     return Path(base) / "gitops-fleet" / "binaries"
 
@@ -279,6 +280,7 @@ def _ask_version(path: Path, _mtime_ns: int) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
+    # pylint: disable=ansible-bad-function  # a command, which prints
     parser = argparse.ArgumentParser(prog="binaries", description="Build the binaries of local control planes.")
     parser.add_argument("--family", action="append", choices=[one.family for one in RECIPES])
     chosen = parser.parse_args(arguments).family
@@ -294,4 +296,4 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main())  # pylint: disable=ansible-bad-function  # a command, which has an exit code

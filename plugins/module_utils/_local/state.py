@@ -51,7 +51,8 @@ class State:
         return f"https://127.0.0.1:{self.ports['kube-apiserver']}"
 
 
-def default_root(environ: t.Mapping[str, str] = os.environ) -> Path:
+def default_root(environ: t.Mapping[str, str] | None = None) -> Path:
+    environ = os.environ if environ is None else environ
     home = environ.get("HOME") or os.path.expanduser("~")
     base = environ.get("XDG_STATE_HOME") or os.path.join(home, ".local", "state")
     return Path(base) / "gitops-fleet" / "local"

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import types
 import typing as t
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -17,7 +18,7 @@ Record = dict[str, t.Any]
 Clock = t.Callable[[], datetime]
 """Gives the present instant, aware, in UTC."""
 
-NO_LABELS: t.Mapping[str, str] = {}
+NO_LABELS: t.Mapping[str, str] = types.MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -64,14 +65,12 @@ class Records(t.Protocol):
 
     def list(self, kind: str, labels: t.Mapping[str, str] = NO_LABELS) -> tuple[Record, ...]:
         """Those that carry all of ``labels``, in the order of their names."""
-        ...
 
     def create(self, record: Record, lease: Lease | None = None) -> Record:
         """The record as kept, status included, with uid, generation 1, resourceVersion and creationTimestamp.
 
         What the record says of these itself is ignored. Codes ``already-exists``, ``lease-lost``.
         """
-        ...
 
     def replace(self, record: Record, lease: Lease | None = None) -> Record:
         """The record as kept. Written only if ``metadata.resourceVersion`` is the present one: else ``conflict``.
@@ -79,50 +78,40 @@ class Records(t.Protocol):
         ``generation`` rises when anything besides metadata and status changed. Without a change nothing is written. A
         record that is being deleted goes with its last finalizer. A record that is not there is a ``conflict`` too.
         """
-        ...
 
     def delete(self, kind: str, name: str, resource_version: str = "", lease: Lease | None = None) -> None:
         """Absent is fine. While there are finalizers the record stays, with a deletionTimestamp.
 
         With ``resource_version`` only that version is deleted: else ``conflict``.
         """
-        ...
 
     def acquire(self, name: str, holder: str, seconds: int) -> Lease:
         """The lease under the next epoch: it was free, expired, or held under the same holder name.
 
         Else ``lease-held``. The holder name must be unique to one process, or to it and its restarts.
         """
-        ...
 
     def renew(self, lease: Lease) -> Lease:
         """The lease for its seconds from now on. ``lease-lost`` if it was released or has another epoch; one that only
         expired, and that nobody took, is renewed."""
-        ...
 
     def release(self, lease: Lease) -> None:
         """Gives it up. ``lease-lost`` as in ``renew``."""
-        ...
 
     def leases(self) -> tuple[Lease, ...]:
         """Those that have a holder, expired ones too, in the order of their names."""
-        ...
 
     def event(self, kind: str, name: str, type: str, reason: str, message: str, now: datetime) -> None:
         """Adds a line to the journal: for people. Nothing is decided from it."""
-        ...
 
     def events(self, kind: str, name: str) -> tuple[Event, ...]:
         """The journal of one object, oldest first. A hub forgets lines after its event TTL (by default 1 h)."""
-        ...
 
     def secret(self, name: str) -> bytes:
         """What ``keep_secret`` kept, or nothing."""
-        ...
 
     def keep_secret(self, name: str, value: bytes) -> bytes:
         """Keeps ``value`` under ``name`` unless there is one already; gives the one that is kept."""
-        ...
 
     def close(self) -> None: ...
 

@@ -20,14 +20,14 @@ _SECONDS = 30
 _SAFE = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "--no-optional-locks", "--no-pager")
 
 
-def source_revision(folder: str | Path, environ: t.Mapping[str, str] = os.environ) -> str:
+def source_revision(folder: str | Path, environ: t.Mapping[str, str] | None = None) -> str:
     """The commit that is checked out there (40 or 64 hex digits); empty if unknown."""
     answer = _git(folder, environ, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
     text = answer.stdout.strip() if answer and answer.returncode == 0 else ""
     return text if _COMMIT.fullmatch(text) else ""
 
 
-def is_dirty(folder: str | Path, environ: t.Mapping[str, str] = os.environ) -> bool | None:
+def is_dirty(folder: str | Path, environ: t.Mapping[str, str] | None = None) -> bool | None:
     """Whether the folder differs from the commit, files that Git does not know included; None if unknown."""
     answer = _git(
         folder, environ, "status", "--porcelain", "--untracked-files=normal", "--ignore-submodules=all", "--", "."
@@ -35,7 +35,7 @@ def is_dirty(folder: str | Path, environ: t.Mapping[str, str] = os.environ) -> b
     return bool(answer.stdout) if answer and answer.returncode == 0 else None
 
 
-def is_descendant(folder: str | Path, old: str, new: str, environ: t.Mapping[str, str] = os.environ) -> bool | None:
+def is_descendant(folder: str | Path, old: str, new: str, environ: t.Mapping[str, str] | None = None) -> bool | None:
     """Whether ``new`` is ``old`` or was built on it. None if unknown: a commit that this clone does not hold (a shallow
     one, or history that was rewritten and collected)."""
     if not _COMMIT.fullmatch(old) or not _COMMIT.fullmatch(new):
@@ -48,13 +48,16 @@ def is_descendant(folder: str | Path, old: str, new: str, environ: t.Mapping[str
     return answer.returncode == 0
 
 
-def _is_shallow(folder: str | Path, environ: t.Mapping[str, str]) -> bool:
+def _is_shallow(folder: str | Path, environ: t.Mapping[str, str] | None) -> bool:
     answer = _git(folder, environ, "rev-parse", "--is-shallow-repository")
     return answer is None or answer.stdout.strip() != "false"
 
 
-def _git(folder: str | Path, environ: t.Mapping[str, str], *arguments: str) -> subprocess.CompletedProcess[str] | None:
+def _git(
+    folder: str | Path, environ: t.Mapping[str, str] | None, *arguments: str
+) -> subprocess.CompletedProcess[str] | None:
     """Git's answer, None if there was none. GIT_* variables, which may point elsewhere, are not handed on."""
+    environ = os.environ if environ is None else environ
     kept = {key: value for key, value in environ.items() if not key.startswith("GIT_")}
     try:
         return subprocess.run(

@@ -25,7 +25,7 @@ except ImportError:
 MAX_DEPTH = 200
 MAX_UNFOLDED = 10_000_000  # characters that aliases may add to a file
 
-Lines = dict[int, dict[str | int, int]]
+Lines = dict[int, dict[str | int, int]]  # pylint: disable=unsupported-binary-operation  # Python 3.11 can
 """For each mapping and list, by ``id``: the line of each key or item."""
 
 _TAG = "tag:yaml.org,2002:"

@@ -12,7 +12,7 @@ import math
 import re
 import typing as t
 
-Scalar = bool | int | float | str | None
+Scalar = bool | int | float | str | None  # pylint: disable=unsupported-binary-operation  # Python 3.11 can
 
 _WORDS: t.Mapping[str, Scalar] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL")),

@@ -1,16 +1,11 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""A real API server whose authorities are in our hands, and a scripted one for what no real server will do on request.
-
-The binaries are searched in ``GITOPS_FLEET_BINARIES``, a folder with ``etcd/server`` and
-``kubernetes-1.36/kube-apiserver``.
-"""
+"""A real API server with authorities in our hands, and a scripted one for what no real server will do on request."""
 
 from __future__ import annotations
 
 import contextlib
-import os
 import signal
 import socket
 import subprocess
@@ -28,6 +23,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import F
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.access import ready
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient, Timeouts
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.connection import Connection
+from ansible_collections.gitops.fleet.plugins.module_utils._local.binaries import find
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -126,19 +122,13 @@ def authority() -> Authority:
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory, authority: Authority) -> t.Iterator[Server]:
-    binaries = Path(os.environ.get("GITOPS_FLEET_BINARIES", ""))
-    if not (binaries / "etcd" / "server").is_file():
-        pytest.skip("GITOPS_FLEET_BINARIES names no folder with etcd/server")
+    binaries = find(("etcd", "kube-apiserver"), "1.36")
     folder = tmp_path_factory.mktemp("server")
     etcd, port = free_port(), free_port()
     real = Server(f"https://127.0.0.1:{port}", authority)
     started = [
-        _start(folder, "etcd", [str(binaries / "etcd" / "server"), *_etcd_flags(folder, etcd, free_port())]),
-        _start(
-            folder,
-            "api",
-            [str(binaries / "kubernetes-1.36" / "kube-apiserver"), *_flags(folder, etcd, port, authority)],
-        ),
+        _start(folder, "etcd", [str(binaries["etcd"].path), *_etcd_flags(folder, etcd, free_port())]),
+        _start(folder, "api", [str(binaries["kube-apiserver"].path), *_flags(folder, etcd, port, authority)]),
     ]
     try:
         _wait(real, started[-1], folder)
@@ -262,7 +252,7 @@ def script() -> t.Iterator[Script]:
 
         do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do
 
-        def log_message(self, *_: object) -> None:
+        def log_message(self, *_arguments: object) -> None:
             pass
 
     httpd = ThreadingHTTPServer(("127.0.0.1", 0), Handler)

@@ -70,7 +70,7 @@ def drip(request):
     request.send_header("Content-Type", "application/json")
     request.send_header("Content-Length", "1000")
     request.end_headers()
-    for _ in range(100):
+    for _request in range(100):
         request.wfile.write(b" ")
         request.wfile.flush()
         time.sleep(0.02)
@@ -221,7 +221,7 @@ def test_pages_are_joined(script):
     with script.client() as client:
         found = list(list_objects(client, PATH, label_selector="a=b"))
     assert [(item["kind"], item["apiVersion"]) for item in found] == [("Pod", "v1")] * 5
-    assert [path.split("?")[1] for _, path, _ in script.asked] == [
+    assert [path.split("?")[1] for _method, path, _headers in script.asked] == [
         "limit=500&labelSelector=a%3Db",
         "limit=500&labelSelector=a%3Db&continue=t1",
         "limit=500&labelSelector=a%3Db&continue=t2",

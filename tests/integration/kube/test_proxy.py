@@ -26,12 +26,12 @@ class Tunnel(socketserver.StreamRequestHandler):
         target = self.rfile.readline().split()[1].decode()
         headers = {}
         while line := self.rfile.readline().strip().decode():
-            name, _, value = line.partition(": ")
+            name, _colon, value = line.partition(": ")
             headers[name.lower()] = value
         if headers.get("proxy-authorization") != f"Basic {self.allowed}":
             self.wfile.write(b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n")
             return
-        host, _, port = target.partition(":")
+        host, _colon, port = target.partition(":")
         with socket.create_connection((host, int(port))) as out:
             self.wfile.write(b"HTTP/1.1 200 OK\r\n\r\n")
             threading.Thread(target=pump, args=(out, self.connection), daemon=True).start()
@@ -97,7 +97,7 @@ def test_a_client_certificate_may_be_refused_in_the_handshake(server, authority,
 def shake_hands(plain, context):
     while True:
         try:
-            connection, _ = plain.accept()
+            connection, _address = plain.accept()
         except OSError:
             return
         tls = context.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)

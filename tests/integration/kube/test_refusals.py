@@ -108,7 +108,7 @@ def test_a_port_without_tls_is_told(server):
 def _answer_in_the_clear(plain):
     while True:
         try:
-            connection, _ = plain.accept()
+            connection, _address = plain.accept()
         except OSError:
             return
         connection.recv(1024)

@@ -99,7 +99,7 @@ def _field(cls: type, declared: dataclasses.Field[t.Any], hint: t.Any) -> Field:
 
 def _without_none(hint: t.Any) -> tuple[bool, t.Any]:
     if isinstance(hint, types.UnionType) or t.get_origin(hint) is t.Union:
-        members = [each for each in t.get_args(hint) if each is not type(None)]
+        members = [each for each in t.get_args(hint) if each is not type(None)]  # pylint: disable=unidiomatic-typecheck  # a type
         if len(members) < len(t.get_args(hint)):
             return True, t.Union[tuple(members)]  # noqa: UP007 (the members are known only now)
     return False, hint

@@ -17,7 +17,7 @@ from .resource_snapshot import ClusterResourceSnapshot
 from .scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
 
 AnyObject = (
-    ClusterResourcePlacement
+    ClusterResourcePlacement  # pylint: disable=unsupported-binary-operation  # Python 3.11 can
     | MemberCluster
     | FleetMember
     | ClusterResourceBinding

@@ -39,5 +39,5 @@ def prop(doc: str, default: t.Any = REQUIRED, **details: t.Any) -> t.Any:
     metadata = {"prop": Prop(doc=doc, **details)}
     if isinstance(default, Mapping):
         # Python 3.11 takes any default without a hash for a mutable one; the empty mapping is shared all the same.
-        return dataclasses.field(default_factory=lambda: default, metadata=metadata)
-    return dataclasses.field(default=default, metadata=metadata)
+        return dataclasses.field(default_factory=lambda: default, metadata=metadata)  # pylint: disable=invalid-field-call  # for a dataclass body
+    return dataclasses.field(default=default, metadata=metadata)  # pylint: disable=invalid-field-call  # for a dataclass body

@@ -75,7 +75,7 @@ def _kind(document: t.Any, where: str) -> Kind:
     if missing:
         raise FleetError.of(Problem("missing-field", f"{key} is required", f"{about} {key}".strip()) for key in missing)
     api_version, name = str(given["apiVersion"]), str(given["kind"])
-    group, _, version = api_version.rpartition("/")
+    group, _slash, version = api_version.rpartition("/")
     if group.endswith("kubefleet.dev"):
         hint = "write it for placement.kubernetes-fleet.io/v1, which is what is read and written here"
         raise FleetError("unsupported-group", f"objects of {group} are not interpreted", f"{about} apiVersion", hint)

@@ -10,16 +10,13 @@ import typing as t
 from dataclasses import dataclass, field
 
 from ..objects.member_cluster import MemberCluster
+from ..objects.property_rules import ALIASES, CAPACITIES, RESOURCE_PREFIX
 from ..values.quantity import parse_quantity
 from . import bitset
 
-RESOURCE_PREFIX = "resources.kubernetes-fleet.io/"
-CAPACITY_FIELDS = {"total": "capacity", "allocatable": "allocatable", "available": "available"}
-# Older documents name the node count under the second prefix; both mean the same fact.
-ALIASES = {
-    "kubernetes-fleet.io/node-count": "kubernetes.azure.com/node-count",
-    "kubernetes.azure.com/node-count": "kubernetes-fleet.io/node-count",
-}
+# The field of resourceUsage that holds each capacity.
+CAPACITY_FIELDS = {capacity: "capacity" if capacity == "total" else capacity for capacity in CAPACITIES}
+OTHER_NAMES = {**ALIASES, **{present: older for older, present in ALIASES.items()}}
 BLOCK = 64
 
 
@@ -39,7 +36,7 @@ def path_of(name: str) -> str:
     """The field of a MemberCluster that holds the property."""
     if not name.startswith(RESOURCE_PREFIX):
         return f"status.properties[{name}].value"
-    capacity, _, resource = name.removeprefix(RESOURCE_PREFIX).partition("-")
+    capacity, _dash, resource = name.removeprefix(RESOURCE_PREFIX).partition("-")
     return f"status.resourceUsage.{CAPACITY_FIELDS[capacity]}[{resource}]"
 
 
@@ -51,7 +48,7 @@ def observed(cluster: MemberCluster, name: str) -> str | None:
     if not name.startswith(RESOURCE_PREFIX):
         found = cluster.status.properties.get(name)
         return found.value if found else None
-    capacity, _, resource = name.removeprefix(RESOURCE_PREFIX).partition("-")
+    capacity, _dash, resource = name.removeprefix(RESOURCE_PREFIX).partition("-")
     usage = cluster.status.resource_usage
     text: str | None = getattr(usage, CAPACITY_FIELDS[capacity]).get(resource) if usage else None
     try:
@@ -119,7 +116,7 @@ COMPARISONS: t.Mapping[str, t.Callable[[PropertyColumn, int, int], int]] = {
 
 def property_column(clusters: t.Sequence[MemberCluster], name: str, *, alias: bool) -> PropertyColumn:
     """Read one property of ``clusters``, which are in name order; ``alias`` also accepts the property's other name."""
-    other = ALIASES.get(name) if alias else None
+    other = OTHER_NAMES.get(name) if alias else None
     texts: list[str | None] = []
     floats: list[float] = []
     valued: list[tuple[int, int]] = []
@@ -140,8 +137,8 @@ def property_column(clusters: t.Sequence[MemberCluster], name: str, *, alias: bo
                 valued.append((quantity.nanos, position))
         floats.append(value)
     valued.sort()
-    ranked = tuple(position for _, position in valued)
-    nanos = tuple(number for number, _ in valued)
+    ranked = tuple(position for _nanos, position in valued)
+    nanos = tuple(number for number, _position in valued)
     bad = bitset.of(malformed, len(texts))
     blocks = [0]
     for start in range(0, len(ranked), BLOCK):

@@ -34,7 +34,7 @@ class Ranking:
             keys = [key + same_placement_affinity.bonus(sticky, key % self.size) * self.size for key in keys]
         self.groups: list[list[int]] = [keys]
         if topology:
-            self.groups = [[] for _ in topology.domains[0]] if topology.domains else []
+            self.groups = [[] for _domain in topology.domains[0]] if topology.domains else []
             for key, group in zip(keys, compress(topology.group_of, flags), strict=True):
                 self.groups[group].append(key)
         for each in self.groups:

@@ -87,7 +87,7 @@ def test_a_damaged_build_is_built_again(go, tmp_path):
 def test_two_builders_at_once_build_once(go, tmp_path):
     said: list[str] = []
     threads = [
-        threading.Thread(target=binaries.provide, args=(ETCD, tmp_path / "cache", said.append)) for _ in range(2)
+        threading.Thread(target=binaries.provide, args=(ETCD, tmp_path / "cache", said.append)) for _thread in range(2)
     ]
     for thread in threads:
         thread.start()

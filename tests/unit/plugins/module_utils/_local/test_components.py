@@ -75,5 +75,5 @@ def test_other_tokens_are_other_arguments_without_being_shown():
 
 
 def test_the_audit_log_has_one_line_a_request_without_bodies():
-    (policy,) = files(FOLDER, Options("api", audit=True)).values()
+    (policy,) = list(files(FOLDER, Options("api", audit=True)).values())
     assert b'"level": "Metadata"' in policy and b"RequestReceived" in policy

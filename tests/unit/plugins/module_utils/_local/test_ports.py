@@ -52,7 +52,7 @@ def test_a_port_is_free_as_soon_as_its_server_has_gone():
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         client = socket.create_connection(("127.0.0.1", port))
-        accepted, _ = server.accept()
+        accepted, _address = server.accept()
         accepted.close()
         client.close()
     assert is_free(port)

@@ -33,7 +33,7 @@ def test_all_problems_at_once():
     found = problems(
         ClusterSpec("ONE", "1", "big", (bad, NodesSpec(1, "No")), "no region", tokens=(TokenUser("", ""),))
     )
-    assert {code for code, _ in found} == {
+    assert {code for code, _message in found} == {
         "bad-name",
         "bad-version",
         "bad-profile",

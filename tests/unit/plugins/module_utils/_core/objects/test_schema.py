@@ -173,5 +173,5 @@ def test_instants_that_cannot_be_read_are_absent():
 
 def test_a_thousand_members_decode_to_equal_objects():
     """Field plans are made once per class, so that a fleet is read in milliseconds."""
-    members = [decode(MemberCluster, CLUSTER) for _ in range(1000)]
+    members = [decode(MemberCluster, CLUSTER) for _member in range(1000)]
     assert all(each == members[0] for each in members)

@@ -20,9 +20,11 @@ def test_positions_follow_names_as_text():
 
 def test_selection_agrees_with_matching_each_cluster_D4_26():
     draw = random.Random(5)
-    labels = [{key: draw.choice("xyz") for key in ("region", "env", "ring") if draw.random() < 0.7} for _ in range(80)]
+    labels = [
+        {key: draw.choice("xyz") for key in ("region", "env", "ring") if draw.random() < 0.7} for _cluster in range(80)
+    ]
     index = fleet(*(cluster(f"m{number:02}", labels=each) for number, each in enumerate(labels)))
-    for _ in range(300):
+    for _round in range(300):
         wanted = {key: draw.choice("xyz") for key in ("region", "env") if draw.random() < 0.3}
         expressions = tuple(
             LabelSelectorRequirement(
@@ -30,7 +32,7 @@ def test_selection_agrees_with_matching_each_cluster_D4_26():
                 draw.choice(["In", "NotIn", "Exists", "DoesNotExist"]),
                 tuple(draw.sample("xyz", 2)),
             )
-            for _ in range(draw.randrange(3))
+            for _requirement in range(draw.randrange(3))
         )
         selector = LabelSelector(wanted, expressions)
         expected = [position for position, each in enumerate(labels) if matches(selector, each)]

@@ -62,7 +62,9 @@ COMPARE = {
 
 def test_thresholds_agree_with_comparing_one_by_one_D1_12_to_D1_17():
     draw = random.Random(3)
-    texts = [draw.choice(["1", "1000m", "2", "2500m", "1Gi", "1024Mi", "nonsense", None, "7"]) for _ in range(300)]
+    texts = [
+        draw.choice(["1", "1000m", "2", "2500m", "1Gi", "1024Mi", "nonsense", None, "7"]) for _cluster in range(300)
+    ]
     index = fleet(*(cluster(f"m{number:03}", nodes=text) for number, text in enumerate(texts)))
     column = index.column(NODES)
     for name, holds in COMPARE.items():

@@ -78,7 +78,7 @@ def test_regions_hard_and_update_days_soft_D4_30(wanted, fulfilled):
     places = {"a": "east/mon", "b": "east/mon", "c": "east/tue", "d": "east/tue", "e": "west/tue"}
     index = fleet(
         *(
-            cluster(name, labels={"region": place.split("/")[0], "updateDay": place.split("/")[1]})
+            cluster(name, labels=dict(zip(("region", "updateDay"), place.split("/"), strict=True)))
             for name, place in places.items()
         )
     )
