@@ -12,7 +12,7 @@ import json
 import os
 import typing as t
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 
 from ansible.plugins.action import ActionBase
 from ansible.plugins.loader import fragment_loader
@@ -23,6 +23,7 @@ from ..module_utils._core.errors import FleetError
 
 DISPLAY = Display()
 SPEC_KEYS = ("type", "required", "default", "choices", "elements", "aliases")
+SECRETS = ("token",)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +69,7 @@ class Verb(ActionBase):
         _checked, options = self.validate_argument_spec(spec, **self.RULES)
         run = Run(
             check_mode=bool(self._task.check_mode),
-            now=datetime.now(timezone.utc).replace(microsecond=0),
+            now=datetime.now(UTC).replace(microsecond=0),
             say=lambda text: DISPLAY.display(f"    {text}"),
             environ=dict(os.environ) | self._task_environment(),
         )
@@ -86,7 +87,6 @@ class Verb(ActionBase):
         if answer.outcome == "partial":
             result["failed"] = True
         return result
-
 
     def _task_environment(self) -> dict[str, str]:
         environment: dict[str, t.Any] = {}
@@ -115,6 +115,8 @@ def _options(documented: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     spec: dict[str, t.Any] = {}
     for name, option in documented.items():
         spec[name] = {key: option[key] for key in SPEC_KEYS if key in option}
+        if name in SECRETS:
+            spec[name]["no_log"] = True
         if option.get("suboptions"):
             spec[name]["options"] = _options(option["suboptions"])
     return spec

@@ -83,7 +83,7 @@ def _reader(
         client = clients.get(name)
         return MemberReading(
             at=now,
-            ready=ready(client),
+            ready=bool(ready(client)),
             version=version(client),
             server=client.connection.server,
             nodes=_nodes(client),

@@ -35,13 +35,15 @@ class HubOutcome:
 
 
 def install(client: KubeClient, write: bool) -> HubOutcome:
-    """Installs or updates the CRDs; raises ``foreign-crds`` or ``foreign-hub`` where another fleet manager is at home."""
+    """Installs or updates the CRDs; raises ``foreign-crds`` or ``foreign-hub`` where another manager is at home."""
     definitions = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(CRD_FOLDER.glob("*.json"))]
     if not definitions:
         raise FleetError("crds-missing", f"no CRD files lie in {CRD_FOLDER}", hint="run make crds")
     live = {name: _live(client, name) for name in (each["metadata"]["name"] for each in definitions)}
     _refuse_foreign(client, live)
-    created, updated, unchanged = [], [], []
+    created: list[str] = []
+    updated: list[str] = []
+    unchanged: list[str] = []
     for definition in definitions:
         name = definition["metadata"]["name"]
         found = live[name]

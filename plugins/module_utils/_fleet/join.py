@@ -72,7 +72,10 @@ def join(records: Records, wishes: t.Sequence[Wish], hub: KubeClient | None, hol
     wanted = {wish.name: _documents(records, wish) for wish in wishes}
     _check(wanted)
     versions = _reach(records, wanted, hub)
-    joined, changed, unchanged, diff = [], [], [], []
+    joined: list[str] = []
+    changed: list[str] = []
+    unchanged: list[str] = []
+    diff: list[dict[str, t.Any]] = []
     for name, documents in wanted.items():
         old = {kind: records.get(kind, name) for kind in documents}
         moved = {kind: document for kind, document in documents.items() if not _same(old[kind], document)}

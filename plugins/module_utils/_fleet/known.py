@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from .._core.objects.binding import ClusterResourceBinding
 from .._core.objects.cluster_resource_placement import ClusterResourcePlacement
-from .._core.objects.schema import decode
 from .._core.objects.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
+from .._core.objects.schema import decode
 from .._core.plan.compose import Known
 from .._core.resources.identity import ObjectId, identify
 from .._store.records import Records

@@ -22,7 +22,7 @@ Outcomes = dict[str, MemberOutcome]
 
 @dataclass(frozen=True, kw_only=True)
 class Ways:
-    """How members are treated. ``prune_kinds`` are kinds that are deleted although they may hold more than we placed."""
+    """How members are treated. ``prune_kinds`` are kinds that are deleted although they may hold more than ours."""
 
     prune_kinds: tuple[str, ...] = ()
     validate: bool = False

@@ -6,10 +6,9 @@
 from __future__ import annotations
 
 import base64
-import json
 import threading
 import typing as t
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from .._core.errors import FleetError
 from .._core.objects.fleet_member import FleetMember
@@ -19,6 +18,7 @@ from .._core.objects.schema import decode
 from .._kube.client import KubeClient, Timeouts
 from .._kube.connection import Connection
 from .._kube.credentials import connection_from_document, connection_from_kubeconfig, connection_in_cluster
+from .._kube.kubeconfig import parse_yaml
 from .._store.records import Records
 
 SECRET_PATH = "/api/v1/namespaces/{namespace}/secrets/{name}"
@@ -91,8 +91,6 @@ def connection_of(member: FleetMember, hub: KubeClient | None) -> Connection:
 
 
 def _named(connection: Connection, name: str) -> Connection:
-    from dataclasses import replace
-
     return replace(connection, name=name)
 
 
@@ -117,10 +115,8 @@ def _kubeconfig_of(member: FleetMember, hub: KubeClient | None) -> tuple[t.Mappi
 
 def kubeconfig_document(content: bytes, where: str) -> t.Mapping[str, t.Any]:
     """A kubeconfig's document; FleetError ``kubeconfig-invalid`` without its content if it is none."""
-    from .._store.manifests import parse_document
-
     try:
-        document = json.loads(content) if content.lstrip().startswith(b"{") else parse_document(content, where)
+        document = parse_yaml(content, where)
     except ValueError as error:
         raise FleetError("kubeconfig-invalid", "the kubeconfig cannot be parsed", where) from error
     if not isinstance(document, t.Mapping):

@@ -59,9 +59,9 @@ def observe(client: KubeClient, placement: str, uid: str, desired: t.Sequence[Re
                 live[_key_of(resource, item)] = item
         for each in ids:
             if key(each) not in live:
-                item = _get(client, resource, each)
-                if item is not None:
-                    live[key(each)] = item
+                found = _get(client, resource, each)
+                if found is not None:
+                    live[key(each)] = found
     return Observed(recorded=recorded, live=live)
 
 

@@ -90,7 +90,7 @@ def make_plans(records: Records, hub: KubeClient | None, request: PlanRequest) -
         digest=snapshot_digest(request.facts),
     )
     sourced = {each.placement.name: each for each in request.placements}
-    ending = {name: DELETED for name in request.absent} | _source_gone(records, request, sourced)
+    ending = dict.fromkeys(request.absent, DELETED) | _source_gone(records, request, sourced)
     recorded = {name: recorded_placement(records, name) for name in sorted(sourced.keys() | ending.keys())}
     plans: list[PlacementPlan] = []
     problems: list[Problem] = []

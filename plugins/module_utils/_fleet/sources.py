@@ -18,7 +18,7 @@ from .._core.resources.scopes import known_scopes
 from .._core.resources.sealing import object_hash, sealed
 from .._core.resources.selection import Selected, Selector, select
 from .._kube.client import KubeClient
-from .._kube.discovery import resource_for
+from .._kube.discovery import namespaced_resources, resource_for
 from .._kube.errors import ApiError
 from .._kube.lists import read_list
 from .._store.manifests import Manifest, read_manifests
@@ -139,7 +139,5 @@ def _whole_namespaces(selectors: t.Sequence[Selector], objects: t.Iterable[t.Map
 
 
 def _inside(hub: KubeClient, namespace: str) -> t.Iterator[dict[str, t.Any]]:
-    from .._kube.discovery import namespaced_resources
-
     for resource in namespaced_resources(hub):
         yield from read_list(hub, resource.path(namespace)).items

@@ -51,7 +51,7 @@ class Writer:
         """The placement itself, with our finalizer: the intent that everything else belongs to."""
         old = self.recorded.document
         wanted = encode(self.plan.placement)
-        metadata = {
+        metadata: Document = {
             "name": self.plan.name,
             "labels": dict(self.plan.placement.metadata.labels),
             "annotations": dict(self.plan.placement.metadata.annotations),

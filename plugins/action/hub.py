@@ -1,0 +1,30 @@
+# Copyright: Contributors to the gitops.fleet project
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import os
+import typing as t
+
+from ..module_utils._fleet.hub import install
+from ..module_utils._kube.client import KubeClient
+from ..module_utils._kube.credentials import connection_from_kubeconfig
+from ..plugin_utils._verb import Answer, Run, Verb
+
+
+class ActionModule(Verb):
+    """Our CRDs on an API server."""
+
+    def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
+        path = options["kubeconfig"] or run.environ.get("KUBECONFIG") or os.path.expanduser("~/.kube/config")
+        with KubeClient(connection_from_kubeconfig(path, options["context"] or "")) as client:
+            outcome = install(client, write=not run.check_mode)
+        return Answer(
+            changed=outcome.changed,
+            data={
+                "created": list(outcome.created),
+                "updated": list(outcome.updated),
+                "unchanged": list(outcome.unchanged),
+            },
+            diff=[{"before": "", "after": f"{name}\n", "before_header": name} for name in outcome.created],
+        )

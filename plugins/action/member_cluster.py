@@ -1,0 +1,101 @@
+# Copyright: Contributors to the gitops.fleet project
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import typing as t
+
+from ..module_utils._core.errors import FleetError
+from ..module_utils._fleet.join import Wish, join, wishes_of_contexts
+from ..module_utils._fleet.leave import Farewell, leave
+from ..plugin_utils._place import Place, open_place
+from ..plugin_utils._verb import Answer, Run, Verb
+
+FIELDS = ("group", "location", "driver", "maintenance")
+
+
+class ActionModule(Verb):
+    """Members that join, change and leave."""
+
+    RULES: t.ClassVar[dict[str, t.Any]] = {
+        "required_one_of": [["members", "context_pattern"]],
+        "required_by": {"context_pattern": ["kubeconfig"]},
+    }
+
+    def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
+        with open_place(options, run, writes=True) as place:
+            if options["state"] == "absent":
+                return _left(options, place, run)
+            return _joined(options, place, run)
+
+
+def _joined(options: dict[str, t.Any], place: Place, run: Run) -> Answer:
+    outcome = join(place.records, _wishes(options), place.hub, place.holder, write=not run.check_mode)
+    return Answer(
+        changed=bool(outcome.joined or outcome.changed),
+        data={
+            "joined": list(outcome.joined),
+            "updated": list(outcome.changed),
+            "unchanged": list(outcome.unchanged),
+            "versions": dict(outcome.versions or {}),
+        },
+        diff=outcome.diff,
+    )
+
+
+def _wishes(options: dict[str, t.Any]) -> tuple[Wish, ...]:
+    listed = [_wish(each, options) for each in options["members"] or ()]
+    if options["context_pattern"]:
+        found = wishes_of_contexts(options["kubeconfig"], options["context_pattern"])
+        listed += [
+            Wish(name=each.name, connection=each.connection, labels=options["labels"], taints=options["taints"])
+            for each in found
+        ]
+    return tuple(listed)
+
+
+def _wish(each: dict[str, t.Any], options: dict[str, t.Any]) -> Wish:
+    kubeconfig = each["kubeconfig"] or (options["kubeconfig"] if each["context"] else None)
+    secret = each["secret_ref"]
+    given = {
+        "kubeconfig": kubeconfig,
+        "context": each["context"],
+        "secretRef": {key: value for key, value in secret.items() if value} if secret else None,
+        "inCluster": each["in_cluster"] or None,
+    }
+    return Wish(
+        name=each["name"],
+        connection=given if any(given.values()) else None,
+        labels=each["labels"] if each["labels"] is not None else options["labels"],
+        taints=each["taints"] if each["taints"] is not None else options["taints"],
+        fields={name: each[name] for name in FIELDS},
+    )
+
+
+def _left(options: dict[str, t.Any], place: Place, run: Run) -> Answer:
+    names = [each["name"] for each in options["members"] or ()]
+    if not names:
+        raise FleetError("no-members", "state absent needs the names of the members", "members")
+    wish = Farewell(
+        names=tuple(names),
+        remove=options["placed"] == "remove",
+        forget_unreachable=options["forget_unreachable"],
+        max_removals=options["max_removals"],
+        prune_kinds=tuple(options["prune_kinds"]),
+    )
+    outcome = leave(place.records, wish, place.hub, place.holder, write=not run.check_mode)
+    data = {
+        "left": list(outcome.left),
+        "unreachable": list(outcome.unreachable),
+        "members": {
+            name: {placement: each.as_dict() for placement, each in by_placement.items()}
+            for name, by_placement in outcome.outcomes.items()
+        },
+        "problems": [each.as_dict() for each in outcome.failed],
+    }
+    if outcome.failed:
+        message = "\n".join(str(each) for each in outcome.failed)
+        return Answer(
+            changed=bool(outcome.left), outcome="partial", code=outcome.failed[0].code, message=message, data=data
+        )
+    return Answer(changed=bool(outcome.left), data=data)

@@ -1,0 +1,145 @@
+# Copyright: Contributors to the gitops.fleet project
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import json
+import typing as t
+from datetime import timedelta
+
+from ..module_utils._core.errors import FleetError
+from ..module_utils._core.plan.brakes import BrakeLimits
+from ..module_utils._fleet.look import Ways
+from ..module_utils._fleet.placement import Asked, Report, run
+from ..module_utils._report.markdown import plans_markdown
+from ..module_utils._report.text import plan_text
+from ..plugin_utils._place import facts_file, json_file, open_place, write_file
+from ..plugin_utils._verb import Answer, Run, Verb
+
+
+class ActionModule(Verb):
+    """Plan and carry out placements."""
+
+    RULES: t.ClassVar[dict[str, t.Any]] = {"mutually_exclusive": [["src", "definition"]]}
+
+    def carry_out(self, options: dict[str, t.Any], run_of: Run) -> Answer:
+        asked = _asked(options, run_of)
+        with open_place(options, run_of, writes=asked.write) as place:
+            try:
+                report = run(place.records, place.hub, asked, run_of.now, place.holder, run_of.say)
+            except FleetError as error:
+                raise _with_difference(error, options["approved_plan"]) from error
+        return _answer(report, options, run_of)
+
+
+def _asked(options: dict[str, t.Any], run_of: Run) -> Asked:
+    if options["state"] == "absent" and not options["names"]:
+        raise FleetError("nothing-asked", "state absent needs the names of the placements", "names")
+    age = options["max_facts_age"]
+    plan_only = options["state"] == "planned"
+    return Asked(
+        src=tuple(options["src"] or ()),
+        definition=options["definition"],
+        names=tuple(options["names"]),
+        absent=options["state"] == "absent",
+        resources=tuple(options["resources"]) if options["resources"] else None,
+        facts=facts_file(options["facts"]) if options["facts"] else None,
+        max_facts_age=timedelta(seconds=age) if age else None,
+        limits=BrakeLimits(
+            max_removals=_share(options["max_removals"]),
+            allow_empty=options["allow_empty"],
+            allow_older=options["allow_older"],
+        ),
+        ways=Ways(
+            prune_kinds=tuple(options["prune_kinds"]),
+            validate=options["validate"] == "server",
+            threads=options["threads"],
+        ),
+        strict=options["strict"],
+        approved=_approved(options),
+        look=not plan_only,
+        write=not plan_only and not run_of.check_mode,
+        timeout=options["timeout"],
+        environ=run_of.environ,
+    )
+
+
+def _approved(options: dict[str, t.Any]) -> str:
+    if options["approved_plan"]:
+        plan = json_file(options["approved_plan"], "plan-missing", "plan-invalid")
+        return str(plan.get("digest", "")) or "an approved plan without a digest"
+    return options["digest"] or ""
+
+
+def _share(text: str) -> int | str:
+    if text.isdigit():
+        return int(text)
+    if not (text.endswith("%") and text[:-1].isdigit() and int(text[:-1]) <= 100):
+        raise FleetError("bad-option", f"{text!r} is neither a number nor 0% to 100%", "max_removals")
+    return text
+
+
+def _answer(report: Report, options: dict[str, t.Any], run_of: Run) -> Answer:
+    lines = [line for plan in report.plan.plans for line in plan_text(plan, report.of(plan.name))]
+    for line in lines:
+        run_of.say(line)
+    document = report.plan.as_dict()
+    if options["write_plan"]:
+        write_file(options["write_plan"], json.dumps(document, indent=1, sort_keys=True) + "\n")
+    if options["write_markdown"]:
+        text = plans_markdown(report.plan.plans, report.plan.digest, report.plan.facts_digest)
+        write_file(options["write_markdown"], text)
+    data = {
+        "plan": document,
+        "digest": report.plan.digest,
+        "table": lines,
+        "members": {
+            placement: {name: each.as_dict() for name, each in outcomes.items()}
+            for placement, outcomes in report.outcomes.items()
+        },
+        "drifted": _drifted(report),
+        "problems": [each.as_dict() for each in report.problems],
+        "validated_by": "server" if options["validate"] == "server" else "recorded hashes and field ownership",
+    }
+    fails = [each for each in report.problems if options["unreachable"] == "fail" or each.code not in UNREACHABLE]
+    outcome = "planned" if run_of.check_mode or options["state"] == "planned" else "done"
+    if fails:
+        message = "\n".join(str(each) for each in fails)
+        return Answer(changed=report.changed, outcome="partial", code=fails[0].code, message=message, data=data)
+    code = report.problems[0].code if report.problems else ""
+    return Answer(changed=report.changed, outcome=outcome, code=code, data=data, diff=_diff(report))
+
+
+UNREACHABLE = ("unreachable", "timeout", "certificate", "credentials-expired", "unauthorized")
+
+
+def _drifted(report: Report) -> list[dict[str, t.Any]]:
+    return [
+        {"placement": placement, "cluster": cluster, **step.as_dict()}
+        for placement, outcomes in report.outcomes.items()
+        for cluster, outcome in outcomes.items()
+        for step in outcome.drifted
+    ]
+
+
+def _diff(report: Report) -> list[dict[str, str]]:
+    return [
+        {
+            "before_header": plan.name,
+            "before": "".join(f"{each.cluster}\n" for each in plan.clusters if each.change != "gained"),
+            "after": "".join(f"{each.cluster}\n" for each in plan.clusters if each.change != "lost"),
+        }
+        for plan in report.plan.plans
+    ]
+
+
+def _with_difference(error: FleetError, approved_plan: str | None) -> FleetError:
+    """A refused digest, told with what the approved plan says; the plan of now is shown by planning again."""
+    if error.code != "digest-mismatch" or not approved_plan:
+        return error
+    plan = json_file(approved_plan, "plan-missing", "plan-invalid")
+    rows = [
+        f"{one['placement']}: " + ", ".join(f"{each['cluster']} {each['change']}" for each in one["clusters"])
+        for one in plan.get("placements", ())
+    ]
+    return FleetError(error.code, f"{error.message}; approved was {'; '.join(rows)}", error.where, error.hint)

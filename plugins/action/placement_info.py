@@ -1,0 +1,47 @@
+# Copyright: Contributors to the gitops.fleet project
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import typing as t
+
+from ..module_utils._core.errors import FleetError
+from ..module_utils._fleet.explaining import Question, explanations
+from ..plugin_utils._place import facts_file, open_place
+from ..plugin_utils._verb import Answer, Run, Verb
+
+PARENT = "kubernetes-fleet.io/parent-CRP"
+
+
+class ActionModule(Verb):
+    """Status and explanation of placements, from records and facts."""
+
+    RULES: t.ClassVar[dict[str, t.Any]] = {"mutually_exclusive": [["src", "definition"]]}
+
+    def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
+        with open_place(options, run, writes=False) as place:
+            name = options["name"]
+            labels = {PARENT: name} if name else {}
+            placements = [
+                each
+                for each in place.records.list("ClusterResourcePlacement")
+                if not name or each["metadata"]["name"] == name
+            ]
+            written = bool(options["src"] or options["definition"])
+            if name and not placements and not written:
+                raise FleetError("no-such-placement", f"there is no placement {name}", place.records.place)
+            question = Question(
+                name=name or "",
+                clusters=tuple(options["explain"]),
+                definition=options["definition"],
+                src=tuple(options["src"] or ()),
+                facts=facts_file(options["facts"]) if options["facts"] else None,
+            )
+            found = explanations(place.records, question, run.now) if question.clusters else ()
+            bindings = [*place.records.list("ClusterResourceBinding", labels)]
+        for each in found:
+            run.say(each["sentence"])
+        return Answer(
+            changed=False,
+            data={"placements": placements, "bindings": bindings, "explanations": list(found)},
+        )

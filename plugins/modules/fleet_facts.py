@@ -1,0 +1,81 @@
+#!/usr/bin/python
+# Copyright: Contributors to the gitops.fleet project
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Documentation and options of the verb; the action plugin of the same name does the work."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: fleet_facts
+short_description: Read the facts of all members at once
+version_added: 0.1.0
+description:
+  - Reads version, health, nodes and resources of every member, in parallel in one process, records them, and writes
+    them to a snapshot file that makes planning possible without any cluster.
+  - A member that cannot be read keeps its older facts and is named; it does not fail the task unless no member at all
+    can be read.
+author:
+  - Contributors to the gitops.fleet project (@gitops-fleet)
+extends_documentation_fragment:
+  - gitops.fleet.verb
+  - gitops.fleet.records
+options:
+  dest:
+    description: File to write the snapshot to.
+    type: path
+  record:
+    description: Write what was read into the status of members in the records.
+    type: bool
+    default: true
+  pods:
+    description: Read pods too, which the C(available) resources need.
+    type: bool
+    default: true
+  prices:
+    description: JSON file with the hourly price of each instance type.
+    type: path
+  threads:
+    description: Members that are read at the same time.
+    type: int
+    default: 32
+  timeout:
+    description: Seconds to wait for a connection to a member.
+    type: int
+    default: 5
+  return_snapshot:
+    description: Return the snapshot too.
+    type: bool
+    default: false
+"""
+
+EXAMPLES = r"""
+- name: Capture the facts for plans in pull requests
+  gitops.fleet.fleet_facts:
+    dest: fleet/facts.json
+"""
+
+RETURN = r"""
+read:
+  description: Names of members that were read.
+  returned: success
+  type: list
+  elements: str
+unread:
+  description: Members that could not be read, each with code and message.
+  returned: success
+  type: dict
+digest:
+  description: Hash of the snapshot, by which plans name their facts.
+  returned: success
+  type: str
+table:
+  description: The facts as text, line by line.
+  returned: success
+  type: list
+  elements: str
+snapshot:
+  description: The snapshot, if O(return_snapshot) is set.
+  returned: success
+  type: dict
+"""

@@ -1,0 +1,82 @@
+#!/usr/bin/python
+# Copyright: Contributors to the gitops.fleet project
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Documentation and options of the verb; the action plugin of the same name does the work."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: fleet_rbac_info
+short_description: The smallest set of rights on a member, as manifests
+version_added: 0.1.0
+description:
+  - Returns roles and bindings that are enough to read facts and to plan in check mode, or to apply the given kinds.
+author:
+  - Contributors to the gitops.fleet project (@gitops-fleet)
+extends_documentation_fragment:
+  - gitops.fleet.verb.info
+options:
+  purpose:
+    description: V(read) for facts, plans and check mode; V(apply) for carrying plans out.
+    type: str
+    choices: [read, apply]
+    default: read
+  subject:
+    description: Who gets the rights.
+    type: dict
+    required: true
+    suboptions:
+      kind:
+        description: Kind of the subject.
+        type: str
+        choices: [User, Group, ServiceAccount]
+        default: User
+      name:
+        description: Name of the subject.
+        type: str
+        required: true
+      namespace:
+        description: Namespace of a ServiceAccount.
+        type: str
+  kinds:
+    description: Kinds that are placed.
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      api_version:
+        description: API version, such as V(apps/v1).
+        type: str
+        required: true
+      kind:
+        description: Kind.
+        type: str
+        required: true
+      plural:
+        description: Plural name; only for kinds that are not Kubernetes' own.
+        type: str
+      namespaced:
+        description: Whether such objects live in namespaces; only for kinds that are not Kubernetes' own.
+        type: bool
+        default: true
+"""
+
+EXAMPLES = r"""
+- name: Rights for plans in pull requests
+  gitops.fleet.fleet_rbac_info:
+    subject:
+      name: fleet-planner
+    kinds:
+      - api_version: apps/v1
+        kind: Deployment
+  register: rights
+"""
+
+RETURN = r"""
+manifests:
+  description: Roles and bindings, to be applied on each member by its owner.
+  returned: success
+  type: list
+  elements: dict
+"""

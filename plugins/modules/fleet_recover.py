@@ -1,0 +1,54 @@
+#!/usr/bin/python
+# Copyright: Contributors to the gitops.fleet project
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Documentation and options of the verb; the action plugin of the same name does the work."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: fleet_recover
+short_description: Rebuild the records of placements from the members
+version_added: 0.1.0
+description:
+  - Reads what each member says of the placements that it holds, and writes placements, snapshots and bindings into
+    records that were lost. The next plan is then empty.
+  - Members are joined again first; manifests of placements and resources come from files or from the hub.
+  - The marks on the members are updated to the new records; the placed objects themselves are not touched.
+author:
+  - Contributors to the gitops.fleet project (@gitops-fleet)
+extends_documentation_fragment:
+  - gitops.fleet.verb
+  - gitops.fleet.records
+options:
+  src:
+    description: Files and folders with manifests of placements; those on the hub if absent.
+    type: list
+    elements: path
+  resources:
+    description: Files and folders with the resources; those on the hub if absent.
+    type: list
+    elements: path
+  timeout:
+    description: Seconds to wait for a connection to a member.
+    type: int
+    default: 5
+"""
+
+EXAMPLES = r"""
+- name: Rebuild the records after their disk was lost
+  gitops.fleet.fleet_recover:
+    src: [fleet/placements]
+    resources: [fleet/resources]
+"""
+
+RETURN = r"""
+recovered:
+  description: Placements whose records were rebuilt, with the clusters that hold them.
+  returned: success
+  type: dict
+unknown:
+  description: Placements that members hold and that no manifest describes; they are left alone.
+  returned: success
+  type: dict
+"""

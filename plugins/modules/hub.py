@@ -1,0 +1,51 @@
+#!/usr/bin/python
+# Copyright: Contributors to the gitops.fleet project
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Documentation and options of the verb; the action plugin of the same name does the work."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: hub
+short_description: Make an API server a hub that holds specs and records
+version_added: 0.1.0
+description:
+  - Installs the CustomResourceDefinitions of the fleet and the namespace of its leases. Nothing runs there.
+  - Refuses an API server where these definitions exist without our label, or where a fleet hub agent is at home.
+author:
+  - Contributors to the gitops.fleet project (@gitops-fleet)
+extends_documentation_fragment:
+  - gitops.fleet.verb
+options:
+  kubeconfig:
+    description: Kubeconfig file; as C(kubectl) finds it if absent.
+    type: path
+  context:
+    description: Context in that file.
+    type: str
+"""
+
+EXAMPLES = r"""
+- name: Install the definitions
+  gitops.fleet.hub:
+    kubeconfig: ~/.kube/hub
+"""
+
+RETURN = r"""
+created:
+  description: Definitions that are new.
+  returned: success
+  type: list
+  elements: str
+updated:
+  description: Definitions that were changed.
+  returned: success
+  type: list
+  elements: str
+unchanged:
+  description: Definitions that are as they should be.
+  returned: success
+  type: list
+  elements: str
+"""

@@ -1,0 +1,158 @@
+#!/usr/bin/python
+# Copyright: Contributors to the gitops.fleet project
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Documentation and options of the verb; the action plugin of the same name does the work."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: member_cluster
+short_description: Join clusters to the fleet, change them, let them go
+version_added: 0.1.0
+description:
+  - Records a C(MemberCluster) and a C(FleetMember) for each cluster. Nothing is installed on it.
+  - A new member, or one with a new connection, is reached once before anything is recorded. If one cannot be reached,
+    none is recorded.
+author:
+  - Contributors to the gitops.fleet project (@gitops-fleet)
+extends_documentation_fragment:
+  - gitops.fleet.verb
+  - gitops.fleet.records
+options:
+  state:
+    description: Whether the clusters are members.
+    type: str
+    choices: [present, absent]
+    default: present
+  members:
+    description: The clusters.
+    type: list
+    elements: dict
+    suboptions:
+      name:
+        description: Name of the member, at most 63 lower-case letters, digits, C(-) and C(.).
+        type: str
+        required: true
+      kubeconfig:
+        description: Kubeconfig file; O(kubeconfig) if only a context is given.
+        type: path
+      context:
+        description: Context in that file.
+        type: str
+      secret_ref:
+        description: Secret on the hub that holds a kubeconfig.
+        type: dict
+        suboptions:
+          name:
+            description: Name of the Secret.
+            type: str
+            required: true
+          namespace:
+            description: Namespace of the Secret.
+            type: str
+            required: true
+          key:
+            description: Key of the kubeconfig in the Secret, C(kubeconfig) by default.
+            type: str
+      in_cluster:
+        description: Use the service account of the pod that runs this.
+        type: bool
+        default: false
+      labels:
+        description: Labels of the member, exactly these.
+        type: dict
+      taints:
+        description: Taints of the member, exactly these.
+        type: list
+        elements: dict
+      group:
+        description: Update group of the member.
+        type: str
+      location:
+        description: Where it runs.
+        type: str
+      driver:
+        description: How the cluster itself is upgraded.
+        type: str
+        choices: [local, cluster_api, command, role]
+      maintenance:
+        description: Name of its C(FleetMaintenance).
+        type: str
+  kubeconfig:
+    description: Kubeconfig file for O(context_pattern), and for members that name only a context.
+    type: path
+  context_pattern:
+    description: Join every context of O(kubeconfig) that matches this shell pattern, under the context's name.
+    type: str
+  labels:
+    description: Labels of members that give none of their own.
+    type: dict
+  taints:
+    description: Taints of members that give none of their own.
+    type: list
+    elements: dict
+  placed:
+    description:
+      - What happens to resources that placements put on a member that leaves.
+      - V(keep) leaves them there without our marks. V(remove) deletes them, under O(max_removals).
+    type: str
+    choices: [keep, remove]
+    default: keep
+  max_removals:
+    description: Most clusters that may lose a placement, a number or a percentage; for O(placed=remove).
+    type: str
+    default: "30%"
+  prune_kinds:
+    description: Kinds that are deleted with O(placed=remove) although they may hold more than was placed.
+    type: list
+    elements: str
+    choices: [Namespace, CustomResourceDefinition]
+    default: []
+  forget_unreachable:
+    description: Let members go that cannot be reached; what is on them stays.
+    type: bool
+    default: false
+"""
+
+EXAMPLES = r"""
+- name: Join every production cluster of a kubeconfig
+  gitops.fleet.member_cluster:
+    kubeconfig: ~/.kube/config
+    context_pattern: prod-*
+    labels:
+      env: prod
+
+- name: Let one go; what was placed there stays
+  gitops.fleet.member_cluster:
+    state: absent
+    members:
+      - name: prod-eu-3
+"""
+
+RETURN = r"""
+joined:
+  description: Names of new members.
+  returned: state is present
+  type: list
+  elements: str
+updated:
+  description: Names of members that were changed.
+  returned: state is present
+  type: list
+  elements: str
+unchanged:
+  description: Names of members that are as they should be.
+  returned: state is present
+  type: list
+  elements: str
+versions:
+  description: Kubernetes versions that members with a new connection told.
+  returned: state is present
+  type: dict
+left:
+  description: Names of members that left.
+  returned: state is absent
+  type: list
+  elements: str
+"""

@@ -1,0 +1,174 @@
+#!/usr/bin/python
+# Copyright: Contributors to the gitops.fleet project
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Documentation and options of the verb; the action plugin of the same name does the work."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: placement
+short_description: Plan placements of resources on clusters and carry them out
+version_added: 0.1.0
+description:
+  - Decides which clusters get the resources of a C(ClusterResourcePlacement), explains every decision, and brings the
+    resources there by server-side apply.
+  - In check mode, and with O(state=planned), nothing is written. With O(facts) and O(state=planned) no cluster is
+    needed at all.
+author:
+  - Contributors to the gitops.fleet project (@gitops-fleet)
+extends_documentation_fragment:
+  - gitops.fleet.verb
+  - gitops.fleet.records
+options:
+  state:
+    description:
+      - V(present) carries the plan out. V(planned) only decides, without a look at the members.
+      - V(absent) ends the placements in O(names); what they put on their clusters is removed, under the brakes.
+    type: str
+    choices: [present, planned, absent]
+    default: present
+  src:
+    description:
+      - Files and folders with manifests of placements. Without O(src) and O(definition) those on the hub are taken.
+      - A placement that came from the same O(src) before and is not there any more ends, unless O(names) is given.
+    type: list
+    elements: path
+  definition:
+    description: One placement's manifest, in place of O(src).
+    type: dict
+  names:
+    description: Only placements of these names.
+    type: list
+    elements: str
+    default: []
+  resources:
+    description: Files and folders with the resources to select from. Without it resources are selected on the hub.
+    type: list
+    elements: path
+  facts:
+    description: Facts snapshot to decide on. Without it the members are read now.
+    type: path
+  strict:
+    description: Refuse manifests that would be repaired otherwise.
+    type: bool
+    default: false
+  digest:
+    description: Digest of the approved plan; any other plan is refused.
+    type: str
+  approved_plan:
+    description: File with the approved plan, as O(write_plan) wrote it; its digest counts, in place of O(digest).
+    type: path
+  max_removals:
+    description:
+      - Most clusters that may lose a placement in one apply, a number or a percentage of those that hold it.
+      - One cluster may always leave.
+    type: str
+    default: "30%"
+  allow_empty:
+    description: Permit a plan that picks no cluster at all where some hold the placement now.
+    type: bool
+    default: false
+  max_facts_age:
+    description: Most seconds since the facts were captured. The default is 600 for an apply and 86400 for a plan.
+    type: int
+  allow_older:
+    description: Permit a Git revision that does not descend from the one applied last.
+    type: bool
+    default: false
+  prune_kinds:
+    description:
+      - Kinds that are deleted when they leave a placement although they may hold more than it put there.
+      - Other objects that leave are always deleted.
+    type: list
+    elements: str
+    choices: [Namespace, CustomResourceDefinition]
+    default: []
+  validate:
+    description:
+      - V(server) adds a dry run on every member that would be written, for accounts that may write.
+    type: str
+    choices: [none, server]
+    default: none
+  unreachable:
+    description:
+      - Whether the task fails when a member cannot be reached, or only reports it. Nothing is removed either way.
+    type: str
+    choices: [fail, report]
+    default: fail
+  threads:
+    description: Members that are worked on at the same time.
+    type: int
+    default: 16
+  timeout:
+    description: Seconds to wait for a connection to a member.
+    type: int
+    default: 5
+  write_plan:
+    description: File to write the plan to, as JSON.
+    type: path
+  write_markdown:
+    description: File to write the plan to, as Markdown for a pull request.
+    type: path
+"""
+
+EXAMPLES = r"""
+- name: Plan in a pull request, from a facts snapshot and without any cluster
+  gitops.fleet.placement:
+    state: planned
+    src: [fleet/placements]
+    resources: [fleet/resources]
+    facts: fleet/facts.json
+    write_markdown: plan.md
+
+- name: Carry it out
+  gitops.fleet.placement:
+    src: [fleet/placements]
+    resources: [fleet/resources]
+
+- name: End a placement and remove everything that it put on its clusters
+  gitops.fleet.placement:
+    state: absent
+    names: [web]
+    max_removals: 100%
+    prune_kinds: [Namespace]
+"""
+
+RETURN = r"""
+digest:
+  description: Digest of the plan, to be approved.
+  returned: success
+  type: str
+plan:
+  description: The plan, placement by placement; the same as O(write_plan) writes.
+  returned: success
+  type: dict
+table:
+  description: The plan as text, line by line.
+  returned: success
+  type: list
+  elements: str
+members:
+  description: What was done, or would be done, on each member, by placement and cluster.
+  returned: success
+  type: dict
+drifted:
+  description: Objects that were changed or deleted on members by others, with field and field manager.
+  returned: success
+  type: list
+  elements: dict
+problems:
+  description: Objects and members that failed or could not be reached.
+  returned: success
+  type: list
+  elements: dict
+validated_by:
+  description: How the prediction was made.
+  returned: success
+  type: str
+fleet:
+  description: Outcome (C(done), C(planned), C(waiting), C(partial), C(failed)), a code, and when to resume.
+  returned: always
+  type: dict
+  sample: {"outcome": "done", "code": "", "resume_at": ""}
+"""

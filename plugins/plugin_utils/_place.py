@@ -1,0 +1,84 @@
+# Copyright: Contributors to the gitops.fleet project
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""From the options of a verb to records, a hub and facts. Private to this collection."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import typing as t
+from dataclasses import dataclass
+
+from ..module_utils._core.errors import FleetError
+from ..module_utils._core.facts.snapshot import FactsSnapshot, read_snapshot
+from ..module_utils._kube.client import KubeClient
+from ..module_utils._kube.credentials import connection_from_kubeconfig
+from ..module_utils._store.open_records import guard_durable, open_records
+from ..module_utils._store.records import Records
+from ._verb import Run
+
+
+@dataclass(frozen=True)
+class Place:
+    """Records, the hub's client if the records are there, and the name under which leases are taken."""
+
+    records: Records
+    hub: KubeClient | None
+    holder: str
+
+    def __enter__(self) -> Place:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.records.close()
+        if self.hub:
+            self.hub.close()
+
+
+def open_place(options: t.Mapping[str, t.Any], run: Run, writes: bool) -> Place:
+    """What the options ``records`` and ``holder`` name; verbs that write refuse records that would be lost."""
+    records_options = {key: value for key, value in (options.get("records") or {}).items() if value is not None}
+    kind = records_options.get("type", "sqlite")
+    unused = ("kubeconfig", "context") if kind == "sqlite" else ("path", "durable")
+    given = {key: value for key, value in records_options.items() if key not in unused}
+    if not given.get("durable"):
+        given.pop("durable", None)
+    records = open_records(given, run.environ, lambda: run.now)
+    if writes and not run.check_mode:
+        guard_durable(records, run.environ)
+    holder = options.get("holder") or f"{run.environ.get('USER', 'user')}@{socket.gethostname()}:{os.getpid()}"
+    return Place(records, _hub(given, run) if kind == "hub" else None, holder)
+
+
+def facts_file(path: str) -> FactsSnapshot:
+    """The facts snapshot in a file."""
+    return read_snapshot(json_file(path, "facts-missing", "facts-invalid"), path)
+
+
+def json_file(path: str, missing: str, invalid: str) -> t.Any:
+    """A JSON file's content; FleetError with one of the codes otherwise."""
+    try:
+        with open(path, encoding="utf-8") as source:
+            return json.load(source)
+    except (OSError, IsADirectoryError) as error:
+        raise FleetError(missing, f"the file cannot be read: {error.strerror}", path) from error
+    except ValueError as error:
+        raise FleetError(invalid, f"the file is no JSON: {error}", path) from error
+
+
+def write_file(path: str, text: str) -> None:
+    """Writes a file whole or not at all."""
+    try:
+        os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+        with open(f"{path}.part", "w", encoding="utf-8") as target:
+            target.write(text)
+        os.replace(f"{path}.part", path)
+    except OSError as error:
+        raise FleetError("unwritable-file", f"the file cannot be written: {error.strerror}", path) from error
+
+
+def _hub(options: t.Mapping[str, t.Any], run: Run) -> KubeClient:
+    path = options.get("kubeconfig") or run.environ.get("KUBECONFIG") or os.path.expanduser("~/.kube/config")
+    return KubeClient(connection_from_kubeconfig(path, options.get("context") or ""))
