@@ -5,48 +5,73 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 
-from .._core.plan.document import KEPT, LOST, PlacementPlan
+from .._core.plan.document import GAINED, KEPT, LOST, ClusterPlan, PlacementPlan
+
+MARKS = re.compile(r"[&<>|`*_~\[\]()!#\\]")
 
 LIMIT = 60_000
+SHOWN = 200
 
 
 def plans_markdown(plans: t.Sequence[PlacementPlan], digest: str, facts: str) -> str:
     """Summary first, then one folded section for each placement; cut below the size that code hosts accept."""
     lines = ["## Fleet plan", "", f"Digest `{digest}`", f"Facts `{facts[:16]}`", ""]
     lines += ["| placement | gained | kept | lost | objects | stopped by |", "| --- | --- | --- | --- | --- | --- |"]
-    lines += [_summary(plan) for plan in plans]
+    lines += [_summary(plan) for plan in plans[:SHOWN]]
+    if len(plans) > SHOWN:
+        lines.append(f"| {len(plans) - SHOWN} more | | | | | |")
+    room = LIMIT - _size(lines)
     for plan in plans:
         section = _section(plan)
-        if sum(map(len, lines)) + sum(map(len, section)) > LIMIT:
-            lines += ["", f"Details of `{_text(plan.name)}` and the rest are in the JSON plan: this comment is full."]
+        room -= _size(section)
+        if room < 0:
+            lines += ["", f"Details of {_text(plan.name)} and the rest are in the JSON plan: this comment is full."]
             break
         lines += section
     return "\n".join(lines) + "\n"
 
 
+def _size(lines: t.Iterable[str]) -> int:
+    return sum(len(line.encode()) + 1 for line in lines)
+
+
 def _summary(plan: PlacementPlan) -> str:
-    gained = len(plan.changed_clusters("gained"))
-    kept, lost = len(plan.changed_clusters(KEPT)), len(plan.changed_clusters(LOST))
+    gained, kept, lost = (len(plan.changed_clusters(change)) for change in (GAINED, KEPT, LOST))
     stops = ", ".join(brake.name for brake in plan.brakes if brake.stops) or "nothing"
-    return f"| {_text(plan.name)} | {gained} | {kept} | {lost} | {len(plan.objects)} | {stops} |"
+    return f"| {_text(plan.name)} | {gained} | {kept} | {lost} | {len(plan.objects)} | {_text(stops)} |"
 
 
 def _section(plan: PlacementPlan) -> list[str]:
     lines = ["", "<details>", f"<summary>{_text(plan.name)}</summary>", ""]
-    lines += ["| cluster | change | cause | reason |", "| --- | --- | --- | --- |"]
-    lines += [f"| {each.cluster} | {each.change} | {each.cause} | {_text(each.reason)} |" for each in plan.clusters]
+    changes = [(each.cluster, each.change, each.cause, each.reason) for each in sorted(plan.clusters, key=_place)]
+    lines += _table(("cluster", "change", "cause", "reason"), changes)
     if plan.left_out:
-        lines += ["", "| not picked | rule | reason |", "| --- | --- | --- |"]
-        lines += [f"| {each.cluster} | {each.rule} | {_text(each.reason)} |" for each in plan.left_out]
-    lines += [""] + [f"- stopped by {brake.name}: {_text(brake.message)}" for brake in plan.brakes if brake.stops]
-    lines += [f"- note: {_text(str(finding))}" for finding in plan.findings]
+        left = [(each.cluster, each.rule, each.reason) for each in plan.left_out]
+        lines += ["", *_table(("not picked", "rule", "reason"), left)]
+    lines.append("")
+    lines += [f"- stopped by {_text(brake.name)}: {_text(brake.message)}" for brake in plan.brakes if brake.stops]
+    lines += [f"- note: {_text(str(finding))}" for finding in plan.findings[:SHOWN]]
+    if len(plan.findings) > SHOWN:
+        lines.append(f"- {len(plan.findings) - SHOWN} more notes")
     return [*lines, "", "</details>"]
 
 
+def _table(header: tuple[str, ...], rows: t.Sequence[tuple[str, ...]]) -> list[str]:
+    lines = [f"| {' | '.join(header)} |", "|" + " --- |" * len(header)]
+    lines += [f"| {' | '.join(map(_text, row))} |" for row in rows[:SHOWN]]
+    if len(rows) > SHOWN:
+        lines.append(f"| {len(rows) - SHOWN} more |" + " |" * (len(header) - 1))
+    return lines
+
+
+def _place(each: ClusterPlan) -> tuple[int, bool, str]:
+    """What changes comes first, so that a long table is not cut there."""
+    return ((LOST, GAINED, KEPT).index(each.change), each.cause == "unchanged", each.cluster)
+
+
 def _text(value: str) -> str:
-    """Text that cannot break out of a table cell or become markup."""
-    for mark, safe in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("|", "\\|"), ("\n", " ")):
-        value = value.replace(mark, safe)
-    return value
+    """Text on one line that cannot break out of a table cell or become markup: every mark is a character reference."""
+    return MARKS.sub(lambda found: f"&#{ord(found[0])};", " ".join(value.split()))

@@ -11,69 +11,88 @@ import typing as t
 from .._core.facts.snapshot import FactsSnapshot
 from .._core.objects.meta import find_condition
 from .._core.plan.document import GAINED, KEPT, LOST, ClusterPlan, PlacementPlan
-from .._core.plan.member import UNCHANGED, Step
+from .._core.plan.member import DIFFERS, UNCHANGED, Step
 from .._core.plan.outcome import MemberOutcome
 
 WIDTH = 80
 MARKS = {GAINED: "+", KEPT: "=", LOST: "-"}
 SHOWN = 40
+GAP, ROOM = 2, 24
+VALUE = 120
+FIRST = (LOST, GAINED, KEPT)
 
 
 def table(header: t.Sequence[str], rows: t.Iterable[t.Sequence[str]], indent: str = "  ") -> list[str]:
-    """Left-aligned columns; the last one is wrapped below itself where the line would be too long."""
-    body = [tuple(str(cell) for cell in row) for row in rows]
-    widths = [max(len(cell) for cell in column) for column in zip(header, *body)]
+    """Left-aligned columns; the last one is wrapped below itself, and a long cell before it stands alone on its line."""
+    body = [tuple(header), *(tuple(str(cell) for cell in row) for row in rows)]
+    widths = _widths([max(map(len, column)) for column in zip(*body, strict=True)], len(indent))
+    start = len(indent) + sum(width + GAP for width in widths[:-1])
     lines = []
-    for row in (tuple(header), *body):
-        start = indent + "".join(cell.ljust(width + 2) for cell, width in zip(row[:-1], widths))
-        room = max(20, WIDTH - len(start))
-        parts = textwrap.wrap(row[-1], room) or [""]
-        lines.append((start + parts[0]).rstrip())
-        lines += [" " * len(start) + part for part in parts[1:]]
-    return lines
+    for row in body:
+        line = indent
+        for column, (cell, width) in enumerate(zip(row[:-1], widths[:-1], strict=True)):
+            line += cell.ljust(width + GAP)
+            if len(cell) > width:
+                place = len(indent) + sum(each + GAP for each in widths[: column + 1])
+                lines += _folded(line.rstrip(), "")
+                line = " " * place
+        first, *more = textwrap.wrap(row[-1], WIDTH - start, break_on_hyphens=False) or [""]
+        lines.append((line + first).rstrip())
+        lines += [" " * start + part for part in more]
+    return [line for line in lines if line]
+
+
+def _widths(widths: list[int], indent: int) -> list[int]:
+    """The widest columns made narrower until the last one has room."""
+    widths = list(widths)
+    while len(widths) > 1 and indent + sum(width + GAP for width in widths[:-1]) + min(widths[-1], ROOM) > WIDTH:
+        widest = max(range(len(widths) - 1), key=lambda column: widths[column])
+        widths[widest] -= 1
+    return widths
 
 
 def plan_text(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome] | None = None) -> list[str]:
     """Who gets the placement, who loses it, who does not get it and why, and what stops it."""
-    lines = [_headline(plan)]
-    rows = [_cluster_row(each, (outcomes or {}).get(each.cluster)) for each in plan.clusters]
+    lines = _folded(_headline(plan), "")
+    outcomes = dict(sorted((outcomes or {}).items()))
+    rows = [_cluster_row(each, outcomes.get(each.cluster)) for each in sorted(plan.clusters, key=_place)]
     if rows:
         lines += table(("", "CLUSTER", "SCORE", "WHY"), _cut(rows))
     if plan.left_out:
-        lines += table(
-            ("", "NOT PICKED", "RULE", "WHY"),
-            _cut([("x", each.cluster, each.rule, each.reason) for each in plan.left_out]),
-        )
-    lines += [f"  {_wrapped(line)}" for line in _object_lines(plan)]
-    for cluster, outcome in (outcomes or {}).items():
-        lines += member_lines(cluster, outcome)
+        left = [("x", each.cluster, each.rule, each.reason) for each in plan.left_out]
+        lines += table(("", "NOT PICKED", "RULE", "WHY"), _cut(left))
+    lines += [part for line in _object_lines(plan) for part in _folded(line)]
+    told = [found for found in (member_lines(cluster, outcome) for cluster, outcome in outcomes.items()) if found]
+    lines += [line for found in told[:SHOWN] for line in found]
+    if len(told) > SHOWN:
+        lines.append(f"  {len(told) - SHOWN} more members with something to tell")
     for brake in plan.brakes:
         if brake.tripped:
             word = "lifted" if brake.lifted else "STOPS"
-            lines.append(f"  {_wrapped(f'brake {brake.name} {word}: {brake.message}')}")
-    lines += [f"  {_wrapped(f'note: {finding}')}" for finding in plan.findings]
-    return lines
+            lines += _folded(f"brake {brake.name} {word}: {brake.message}")
+    notes = [f"note: {finding}" for finding in plan.findings[:SHOWN]]
+    if len(plan.findings) > SHOWN:
+        notes.append(f"{len(plan.findings) - SHOWN} more notes")
+    return lines + [part for note in notes for part in _folded(note)]
 
 
 def member_lines(cluster: str, outcome: MemberOutcome) -> list[str]:
     """Objects that change or drift on one member, or why it could not be read."""
     if outcome.error:
-        return [f"  {_wrapped(f'! {cluster}: {outcome.error}')}"]
+        return _folded(f"! {cluster}: {outcome.error}")
     lines = []
-    for step in outcome.steps:
-        if step.action == UNCHANGED:
-            continue
-        lines.append(
-            f"  {_wrapped(f'{cluster}: {step.action} {step.id}' + (f': {step.message}' if step.message else ''))}"
-        )
+    steps = [step for step in outcome.steps if step.action != UNCHANGED]
+    for step in steps[:SHOWN]:
+        lines += _folded(f"{cluster}: {step.action} {step.id}" + (f": {step.message}" if step.message else ""))
         lines += _drift_lines(step)
-    failed = {each.id for each in outcome.failures}
-    refused = {step.id for step in outcome.steps if step.message}
-    lines += [
-        f"  {_wrapped(f'! {cluster}: {each.id}: {each.message}')}"
-        for each in outcome.failures
-        if each.id in failed - refused
-    ]
+    if len(steps) > SHOWN:
+        lines += _folded(f"{cluster}: {len(steps) - SHOWN} more")
+    told = {step.id for step in outcome.steps if step.message}
+    failures = [each for each in outcome.failures if each.id not in told]
+    for each in failures[:SHOWN]:
+        lines += _folded(f"! {cluster}: {each.id}: {each.message}")
+    if len(failures) > SHOWN:
+        lines += _folded(f"! {cluster}: {len(failures) - SHOWN} more")
     return lines
 
 
@@ -125,37 +144,61 @@ def _cluster_row(each: ClusterPlan, outcome: MemberOutcome | None) -> tuple[str,
 
 
 def _object_lines(plan: PlacementPlan) -> list[str]:
-    if plan.deleting:
-        return []
-    shown = ", ".join(str(each.id) for each in plan.objects[:6])
-    more = f" and {len(plan.objects) - 6} more" if len(plan.objects) > 6 else ""
-    pruned = sorted({str(gone) for each in plan.clusters if each.change == KEPT for gone in each.prune})
-    lines = [f"{len(plan.objects)} objects: {shown}{more}"]
-    if pruned:
-        lines.append(f"leaving: {', '.join(pruned)}")
+    """What is placed, and what leaves which clusters; clusters that lose the same objects share a line."""
+    lines = (
+        [] if plan.deleting else [f"{len(plan.objects)} objects: {_listed([str(each.id) for each in plan.objects])}"]
+    )
+    gone: dict[tuple[str, ...], list[str]] = {}
+    for each in plan.clusters:
+        if each.prune:
+            gone.setdefault(tuple(sorted(map(str, each.prune))), []).append(each.cluster)
+    for objects, clusters in list(gone.items())[:SHOWN]:
+        lines.append(f"leaving {_listed(clusters)}: {_listed(objects, SHOWN)}")
+    if len(gone) > SHOWN:
+        lines.append(f"{len(gone) - SHOWN} more groups of clusters that lose objects")
     return lines
+
+
+def _listed(names: t.Sequence[str], most: int = 6) -> str:
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def _drift_lines(step: Step) -> list[str]:
     if step.missing:
-        return ["      drift: it was deleted on the member"]
+        text = "differs: it is missing" if step.action == DIFFERS else "drift: it was deleted"
+        return _folded(f"{text} on the member", "      ")
     lines = []
     for each in step.drifts[:10]:
         who = ", ".join(each.managers) or "unknown"
-        lines.append(
-            f"      {_wrapped(f'drift: {each.path} is {each.live!r}, placed {each.desired!r}, set by {who}', 8)}"
-        )
+        text = f"drift: {each.path} is {_value(each.live)}, placed {_value(each.desired)}, set by {who}"
+        lines += _folded(text, "      ")
     for diff in step.diffs[:10]:
-        lines.append(f"      {_wrapped(f'differs: {diff.path} is {diff.live!r}, wanted {diff.desired!r}', 8)}")
+        lines += _folded(f"differs: {diff.path} is {_value(diff.live)}, wanted {_value(diff.desired)}", "      ")
+    more = max(0, len(step.drifts) - 10) + max(0, len(step.diffs) - 10)
+    if more:
+        lines.append(f"      {more} more fields")
     return lines
 
 
-def _cut(rows: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
+def _value(value: t.Any) -> str:
+    text = repr(value)
+    return text if len(text) <= VALUE else f"{text[:VALUE]}..."
+
+
+def _place(each: ClusterPlan) -> tuple[int, bool, str]:
+    """What changes comes first, so that a long list is not cut there."""
+    return (FIRST.index(each.change), each.cause == "unchanged", each.cluster)
+
+
+def _cut(rows: t.Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
     """The first rows, and how many more there are."""
     if len(rows) <= SHOWN:
-        return rows
+        return list(rows)
     return [*rows[:SHOWN], ("", f"{len(rows) - SHOWN} more", *[""] * (len(rows[0]) - 2))]
 
 
-def _wrapped(text: str, indent: int = 4) -> str:
-    return textwrap.fill(text, WIDTH - 2, subsequent_indent=" " * indent)
+def _folded(text: str, indent: str = "  ") -> list[str]:
+    """Lines of at most 80 columns; those after the first stand further in."""
+    return textwrap.wrap(
+        text, WIDTH, initial_indent=indent, subsequent_indent=indent + "    ", break_on_hyphens=False
+    ) or [""]

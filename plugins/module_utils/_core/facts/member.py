@@ -51,7 +51,11 @@ def reported(reading: MemberReading, previous: MemberClusterStatus) -> MemberClu
         available=_texts(_available(reading)),
         observation_time=reading.at,
     )
-    health = ("True", "Ready", "/readyz answers ok") if reading.ready else ("False", "NotReady", "/readyz does not answer ok")
+    health = (
+        ("True", "Ready", "/readyz answers ok")
+        if reading.ready
+        else ("False", "NotReady", "/readyz does not answer ok")
+    )
     return replace(
         previous,
         properties=_properties(previous.properties, values, reading.at),
@@ -103,9 +107,7 @@ def _agent(
     return (AgentStatus(type=AGENT, conditions=(joined, healthy), last_received_heartbeat=heartbeat), *others)
 
 
-def moved(
-    old: Condition | None, kind: str, now: tuple[str, str, str], at: datetime, generation: int = 0
-) -> Condition:
+def moved(old: Condition | None, kind: str, now: tuple[str, str, str], at: datetime, generation: int = 0) -> Condition:
     """The condition with its new status; its transition time changes only with the status."""
     status, reason, message = now
     since = old.last_transition_time if old and old.status == status else at

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import typing as t
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 
 from ..errors import FleetError
 from ..objects.member_cluster import MemberCluster
@@ -55,9 +55,7 @@ def read_snapshot(document: t.Any, where: str) -> FactsSnapshot:
     try:
         captured_at = parse_instant(document["capturedAt"])
         members = tuple(decode(MemberCluster, each) for each in document.get("members") or ())
-        nodes = {
-            name: tuple(_read_node(each) for each in rows) for name, rows in (document.get("nodes") or {}).items()
-        }
+        nodes = {name: tuple(_read_node(each) for each in rows) for name, rows in (document.get("nodes") or {}).items()}
         failed = {name: dict(why) for name, why in (document.get("failed") or {}).items()}
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise FleetError("facts-invalid", f"the facts snapshot cannot be read: {error}", where) from error
@@ -74,11 +72,11 @@ def parse_instant(text: str) -> datetime:
     instant = datetime.fromisoformat(text)
     if instant.tzinfo is None:
         raise ValueError(f"{text} has no time zone")
-    return instant.astimezone(timezone.utc)
+    return instant.astimezone(UTC)
 
 
 def _instant(instant: datetime) -> str:
-    return instant.astimezone(timezone.utc).isoformat(timespec="seconds").replace("+00:00", "Z")
+    return instant.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 def _node(node: NodeFacts) -> dict[str, t.Any]:

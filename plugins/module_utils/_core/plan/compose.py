@@ -18,12 +18,12 @@ from ..objects.schema import encode
 from ..resources.canonical import digest_of
 from ..resources.identity import ObjectId
 from ..resources.snapshots import policy_hash, resource_hash
-from ..scheduling.cycle import Scheduled, schedule
 from ..scheduling.index import FleetIndex
 from . import brakes
 from .brakes import Brake, BrakeLimits
 from .digest import plan_digest
-from .document import GAINED, KEPT, LOST, ClusterPlan, LeftOut, PlacementPlan, Rendered
+from .document import GAINED, KEPT, LOST, ClusterPlan, PlacementPlan, Rendered
+from .unreadable import decide
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,24 +61,15 @@ class Wanted:
 def compose(wanted: Wanted, known: Known, facts: Facts, now: datetime, limits: BrakeLimits) -> PlacementPlan:
     """The plan of ``wanted`` over ``known``. Eligibility is judged at the facts' instant, their age at ``now``."""
     placement = wanted.placement
-    policy, policy_new = _policy_snapshot(placement, known.policy_snapshot)
+    policy, policy_new = policy_snapshot_of(placement, known.policy_snapshot)
     contents_hash = resource_hash([each.hash for each in wanted.objects])
     contents_new = not wanted.deleting and contents_hash != known.resource_hash
     snapshot = f"{placement.name}-{known.resource_index + 1}-snapshot" if contents_new else known.resource_snapshot
-    outcome = None if wanted.deleting else schedule(placement, policy, facts.index, known.bindings)
-    after = outcome.bindings if outcome else tuple(_unscheduled(each) for each in known.bindings)
-    clusters = _clusters(wanted, known, facts.index, after, snapshot, policy_new)
-    held = sum(1 for each in known.bindings if each.spec.resource_snapshot_name)
-    lost = sum(1 for each in clusters if each.change == LOST)
-    tripped = [
-        brakes.removals(placement.name, held, lost, limits.max_removals),
-        brakes.facts_age(facts.captured_at, now, limits.max_facts_age),
-    ]
-    if outcome:
-        picked = sum(1 for each in clusters if each.change != LOST)
-        tripped.append(brakes.emptied(placement.name, held, picked, limits.allow_empty))
-    if wanted.older_source:
-        tripped.append(wanted.older_source)
+    decided = None if wanted.deleting else decide(placement, policy, facts.index, known.bindings)
+    after = decided.bindings if decided else tuple(_unscheduled(each) for each in known.bindings)
+    clusters = _clusters(wanted, known, facts.index, after, snapshot, policy.name, decided.kept if decided else ())
+    held = len({each.spec.target_cluster for each in known.bindings if each.spec.resource_snapshot_name})
+    tripped = _brakes(wanted, facts, now, limits, held, clusters)
     return PlacementPlan(
         placement=placement,
         deleting=bool(wanted.deleting),
@@ -90,18 +81,34 @@ def compose(wanted: Wanted, known: Known, facts: Facts, now: datetime, limits: B
         objects=wanted.objects,
         bindings=after,
         clusters=clusters,
-        left_out=_left_out(outcome) if outcome else (),
-        fulfilled=outcome.fulfilled if outcome else True,
-        wanted=outcome.wanted if outcome else 0,
-        brakes=tuple(tripped),
-        findings=(*wanted.findings, *(outcome.findings if outcome else ())),
+        fulfilled=decided.scheduled.fulfilled if decided else True,
+        wanted=decided.wanted if decided else 0,
+        brakes=tripped,
+        findings=(*wanted.findings, *(decided.findings if decided else ())),
         digest=plan_digest(
             placement.name, digest_of(encode(placement.spec)), bool(wanted.deleting), clusters, wanted.objects, tripped
         ),
+        scheduled=decided.scheduled if decided else None,
     )
 
 
-def _policy_snapshot(
+def _brakes(
+    wanted: Wanted, facts: Facts, now: datetime, limits: BrakeLimits, held: int, clusters: t.Sequence[ClusterPlan]
+) -> tuple[Brake, ...]:
+    name = wanted.placement.name
+    lost = sum(1 for each in clusters if each.change == LOST)
+    found = [
+        brakes.removals(name, held, lost, limits.max_removals),
+        brakes.facts_age(facts.captured_at, now, limits.max_facts_age),
+    ]
+    if not wanted.deleting:
+        found.append(brakes.emptied(name, held, len(clusters) - lost, limits.allow_empty))
+    if wanted.older_source:
+        found.append(wanted.older_source)
+    return tuple(found)
+
+
+def policy_snapshot_of(
     placement: ClusterResourcePlacement, latest: ClusterSchedulingPolicySnapshot | None
 ) -> tuple[ClusterSchedulingPolicySnapshot, bool]:
     """The latest snapshot if the policy is the same but for the number of clusters, else the next one."""
@@ -111,7 +118,9 @@ def _policy_snapshot(
     index = int(latest.name.rsplit("-", 1)[1]) + 1 if latest else 0
     policy = placement.spec.policy
     spec = PolicySnapshotSpec(policy=replace(policy, number_of_clusters=None) if policy else None, policy_hash=digest)
-    return ClusterSchedulingPolicySnapshot(metadata=ObjectMeta(name=f"{placement.name}-{index}", generation=1), spec=spec), True
+    return ClusterSchedulingPolicySnapshot(
+        metadata=ObjectMeta(name=f"{placement.name}-{index}", generation=1), spec=spec
+    ), True
 
 
 def _unscheduled(binding: ClusterResourceBinding) -> ClusterResourceBinding:
@@ -124,27 +133,31 @@ def _clusters(
     index: FleetIndex,
     after: t.Sequence[ClusterResourceBinding],
     snapshot: str,
-    policy_new: bool,
+    policy: str,
+    unread: t.Container[str],
 ) -> tuple[ClusterPlan, ...]:
-    before = {each.spec.target_cluster: each for each in known.bindings}
-    holding = {each.spec.target_cluster for each in after if each.spec.state in (SCHEDULED, BOUND)}
-    wanted_ids = {each.id for each in wanted.objects}
+    """One row for each cluster that has, gets or loses the placement, by name."""
+    contents = {each.spec.target_cluster: each.spec.resource_snapshot_name for each in known.bindings if _had(each)}
+    by_cluster = {each.spec.target_cluster: each for each in sorted(after, key=_holds)}
+    ids = frozenset(each.id for each in wanted.objects)
     rows = []
-    for binding in sorted(after, key=lambda each: each.spec.target_cluster):
-        cluster, old = binding.spec.target_cluster, before.get(binding.spec.target_cluster)
-        had = old.spec.resource_snapshot_name if old else ""
-        contents = known.contents.get(had, ())
-        if cluster not in holding:
-            if not had:
-                continue
-            cause = wanted.deleting or _loss_cause(cluster, index, policy_new)
-            change, prune, reason = LOST, contents, LOSSES[cause]
+    for cluster, binding in sorted(by_cluster.items()):
+        had = contents.get(cluster, "")
+        if not _holds(binding) and not had:
+            continue
+        held = known.contents.get(had, ())
+        prune: tuple[ObjectId, ...] = ()
+        if not _holds(binding):
+            change, cause = LOST, _loss_cause(binding, index, policy, wanted.deleting)
+            reason = LOSSES[cause]
+            prune = held if cause != "left-the-fleet" else ()
         elif had:
-            change, reason = KEPT, "holds it already"
-            cause = "unchanged" if had == snapshot else "content-changed"
-            prune = tuple(each for each in contents if each not in wanted_ids)
+            change, cause, reason = KEPT, "unchanged" if had == snapshot else "content-changed", "holds it already"
+            prune = tuple(each for each in held if each not in ids)
         else:
-            change, cause, prune, reason = GAINED, "picked", (), binding.spec.cluster_decision.reason
+            change, cause, reason = GAINED, "picked", binding.spec.cluster_decision.reason
+        if cluster in unread:
+            cause, reason = "kept-unreadable", "holds it already, and could not be read"
         scores = binding.spec.cluster_decision.cluster_score
         rows.append(
             ClusterPlan(
@@ -154,10 +167,18 @@ def _clusters(
                 reason=reason,
                 affinity_score=scores.affinity_score if scores else None,
                 spread_score=scores.priority_score if scores else None,
-                prune=tuple(prune),
+                prune=prune,
             )
         )
     return tuple(rows)
+
+
+def _had(binding: ClusterResourceBinding) -> bool:
+    return bool(binding.spec.resource_snapshot_name)
+
+
+def _holds(binding: ClusterResourceBinding) -> bool:
+    return binding.spec.state in (SCHEDULED, BOUND) and binding.metadata.deletion_timestamp is None
 
 
 LOSSES = {
@@ -169,15 +190,13 @@ LOSSES = {
 }
 
 
-def _loss_cause(cluster: str, index: FleetIndex, policy_new: bool) -> str:
-    if cluster not in index.positions:
+def _loss_cause(binding: ClusterResourceBinding, index: FleetIndex, policy: str, deleting: str) -> str:
+    """The binding still names the policy under which it was picked, also when it was lost in an earlier run."""
+    position = index.positions.get(binding.spec.target_cluster)
+    if position is None:
         return "left-the-fleet"
-    return "policy-changed" if policy_new else "scaled-down"
-
-
-def _left_out(outcome: Scheduled) -> tuple[LeftOut, ...]:
-    """Every cluster that was looked at and not picked, by name."""
-    return tuple(
-        LeftOut(cluster=each.cluster, rule=each.rule, reason=each.reason)
-        for each in sorted(outcome.left_out, key=lambda each: each.cluster)
-    )
+    if deleting:
+        return deleting
+    if index.leaving >> position & 1:
+        return "left-the-fleet"
+    return "scaled-down" if binding.spec.scheduling_policy_snapshot_name == policy else "policy-changed"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ..resources.canonical import digest_of
+from ..resources.identity import ObjectId
 from .brakes import Brake
 from .document import LOST, ClusterPlan, Rendered
 
@@ -29,8 +30,8 @@ def plan_digest(
             "spec": spec_hash,
             "deleting": deleting,
             "clusters": {each.cluster: each.change for each in clusters},
-            "objects": [[str(each.id), each.hash] for each in objects] if _some_get(clusters) else [],
-            "prune": {each.cluster: sorted(str(gone) for gone in each.prune) for each in clusters if each.prune},
+            "objects": [[_text(each.id), each.hash] for each in objects] if _some_get(clusters) else [],
+            "prune": {each.cluster: sorted(_text(gone) for gone in each.prune) for each in clusters if each.prune},
             "lifted": sorted(brake.name for brake in brakes if brake.lifted),
         }
     )
@@ -45,3 +46,8 @@ def plans_digest(digests: t.Mapping[str, str]) -> str:
 
 def _some_get(clusters: t.Sequence[ClusterPlan]) -> bool:
     return any(each.change != LOST for each in clusters)
+
+
+def _text(each: ObjectId) -> str:
+    """Kinds of one name in two groups are two objects."""
+    return f"{each.api_version} {each}"

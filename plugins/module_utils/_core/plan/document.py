@@ -6,13 +6,15 @@
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
 from ..errors import Problem
 from ..objects.binding import ClusterResourceBinding
 from ..objects.cluster_resource_placement import ClusterResourcePlacement
 from ..objects.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
 from ..resources.identity import ObjectId
+from ..scheduling.cycle import Scheduled
 from .brakes import Brake
 
 GAINED, KEPT, LOST = "gained", "kept", "lost"
@@ -32,7 +34,8 @@ class ClusterPlan:
     """One cluster that has, gets or loses the placement.
 
     ``cause`` is the machine-readable trigger (``picked``, ``scaled-down``, ``policy-changed``, ``left-the-fleet``,
-    ``deleted``, ``source-gone``, ``content-changed``, ``unchanged``). ``prune`` are objects that leave the cluster.
+    ``deleted``, ``source-gone``, ``content-changed``, ``unchanged``, ``kept-unreadable``). ``prune`` are objects that
+    leave the cluster.
     """
 
     cluster: str
@@ -69,7 +72,11 @@ class LeftOut:
 
 @dataclass(frozen=True, kw_only=True)
 class PlacementPlan:
-    """Everything that one placement's next apply would do. ``deleting`` marks the end of the placement."""
+    """Everything that one placement's next apply would do.
+
+    ``deleting`` marks the end of the placement; then ``scheduled``, from which ``left_out`` is read when it is asked
+    for, is None.
+    """
 
     placement: ClusterResourcePlacement
     deleting: bool
@@ -81,16 +88,26 @@ class PlacementPlan:
     objects: tuple[Rendered, ...]
     bindings: tuple[ClusterResourceBinding, ...]
     clusters: tuple[ClusterPlan, ...]
-    left_out: tuple[LeftOut, ...]
     fulfilled: bool
     wanted: int
     brakes: tuple[Brake, ...]
     findings: tuple[Problem, ...]
     digest: str
+    scheduled: Scheduled | None = field(default=None, repr=False, compare=False)
 
     @property
     def name(self) -> str:
         return self.placement.name
+
+    @cached_property
+    def left_out(self) -> tuple[LeftOut, ...]:
+        """Every cluster that was looked at and does not get the placement, by name."""
+        staying = {each.cluster for each in self.clusters if each.change != LOST}
+        return tuple(
+            LeftOut(cluster=each.cluster, rule=each.rule, reason=each.reason)
+            for each in (self.scheduled.left_out if self.scheduled else ())
+            if each.cluster not in staying
+        )
 
     def changed_clusters(self, change: str) -> tuple[str, ...]:
         return tuple(each.cluster for each in self.clusters if each.change == change)
@@ -98,12 +115,14 @@ class PlacementPlan:
     @property
     def decides_change(self) -> bool:
         """Whether the plan differs from what is recorded, members not looked at."""
-        return self.resource_snapshot_new or self.deleting or any(
-            each.change != KEPT or each.prune or each.cause != "unchanged" for each in self.clusters
+        return (
+            self.resource_snapshot_new
+            or self.deleting
+            or any(each.change != KEPT or each.prune or each.cause != "unchanged" for each in self.clusters)
         )
 
     def as_dict(self) -> dict[str, t.Any]:
-        """Plain data in a fixed order, without instants, so that equal plans are equal bytes."""
+        """Plain data in a fixed order, so that equal plans are equal bytes. No instants, but in a tripped brake."""
         return {
             "placement": self.name,
             "deleting": self.deleting,

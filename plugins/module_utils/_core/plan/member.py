@@ -102,7 +102,11 @@ def _applied(
         return step(DIFFERS if report_only else CREATE, missing=held is not None or report_only)
     if report_only:
         diffs = differences(wanted.manifest, live)
-        return step(DIFFERS, reason="FoundDiff", message="the live object differs", diffs=diffs) if diffs else step(UNCHANGED)
+        return (
+            step(DIFFERS, reason="FoundDiff", message="the live object differs", diffs=diffs)
+            if diffs
+            else step(UNCHANGED)
+        )
     if not _ours(live, applyset):
         return _taken_over(wanted, live, strategy, step)
     if held is None or held.hash != wanted.hash:

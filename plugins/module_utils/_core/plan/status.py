@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import typing as t
 from dataclasses import dataclass
 from datetime import datetime
@@ -28,6 +29,7 @@ from .outcome import MemberOutcome
 
 PREFIX = "ClusterResourcePlacement"
 DETAILS = 100
+MOST_UNFILLED = 20
 
 
 @dataclass(frozen=True)
@@ -140,7 +142,7 @@ def _cluster_status(
         cluster_name=cluster.cluster,
         observed_resource_index=index,
         conditions=conditions,
-        failed_placements=_failed(outcome, generation, now) if outcome else (),
+        failed_placements=_failed(outcome, old, generation, now) if outcome else (),
         drifted_placements=_drifted(outcome, old, now) if outcome else (),
         diffed_placements=_diffed(outcome, old, now) if outcome else (),
     )
@@ -217,8 +219,11 @@ def _unfilled(
     now: datetime,
 ) -> tuple[PerClusterPlacementStatus, ...]:
     """One entry without a name for each cluster that is wanted and not found, with the first reasons recorded."""
+    missing = plan.wanted - picked
+    if missing <= 0:
+        return ()
     rows = []
-    for left in plan.left_out[: max(0, plan.wanted - picked)]:
+    for left in plan.left_out[: min(MOST_UNFILLED, missing)]:
         old = before.get("")
         condition = moved(
             find_condition(old.conditions, "Scheduled") if old else None,
@@ -231,11 +236,16 @@ def _unfilled(
     return tuple(rows)
 
 
-def _failed(outcome: MemberOutcome, generation: int, now: datetime) -> tuple[FailedPlacement, ...]:
+def _failed(
+    outcome: MemberOutcome, old: PerClusterPlacementStatus | None, generation: int, now: datetime
+) -> tuple[FailedPlacement, ...]:
+    before = {_place(each): each.condition for each in (old.failed_placements if old else ())}
     return tuple(
         FailedPlacement(
             **_parts(each.id),
-            condition=moved(None, "Applied", ("False", each.reason, each.message), now, generation),
+            condition=moved(
+                before.get(_id_place(each.id)), "Applied", ("False", each.reason, each.message), now, generation
+            ),
         )
         for each in outcome.failures[:DETAILS]
     )
@@ -319,7 +329,8 @@ def _identifier(each: ObjectId) -> ResourceIdentifier:
 
 
 def _text(value: t.Any) -> str:
-    return value if isinstance(value, str) else "" if value is None else str(value)
+    """Upstream's fields are texts: what is no text is written as JSON, and nothing is empty."""
+    return value if isinstance(value, str) else "" if value is None else json.dumps(value, sort_keys=True)
 
 
 def _index(snapshot: str) -> str:

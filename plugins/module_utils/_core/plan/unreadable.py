@@ -1,0 +1,139 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Clusters that hold a placement and could not be read: a changed policy leaves them alone until they can be.
+
+KubeFleet's scheduler drops them when the policy changes, as its filter ClusterEligibility refuses them. Ours keeps
+them, each in one of the places that PickN has to give, and has them judged when they are read again.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, replace
+
+from ..errors import Problem
+from ..objects.binding import BOUND, SCHEDULED, ClusterResourceBinding
+from ..objects.cluster_resource_placement import ClusterResourcePlacement
+from ..objects.placement_policy import PICK_FIXED, PICK_N
+from ..objects.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
+from ..scheduling import cluster_eligibility
+from ..scheduling.asked import Asked
+from ..scheduling.cycle import Scheduled, schedule
+from ..scheduling.index import FleetIndex
+from ..scheduling.profile import Profile
+from ..scheduling.reasons import Refusal
+
+UNREAD = frozenset(
+    {
+        "agent-not-online",
+        "heartbeat-missing",
+        "heartbeat-too-old",
+        "health-unknown",
+        "unhealthy",
+        "unhealthy-too-long",
+    }
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decided:
+    """The scheduling of all bindings but those that are kept unread; ``bindings`` are all of them, by name."""
+
+    scheduled: Scheduled
+    bindings: tuple[ClusterResourceBinding, ...]
+    wanted: int
+    kept: frozenset[str] = frozenset()
+    findings: tuple[Problem, ...] = ()
+
+
+def decide(
+    placement: ClusterResourcePlacement,
+    policy: ClusterSchedulingPolicySnapshot,
+    index: FleetIndex,
+    bindings: tuple[ClusterResourceBinding, ...],
+) -> Decided:
+    """What ``schedule`` decides, but for holders that a changed policy would drop because they were not read."""
+    asked = Asked(placement, policy, index)
+    kept = _kept(asked, bindings)
+    names = {each.name for each in kept}
+    outcome = schedule(
+        _with_fewer(placement, len(kept)), policy, index, [each for each in bindings if each.name not in names]
+    )
+    counted = 0 if asked.policy.placement_type == PICK_FIXED else len(kept)
+    where = f"{placement.kind}/{placement.name}"
+    return Decided(
+        scheduled=outcome,
+        bindings=tuple(sorted((*outcome.bindings, *kept), key=lambda each: each.name)),
+        wanted=outcome.wanted + counted,
+        kept=frozenset(each.spec.target_cluster for each in kept),
+        findings=(
+            *outcome.findings,
+            *(_kept_finding(each, index, where) for each in kept),
+            *_not_afresh(outcome, where),
+        ),
+    )
+
+
+def _kept(asked: Asked, bindings: t.Iterable[ClusterResourceBinding]) -> list[ClusterResourceBinding]:
+    """Holders under an older policy whom the new one refuses for nothing but not having been read."""
+    index = asked.index
+    obsolete = [
+        each
+        for each in bindings
+        if each.metadata.deletion_timestamp is None
+        and each.spec.state in (SCHEDULED, BOUND)
+        and each.spec.scheduling_policy_snapshot_name != asked.snapshot.name
+        and _unread(index, each.spec.target_cluster)
+    ]
+    if not obsolete:
+        return []
+    if asked.policy.placement_type == PICK_FIXED:
+        return [each for each in obsolete if each.spec.target_cluster in asked.policy.cluster_names]
+    profile = Profile.of(asked)
+    return [each for each in obsolete if _refused(profile, index.positions[each.spec.target_cluster]) is None]
+
+
+def _unread(index: FleetIndex, cluster: str) -> bool:
+    position = index.positions.get(cluster)
+    if position is None or index.eligible >> position & 1:
+        return False
+    refusal = cluster_eligibility.judge(index.clusters[position], index.now)
+    return refusal is not None and refusal.code in UNREAD
+
+
+def _refused(profile: Profile, position: int) -> Refusal | None:
+    """The first refusal that is not about having been read."""
+    for each in profile.filters:
+        refusal = None if each.bits >> position & 1 else each.refusal(position)
+        if refusal and not (refusal.rule == cluster_eligibility.NAME and refusal.code in UNREAD):
+            return refusal
+    return None
+
+
+def _with_fewer(placement: ClusterResourcePlacement, taken: int) -> ClusterResourcePlacement:
+    """The placement with the places that PickN has left to give."""
+    policy = placement.spec.policy
+    if not taken or policy is None or policy.placement_type != PICK_N or policy.number_of_clusters is None:
+        return placement
+    left = replace(policy, number_of_clusters=max(0, policy.number_of_clusters - taken))
+    return replace(placement, spec=replace(placement.spec, policy=left))
+
+
+def _kept_finding(binding: ClusterResourceBinding, index: FleetIndex, where: str) -> Problem:
+    cluster = binding.spec.target_cluster
+    refusal = cluster_eligibility.judge(index.clusters[index.positions[cluster]], index.now)
+    why = refusal.sentence if refusal else ""
+    return Problem("kept-unreadable", f"{cluster} keeps the placement under its former policy, as {why}", where)
+
+
+def _not_afresh(outcome: Scheduled, where: str) -> t.Iterator[Problem]:
+    """Holders stay though a filter refuses them today, until the policy is edited."""
+    for cluster in outcome.not_afresh:
+        refusal = _refused(outcome.look.profile, outcome.asked.index.positions[cluster])
+        if refusal:
+            yield Problem(
+                "would-not-be-picked",
+                f"{cluster} keeps the placement, but the next edit of the policy would remove it: {refusal.sentence}",
+                where,
+            )
