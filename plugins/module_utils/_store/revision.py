@@ -60,7 +60,7 @@ def _git(
     environ = os.environ if environ is None else environ
     kept = {key: value for key, value in environ.items() if not key.startswith("GIT_")}
     try:
-        return subprocess.run(
+        return subprocess.run(  # pylint: disable=ansible-bad-function  # runs on the controller
             ["git", *_SAFE, "-C", os.fspath(folder), *arguments],
             env=kept | {"LC_ALL": "C"},
             stdin=subprocess.DEVNULL,
