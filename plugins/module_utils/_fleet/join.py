@@ -17,6 +17,7 @@ from .._kube.access import version
 from .._kube.client import KubeClient
 from .._kube.credentials import contexts
 from .._kube.parallel import in_parallel
+from .._store.digest_key import digest_key
 from .._store.records import Records
 from .members import Clients
 
@@ -72,6 +73,8 @@ def join(records: Records, wishes: t.Sequence[Wish], hub: KubeClient | None, hol
     wanted = {wish.name: _documents(records, wish) for wish in wishes}
     _check(wanted)
     versions = _reach(records, wanted, hub)
+    if write:
+        digest_key(records)  # before the first plan, so that plan and apply seal Secrets alike
     joined: list[str] = []
     changed: list[str] = []
     unchanged: list[str] = []

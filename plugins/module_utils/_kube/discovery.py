@@ -18,10 +18,12 @@ _AGGREGATED = f"application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscovery
 @dataclass(frozen=True)
 class Discovered:
     """``resources`` by (apiVersion, kind). ``stale`` holds the apiVersions of which the server itself knows nothing at
-    present, because the API server behind them does not answer."""
+    present, because the API server behind them does not answer. ``lists`` are those that can be listed, each in its
+    preferred version."""
 
     resources: t.Mapping[tuple[str, str], Resource]
     stale: frozenset[str]
+    lists: tuple[Resource, ...] = ()
 
 
 def resource_for(client: KubeClient, api_version: str, kind: str) -> Resource:
@@ -56,6 +58,7 @@ def discover(client: KubeClient) -> Discovered:
         text = "the server does not offer aggregated discovery"
         raise ApiError("bad-answer", text, client.server_name, "Kubernetes 1.30 or later is needed")
     resources: dict[tuple[str, str], Resource] = {}
+    listed: dict[tuple[str, str], Resource] = {}
     stale = set()
     for group in document.get("items") or ():
         name = group["metadata"]["name"]
@@ -65,7 +68,15 @@ def discover(client: KubeClient) -> Discovered:
             for row in version.get("resources") or ():
                 found = _resource(name, version["version"], row)
                 resources[(found.api_version, found.kind)] = found
-    return Discovered(resources, frozenset(stale))
+                if "list" in (row.get("verbs") or ()):
+                    listed.setdefault((found.group, found.plural), found)
+    return Discovered(resources, frozenset(stale), tuple(listed.values()))
+
+
+def namespaced_resources(client: KubeClient) -> tuple[Resource, ...]:
+    """Every kind of object that lives in namespaces and can be listed, each in its preferred version."""
+    core = [each for (version, _kind), each in BUILT_IN.items() if version == "v1" and each.namespaced]
+    return (*core, *(each for each in discover(client).lists if each.namespaced))
 
 
 def _resource(group: str, version: str, row: t.Mapping[str, t.Any]) -> Resource:

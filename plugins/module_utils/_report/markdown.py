@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import typing as t
 
-from .._core.plan.document import GAINED, KEPT, LOST, ClusterPlan, PlacementPlan
+from .._core.plan.document import GAINED, KEPT, LOST, PlacementPlan
 
 MARKS = re.compile(r"[&<>|`*_~\[\]()!#\\]")
 
@@ -46,7 +46,7 @@ def _summary(plan: PlacementPlan) -> str:
 
 def _section(plan: PlacementPlan) -> list[str]:
     lines = ["", "<details>", f"<summary>{_text(plan.name)}</summary>", ""]
-    changes = [(each.cluster, each.change, each.cause, each.reason) for each in sorted(plan.clusters, key=_place)]
+    changes = [(each.cluster, each.change, each.cause, each.reason) for each in plan.changes_first]
     lines += _table(("cluster", "change", "cause", "reason"), changes)
     if plan.left_out:
         left = [(each.cluster, each.rule, each.reason) for each in plan.left_out]
@@ -65,11 +65,6 @@ def _table(header: tuple[str, ...], rows: t.Sequence[tuple[str, ...]]) -> list[s
     if len(rows) > SHOWN:
         lines.append(f"| {len(rows) - SHOWN} more |" + " |" * (len(header) - 1))
     return lines
-
-
-def _place(each: ClusterPlan) -> tuple[int, bool, str]:
-    """What changes comes first, so that a long table is not cut there."""
-    return ((LOST, GAINED, KEPT).index(each.change), each.cause == "unchanged", each.cluster)
 
 
 def _text(value: str) -> str:

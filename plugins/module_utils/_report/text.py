@@ -19,11 +19,10 @@ MARKS = {GAINED: "+", KEPT: "=", LOST: "-"}
 SHOWN = 40
 GAP, ROOM = 2, 24
 VALUE = 120
-FIRST = (LOST, GAINED, KEPT)
 
 
 def table(header: t.Sequence[str], rows: t.Iterable[t.Sequence[str]], indent: str = "  ") -> list[str]:
-    """Left-aligned columns; the last one is wrapped below itself, and a long cell before it stands alone on its line."""
+    """Left-aligned columns; the last one is wrapped below itself; after a long cell a new line begins."""
     body = [tuple(header), *(tuple(str(cell) for cell in row) for row in rows)]
     widths = _widths([max(map(len, column)) for column in zip(*body, strict=True)], len(indent))
     start = len(indent) + sum(width + GAP for width in widths[:-1])
@@ -55,7 +54,7 @@ def plan_text(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome] | Non
     """Who gets the placement, who loses it, who does not get it and why, and what stops it."""
     lines = _folded(_headline(plan), "")
     outcomes = dict(sorted((outcomes or {}).items()))
-    rows = [_cluster_row(each, outcomes.get(each.cluster)) for each in sorted(plan.clusters, key=_place)]
+    rows = [_cluster_row(each, outcomes.get(each.cluster)) for each in plan.changes_first]
     if rows:
         lines += table(("", "CLUSTER", "SCORE", "WHY"), _cut(rows))
     if plan.left_out:
@@ -183,11 +182,6 @@ def _drift_lines(step: Step) -> list[str]:
 def _value(value: t.Any) -> str:
     text = repr(value)
     return text if len(text) <= VALUE else f"{text[:VALUE]}..."
-
-
-def _place(each: ClusterPlan) -> tuple[int, bool, str]:
-    """What changes comes first, so that a long list is not cut there."""
-    return (FIRST.index(each.change), each.cause == "unchanged", each.cluster)
 
 
 def _cut(rows: t.Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:

@@ -109,6 +109,14 @@ class PlacementPlan:
             if each.cluster not in staying
         )
 
+    @property
+    def changes_first(self) -> tuple[ClusterPlan, ...]:
+        """Lost, gained and kept clusters in this order, so that a long list can be cut at its end."""
+        order = (LOST, GAINED, KEPT)
+        return tuple(
+            sorted(self.clusters, key=lambda each: (order.index(each.change), each.cause == "unchanged", each.cluster))
+        )
+
     def changed_clusters(self, change: str) -> tuple[str, ...]:
         return tuple(each.cluster for each in self.clusters if each.change == change)
 
