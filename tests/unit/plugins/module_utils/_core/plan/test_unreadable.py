@@ -1,0 +1,134 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Nothing is removed because something could not be read."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.member_cluster import MemberCluster
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.schema import decode
+from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.plan.made import (
+    SILENT,
+    carried_out,
+    changes,
+    cluster,
+    facts,
+    pick_all,
+    pick_fixed,
+    pick_n,
+    placed,
+    plan,
+    require,
+    wanted,
+)
+
+UNREADABLE = ("kept", "kept-unreadable")
+UNCHANGED = ("kept", "unchanged")
+
+
+def bare(name: str, *conditions: dict[str, str], heard: str | None = "2026-01-15T11:59:30Z") -> MemberCluster:
+    agent = {"type": "MemberAgent", "conditions": list(conditions), "lastReceivedHeartbeat": heard}
+    return decode(MemberCluster, {"metadata": {"name": name}, "spec": {}, "status": {"agentStatus": [agent]}})
+
+
+JOINED = {"type": "Joined", "status": "True"}
+SICK = {"type": "Healthy", "status": "False", "lastTransitionTime": "2026-01-15T11:00:00Z"}
+
+
+@pytest.mark.parametrize(
+    "unread",
+    [
+        cluster("b", heard=SILENT),
+        decode(MemberCluster, {"metadata": {"name": "b"}, "spec": {}}),
+        bare("b", JOINED, heard=None),
+        bare("b", JOINED),
+        bare("b", JOINED, {"type": "Healthy", "status": "Unknown"}),
+        bare("b", JOINED, SICK),
+    ],
+    ids=["silent", "never read", "no heartbeat", "no health", "unhealthy", "unhealthy for long"],
+)
+def test_a_changed_policy_leaves_a_holder_alone_that_was_not_read(unread: MemberCluster) -> None:
+    known = placed(pick_all(), facts("a", "b"))
+    made = plan(wanted(pick_all(tolerations=[{"operator": "Exists"}])), facts("a", unread), known)
+    assert changes(made) == {"a": UNCHANGED, "b": UNREADABLE}
+    binding = next(each for each in made.bindings if each.spec.target_cluster == "b")
+    assert binding in known.bindings
+    assert [each.code for each in made.findings] == ["kept-unreadable"]
+    assert made.findings[0].message.startswith("b keeps the placement under its former policy, as it")
+    assert [each.cluster for each in made.left_out] == []
+
+
+@pytest.mark.parametrize(
+    "gone",
+    [bare("b", {"type": "Joined", "status": "False"}), cluster("b", heard=SILENT, leaving="2026-01-15T11:00:00Z")],
+    ids=["not joined", "leaving"],
+)
+def test_one_that_is_no_member_is_not_meant(gone: MemberCluster) -> None:
+    known = placed(pick_all(), facts("a", "b"))
+    made = plan(wanted(pick_all(tolerations=[{"operator": "Exists"}])), facts("a", gone), known)
+    assert changes(made)["b"][0] == "lost"
+
+
+def test_one_that_the_new_policy_refuses_for_another_reason_is_lost_read_or_not() -> None:
+    east = {"region": "east"}
+    known = placed(pick_all(), facts(cluster("a", labels=east), "b"))
+    made = plan(
+        wanted(pick_all(affinity=require(east))), facts(cluster("a", labels=east), cluster("b", heard=SILENT)), known
+    )
+    assert changes(made) == {"a": UNCHANGED, "b": ("lost", "policy-changed")}
+
+
+def test_a_taint_that_is_not_tolerated_is_another_reason_too() -> None:
+    taint = {"key": "k", "value": "v", "effect": "NoSchedule"}
+    known = placed(pick_all(), facts("a", "b"))
+    fleet = facts("a", cluster("b", heard=SILENT, taints=[taint]))
+    assert changes(plan(wanted(pick_all(affinity=require(nodes=1))), fleet, known))["b"] == ("lost", "policy-changed")
+
+
+def test_pick_n_gives_the_place_to_nobody_else() -> None:
+    known = placed(pick_n(2), facts("b", "c"))
+    edited = pick_n(2, affinity=require(nodes=1))
+    made = plan(wanted(edited), facts("a", "b", cluster("c", heard=SILENT)), known)
+    assert changes(made) == {"b": UNCHANGED, "c": UNREADABLE}
+    assert made.wanted == 2 and made.fulfilled
+
+
+def test_it_is_judged_when_it_is_read_again() -> None:
+    edited = pick_n(2, affinity=require(nodes=1))
+    silent = facts("a", "b", cluster("c", heard=SILENT))
+    known = carried_out(plan(wanted(edited), silent, placed(pick_n(2), facts("b", "c"))), failing={"c"})
+    assert changes(plan(wanted(edited), silent, known)) == {"b": UNCHANGED, "c": UNREADABLE}
+    back = plan(wanted(edited), facts("a", "b", "c"), known)
+    assert changes(back) == {"b": UNCHANGED, "c": UNCHANGED}
+    assert {each.spec.scheduling_policy_snapshot_name for each in back.bindings} == {"web-1"}
+    fewer_nodes = plan(wanted(edited), facts("a", "b", cluster("c", 0)), known)
+    assert changes(fewer_nodes) == {
+        "a": ("gained", "picked"),
+        "b": UNCHANGED,
+        "c": ("lost", "policy-changed"),
+    }
+
+
+def test_more_unread_holders_than_places_leave_none_to_give() -> None:
+    known = placed(pick_n(3), facts("a", "b", "c"))
+    edited = pick_n(1, affinity=require(nodes=1))
+    fleet = facts("a", cluster("b", heard=SILENT), cluster("c", heard=SILENT))
+    made = plan(wanted(edited), fleet, known)
+    assert changes(made) == {"a": ("lost", "policy-changed"), "b": UNREADABLE, "c": UNREADABLE}
+
+
+def test_pick_fixed_keeps_it_while_it_is_named() -> None:
+    known = placed(pick_fixed("a", "b"), facts("a", "b"))
+    fleet = facts("a", cluster("b", heard=SILENT), "c")
+    made = plan(wanted(pick_fixed("b", "c")), fleet, known)
+    assert changes(made) == {"a": ("lost", "policy-changed"), "b": UNREADABLE, "c": ("gained", "picked")}
+    assert made.left_out == () and made.wanted == 2
+    assert changes(plan(wanted(pick_fixed("c")), fleet, known))["b"] == ("lost", "policy-changed")
+
+
+def test_a_lowered_number_alone_is_no_matter_of_reading() -> None:
+    known = placed(pick_n(2), facts("a", "b"))
+    made = plan(wanted(pick_n(1)), facts(cluster("a", heard=SILENT), "b"), known)
+    assert changes(made) == {"a": ("lost", "scaled-down"), "b": UNCHANGED}
