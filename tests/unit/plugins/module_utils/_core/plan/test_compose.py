@@ -8,7 +8,6 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.binding import UNSCHEDULED
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes import BrakeLimits, older_source
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.compose import Known

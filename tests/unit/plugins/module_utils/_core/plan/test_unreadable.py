@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import pytest
-
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.member_cluster import MemberCluster
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.schema import decode
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.plan.made import (

@@ -1,0 +1,98 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes import (
+    BrakeLimits,
+    emptied,
+    facts_age,
+    older_source,
+    removals,
+)
+
+NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
+
+
+def test_all_brakes_are_on_by_default() -> None:
+    limits = BrakeLimits()
+    assert (limits.max_removals, limits.allow_empty, limits.allow_older) == ("30%", False, False)
+    assert limits.max_facts_age == timedelta(hours=24)
+
+
+@pytest.mark.parametrize(
+    ("held", "lost", "stops"),
+    [
+        (1, 1, False),
+        (2, 1, False),
+        (2, 2, True),
+        (3, 1, False),
+        (10, 3, False),
+        (10, 4, True),
+        (9, 3, True),
+        (0, 0, False),
+    ],
+)
+def test_thirty_percent_may_leave_rounded_down_and_one_always(held: int, lost: int, stops: bool) -> None:
+    brake = removals("web", held, lost, "30%")
+    assert brake.stops is stops and not brake.lifted
+
+
+@pytest.mark.parametrize("limit", [0, "0%", -5, 1])
+def test_one_may_leave_under_the_strictest_limit(limit: int | str) -> None:
+    assert not removals("web", 100, 1, limit).stops
+    assert removals("web", 100, 2, limit).stops
+
+
+@pytest.mark.parametrize("limit", ["40%", 4, "100%"])
+def test_a_higher_limit_lifts_what_the_default_would_stop(limit: int | str) -> None:
+    brake = removals("web", 10, 4, limit)
+    assert (brake.tripped, brake.lifted, brake.stops) == (True, True, False)
+
+
+def test_a_higher_limit_that_is_not_needed_lifts_nothing_and_one_too_low_stops_all_the_same() -> None:
+    assert not removals("web", 10, 3, "100%").tripped
+    still = removals("web", 10, 6, "50%")
+    assert still.stops and not still.lifted
+
+
+def test_the_message_names_the_numbers_and_the_option() -> None:
+    brake = removals("web", 10, 4, "30%")
+    assert brake.message == "web: 4 of 10 clusters would lose it; max_removals 30% permits 3"
+    assert brake.option == "max_removals: 4"
+    assert brake.as_dict() == {"name": "max_removals", "stops": True, "lifted": False, "message": brake.message}
+
+
+@pytest.mark.parametrize(
+    ("held", "kept", "allow", "tripped", "stops"),
+    [(3, 0, False, True, True), (3, 0, True, True, False), (3, 1, False, False, False), (0, 0, False, False, False)],
+)
+def test_a_placement_ends_on_no_cluster_only_if_that_is_said(
+    held: int, kept: int, allow: bool, tripped: bool, stops: bool
+) -> None:
+    brake = emptied("web", held, kept, allow)
+    assert (brake.tripped, brake.stops, brake.lifted) == (tripped, stops, tripped and not stops)
+
+
+def test_old_facts_are_no_ground_to_act_on() -> None:
+    limit = timedelta(minutes=10)
+    assert not facts_age(NOW - limit, NOW, limit).stops
+    brake = facts_age(NOW - timedelta(minutes=11), NOW, limit)
+    assert brake.stops
+    assert "captured 11 min ago, at 2026-01-15T11:49:00Z; max_facts_age permits 10 min" in brake.message
+    assert brake.option == "max_facts_age: 720"
+
+
+def test_an_age_reads_in_fitting_units() -> None:
+    assert "captured 90 s ago" in facts_age(NOW - timedelta(seconds=90), NOW, timedelta(seconds=30)).message
+    assert "captured 49 h ago" in facts_age(NOW - timedelta(hours=49), NOW, timedelta(hours=24)).message
+
+
+def test_an_older_source_stops_unless_that_is_said() -> None:
+    assert not older_source("web", "b" * 40, "a" * 40, older=False, allow=False).tripped
+    brake = older_source("web", "b" * 40, "a" * 40, older=True, allow=False)
+    assert brake.stops and brake.message == f"web: revision {'b' * 12} is not a descendant of {'a' * 12}, applied last"
+    assert older_source("web", "", "a" * 40, older=True, allow=True).lifted

@@ -1,0 +1,63 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+from __future__ import annotations
+
+import json
+
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import Problem
+from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.member import (
+    CREATE,
+    DIFFERS,
+    PRUNE,
+    REFUSED,
+    REPAIR,
+    UNCHANGED,
+    Step,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.outcome import Failure, MemberOutcome
+from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.ownership import FieldDrift
+from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.plan.made import CONFIG, EXTRA, NAMESPACE
+
+DRIFT = FieldDrift("data.a", "1", "2", ("kubectl-edit",))
+STEPS = (
+    Step(id=NAMESPACE, action=UNCHANGED),
+    Step(id=CONFIG, action=REPAIR, drifts=(DRIFT,)),
+    Step(id=EXTRA, action=REFUSED, reason="NotTakenOver", message="exists already"),
+    Step(id=EXTRA, action=DIFFERS, missing=True),
+    Step(id=CONFIG, action=CREATE, missing=True),
+    Step(id=NAMESPACE, action=PRUNE),
+)
+
+
+def test_only_writes_are_changes() -> None:
+    assert [each.action for each in MemberOutcome(cluster="a", steps=STEPS).changes] == [REPAIR, CREATE, PRUNE]
+
+
+def test_edited_and_missing_objects_drifted() -> None:
+    assert [each.action for each in MemberOutcome(cluster="a", steps=STEPS).drifted] == [REPAIR, DIFFERS, CREATE]
+
+
+def test_applied_is_done_without_a_failure() -> None:
+    assert MemberOutcome(cluster="a", done=True).applied
+    assert not MemberOutcome(cluster="a").applied
+    assert not MemberOutcome(cluster="a", done=True, error=Problem("unreachable", "m")).applied
+    failure = Failure(id=CONFIG, reason="ManifestApplyFailed", message="m")
+    assert not MemberOutcome(cluster="a", done=True, failures=(failure,)).applied
+
+
+def test_it_is_plain_json_with_unchanged_objects_counted() -> None:
+    failure = Failure(id=CONFIG, reason="ManifestApplyFailed", message="quota exceeded")
+    outcome = MemberOutcome(cluster="a", steps=STEPS, failures=(failure,), error=Problem("unreachable", "no route"))
+    row = json.loads(json.dumps(outcome.as_dict()))
+    assert row["unchanged"] == 1 and len(row["steps"]) == 5
+    assert row["steps"][0] == {
+        "object": "ConfigMap test/test-1",
+        "action": "repair",
+        "drifts": [{"path": "data.a", "valueInHub": "1", "valueInMember": "2", "managers": ["kubectl-edit"]}],
+    }
+    assert row["failures"] == [
+        {"object": "ConfigMap test/test-1", "reason": "ManifestApplyFailed", "message": "quota exceeded"}
+    ]
+    assert row["error"]["code"] == "unreachable"
+    assert MemberOutcome(cluster="a").as_dict() == {"steps": [], "unchanged": 0}

@@ -1,0 +1,48 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+from __future__ import annotations
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.cluster_resource_placement import (
+    ClusterResourcePlacement,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.schema import decode
+from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.support import LIMITS, limitations, refusals
+from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.identity import ObjectId
+
+
+def placement(**strategy: object) -> ClusterResourcePlacement:
+    return decode(ClusterResourcePlacement, {"metadata": {"name": "web"}, "spec": {"strategy": strategy}})
+
+
+def test_a_plain_placement_is_carried_out_as_it_is() -> None:
+    assert refusals(placement(), [ObjectId("", "v1", "ConfigMap", "a", "b")]) == ()
+    assert limitations(placement()) == ()
+    assert limitations(placement(applyStrategy={"comparisonOption": "PartialComparison"})) == ()
+
+
+def test_staged_rollouts_and_envelopes_are_refused_all_at_once() -> None:
+    group = "placement.kubernetes-fleet.io"
+    envelopes = [
+        ObjectId(group, "v1beta1", "ClusterResourceEnvelope", "", "one"),
+        ObjectId(group, "v1beta1", "ResourceEnvelope", "ns", "two"),
+    ]
+    found = refusals(placement(type="External"), envelopes)
+    assert [each.code for each in found] == ["unsupported-strategy", "unsupported-envelope", "unsupported-envelope"]
+    assert found[0].where == "ClusterResourcePlacement/web spec.strategy.type" and found[0].hint
+    assert "ResourceEnvelope ns/two" in found[2].message
+
+
+@pytest.mark.parametrize(
+    ("strategy", "field"),
+    [
+        ({"rollingUpdate": {"maxSurge": 1}}, "rollingUpdate"),
+        ({"applyStrategy": {"comparisonOption": "FullComparison"}}, "applyStrategy.comparisonOption"),
+        ({"reportBackStrategy": {"type": "Mirror", "destination": "OriginalResource"}}, "reportBackStrategy"),
+    ],
+)
+def test_what_is_carried_out_in_a_simpler_way_is_said(strategy: dict, field: str) -> None:
+    (found,) = limitations(placement(**strategy))
+    assert (found.code, found.message) == ("limited", LIMITS[field])
+    assert found.where == f"ClusterResourcePlacement/web spec.strategy.{field}"
