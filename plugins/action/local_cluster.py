@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ..module_utils._core.errors import FleetError, Problem
 from ..module_utils._local import cluster
+from ..module_utils._local.binaries import find
 from ..module_utils._local.ports import DEFAULT_PORTS, PortRange
 from ..module_utils._local.spec import ClusterSpec, NodesSpec, TokenUser
 from ..plugin_utils._verb import Answer, Run, Verb
@@ -37,6 +38,7 @@ class ActionModule(Verb):
                 "kubeconfig": str(Path(outcomes[0].after.folder).parent / "kubeconfig")
                 if outcomes and outcomes[0].after.folder
                 else "",
+                "kubectl": _kubectl(options) if options["state"] == "present" and not run.check_mode else "",
             },
             diff=[
                 {"before": each.before.as_diff(), "after": each.after.as_diff(), "before_header": each.name}
@@ -44,6 +46,16 @@ class ActionModule(Verb):
                 if each.changed
             ],
         )
+
+
+def _kubectl(options: dict[str, t.Any]) -> str:
+    """Path of a kubectl that is at hand, or nothing."""
+    try:
+        given = Path(options["binaries_dir"]) if options["binaries_dir"] else None
+        path = find(["kubectl"], "1.36", given, build=False)["kubectl"].path
+    except FleetError:
+        return ""
+    return str(path) if path.exists() else ""
 
 
 def _work(options: dict[str, t.Any], root: Path | None, run: Run) -> dict[str, t.Callable[[], t.Any]]:

@@ -158,4 +158,8 @@ kubeconfig:
   description: One kubeconfig with a context for every cluster of the folder.
   returned: success
   type: str
+kubectl:
+  description: Path of a kubectl, if one is at hand.
+  returned: state is present
+  type: str
 """

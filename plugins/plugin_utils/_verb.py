@@ -70,7 +70,7 @@ class Verb(ActionBase):
         run = Run(
             check_mode=bool(self._task.check_mode),
             now=datetime.now(UTC).replace(microsecond=0),
-            say=lambda text: DISPLAY.display(f"    {text}"),
+            say=DISPLAY.display,
             environ=dict(os.environ) | self._task_environment(),
         )
         try:
