@@ -10,6 +10,7 @@ that failed leaves the last known facts as they are and makes the member unhealt
 from __future__ import annotations
 
 import typing as t
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -80,11 +81,19 @@ def pools(reading: MemberReading) -> FleetMemberStatus:
     rows = []
     for name, nodes in sorted(by_pool.items()):
         images = {node.image for node in nodes}
-        versions = [node.version for node in nodes if node.version]
-        oldest = min(versions, key=KubeVersion.parse) if versions else ""
+        oldest = _oldest(node.version for node in nodes)
         image = images.pop() if len(images) == 1 else ""
         rows.append(NodePoolStatus(name=name, count=len(nodes), version=oldest, image=image))
     return FleetMemberStatus(version=reading.version, node_pools=tuple(rows), last_read=reading.at)
+
+
+def _oldest(versions: t.Iterable[str]) -> str:
+    """The oldest of those that are versions at all; a node that has not reported yet has none."""
+    readable = {}
+    for text in versions:
+        with suppress(ValueError):
+            readable[text] = KubeVersion.parse(text)
+    return min(readable, key=readable.__getitem__, default="")
 
 
 def _properties(

@@ -41,14 +41,15 @@ def write_snapshot(snapshot: FactsSnapshot) -> dict[str, t.Any]:
 
 def read_snapshot(document: t.Any, where: str) -> FactsSnapshot:
     """The snapshot that ``write_snapshot`` wrote; FleetError ``facts-invalid`` or ``facts-too-new`` otherwise."""
-    if not isinstance(document, t.Mapping) or "capturedAt" not in document or "schema" not in document:
+    schema = document.get("schema") if isinstance(document, t.Mapping) and "capturedAt" in document else None
+    if not isinstance(schema, int) or schema < 1:
         raise FleetError(
             "facts-invalid", "this is no facts snapshot", where, "write one with the verb gitops.fleet.fleet_facts"
         )
-    if not isinstance(document["schema"], int) or document["schema"] > SCHEMA:
+    if schema > SCHEMA:
         raise FleetError(
             "facts-too-new",
-            f"the facts snapshot has schema {document['schema']}, this version reads up to {SCHEMA}",
+            f"the facts snapshot has schema {schema}, this version reads up to {SCHEMA}",
             where,
             "use the newer collection, or capture the facts again",
         )

@@ -123,10 +123,10 @@ def _taken_over(
     wanted: Rendered, live: t.Mapping[str, t.Any], strategy: ApplyStrategy, step: t.Callable[..., Step]
 ) -> Step:
     metadata = live.get("metadata") or {}
-    if (metadata.get("labels") or {}).get(PART_OF_LABEL):
-        return step(REFUSED, reason="FailedToTakeOver", message="another placement or tool holds it as its ApplySet")
     if strategy.when_to_take_over == "Never":
         return step(REFUSED, reason="NotTakenOver", message="exists already, and whenToTakeOver is Never")
+    if (metadata.get("labels") or {}).get(PART_OF_LABEL):
+        return step(REFUSED, reason="FailedToTakeOver", message="another placement or tool holds it as its ApplySet")
     if metadata.get("ownerReferences") and not strategy.allow_co_ownership:
         return step(REFUSED, reason="FailedToTakeOver", message="has another owner, and allowCoOwnership is false")
     if strategy.when_to_take_over == "IfNoDiff":

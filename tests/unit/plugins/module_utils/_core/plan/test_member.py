@@ -1,0 +1,177 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.rollout_strategy import ApplyStrategy
+from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.document import Rendered
+from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.member import Step, decide_member, key
+from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.applyset import PART_OF_LABEL, ApplySet, Held
+from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.identity import ObjectId
+
+US, THEM = "applyset-us-v1", "applyset-them-v1"
+NAMESPACE = ObjectId("", "v1", "Namespace", "", "test")
+CONFIG = ObjectId("", "v1", "ConfigMap", "test", "one")
+WORK = ObjectId("apps", "v1", "Deployment", "test", "web")
+CRD = ObjectId("apiextensions.k8s.io", "v1", "CustomResourceDefinition", "", "things.example.com")
+Manifest = dict[str, t.Any]
+
+
+def wanted(each: ObjectId = CONFIG, hash: str = "1", **data: str) -> Rendered:
+    metadata = {"name": each.name, "namespace": each.namespace}
+    manifest = {"apiVersion": each.api_version, "kind": each.kind, "metadata": metadata, "data": data or {"a": "1"}}
+    return Rendered(id=each, hash=hash, manifest=manifest)
+
+
+def recorded(*held: tuple[ObjectId, str]) -> ApplySet:
+    inventory = tuple(Held(id=each, hash=hash) for each, hash in held)
+    return ApplySet(placement="web", uid="u", inventory=inventory)
+
+
+def live(part_of: str = US, data: dict[str, str] | None = None, ours: bool = True, **metadata: t.Any) -> Manifest:
+    """A live ConfigMap; our fields are owned by us, or by somebody who edited them."""
+    fields = {"f:metadata": {"f:labels": {f"f:{PART_OF_LABEL}": {}}}}
+    value = {"f:data": {"f:a": {}}}
+    owner = {"manager": "gitops-fleet", "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV1"}
+    other = {**owner, "manager": "kubectl-edit", "operation": "Update", "fieldsV1": value}
+    managed = [{**owner, "fieldsV1": {**fields, **(value if ours else {})}}, *(() if ours else (other,))]
+    labels = {PART_OF_LABEL: part_of} if part_of else {}
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "one", "namespace": "test", "labels": labels, "managedFields": managed, **metadata},
+        "data": data or {"a": "1"},
+    }
+
+
+def step(there: Manifest | None, held: str | None = None, hash: str = "1", **strategy: t.Any) -> Step:
+    applyset = recorded((CONFIG, held)) if held is not None else None
+    on_member = {key(CONFIG): there} if there else {}
+    (found,) = decide_member([wanted(hash=hash)], applyset, on_member, US, ApplyStrategy(**strategy))
+    return found
+
+
+def test_what_is_not_there_is_created_with_our_label() -> None:
+    found = step(None)
+    assert (found.action, found.missing, found.drifted) == ("create", False, False)
+    assert found.manifest is not None and found.manifest["metadata"]["labels"] == {PART_OF_LABEL: US}
+
+
+def test_what_was_placed_and_is_gone_is_created_again_and_counts_as_drift() -> None:
+    found = step(None, held="1")
+    assert (found.action, found.missing, found.drifted) == ("create", True, True)
+
+
+def test_what_is_as_it_was_applied_is_unchanged() -> None:
+    assert step(live(), held="1").action == "unchanged"
+
+
+@pytest.mark.parametrize("held", ["0", "", None], ids=["older", "not finished", "not recorded"])
+def test_a_newer_manifest_is_applied_whatever_drifted(held: str | None) -> None:
+    assert step(live(ours=False), held=held, when_to_apply="IfNotDrifted").action == "update"
+
+
+def test_drift_is_repaired() -> None:
+    found = step(live(data={"a": "2"}, ours=False), held="1")
+    assert found.action == "repair"
+    assert [(each.path, each.desired, each.live, each.managers) for each in found.drifts] == [
+        ("/data/a", "1", "2", ("kubectl-edit",))
+    ]
+
+
+def test_drift_stops_the_apply_where_that_is_asked_for() -> None:
+    found = step(live(data={"a": "2"}, ours=False), held="1", when_to_apply="IfNotDrifted")
+    assert (found.action, found.reason) == ("refused", "FoundDrifts")
+    assert found.drifts
+
+
+@pytest.mark.parametrize(
+    ("there", "strategy", "expected"),
+    [
+        (live(""), {}, ("adopt", "")),
+        (live("", data={"a": "2"}), {}, ("adopt", "")),
+        (live(""), {"when_to_take_over": "IfNoDiff"}, ("adopt", "")),
+        (live("", data={"a": "2"}), {"when_to_take_over": "IfNoDiff"}, ("refused", "FailedToTakeOver")),
+        (live(""), {"when_to_take_over": "Never"}, ("refused", "NotTakenOver")),
+        (live(THEM), {"when_to_take_over": "Never"}, ("refused", "NotTakenOver")),
+        (live(THEM), {}, ("refused", "FailedToTakeOver")),
+        (live(THEM), {"allow_co_ownership": True}, ("refused", "FailedToTakeOver")),
+        (live("", ownerReferences=[{"name": "x"}]), {}, ("refused", "FailedToTakeOver")),
+        (live("", ownerReferences=[{"name": "x"}]), {"allow_co_ownership": True}, ("adopt", "")),
+    ],
+)
+def test_taking_over_what_is_not_ours(there: Manifest, strategy: Manifest, expected: tuple[str, str]) -> None:
+    found = step(there, **strategy)
+    assert (found.action, found.reason) == expected
+    assert bool(found.message) == (found.action == "refused")
+
+
+def test_a_refused_take_over_tells_the_difference() -> None:
+    found = step(live("", data={"a": "2"}), when_to_take_over="IfNoDiff")
+    assert [(each.path, each.desired, each.live) for each in found.diffs] == [("/data/a", "1", "2")]
+
+
+@pytest.mark.parametrize(
+    ("there", "expected"),
+    [
+        (None, ("differs", True, 0)),
+        (live(""), ("unchanged", False, 0)),
+        (live(THEM, data={"a": "2"}), ("differs", False, 1)),
+        (live(data={"a": "2"}, ours=False), ("differs", False, 1)),
+    ],
+)
+def test_reporting_writes_nothing(there: Manifest | None, expected: tuple[str, bool, int]) -> None:
+    found = step(there, type="ReportDiff")
+    assert (found.action, found.missing, len(found.diffs)) == expected
+
+
+def test_applies_go_by_wave_and_removals_come_last_in_reverse() -> None:
+    gone = [ObjectId("", "v1", "ConfigMap", "old", "a"), ObjectId("apps", "v1", "Deployment", "old", "b")]
+    there = {key(each): live() for each in gone}
+    steps = decide_member(
+        [wanted(WORK), wanted(CONFIG), wanted(NAMESPACE)],
+        recorded(*((each, "1") for each in gone)),
+        there,
+        US,
+        ApplyStrategy(),
+    )
+    assert [(each.action, each.id.kind) for each in steps] == [
+        ("create", "Namespace"),
+        ("create", "ConfigMap"),
+        ("create", "Deployment"),
+        ("prune", "Deployment"),
+        ("prune", "ConfigMap"),
+    ]
+
+
+def removal(each: ObjectId, there: Manifest | None, **options: t.Any) -> list[str]:
+    on_member = {key(each): there} if there else {}
+    steps = decide_member([], recorded((each, "1")), on_member, US, ApplyStrategy(), **options)
+    return [step.action for step in steps]
+
+
+def test_only_what_is_ours_is_removed() -> None:
+    assert removal(CONFIG, live()) == ["prune"]
+    assert removal(CONFIG, live(THEM)) == []
+    assert removal(CONFIG, live("")) == []
+    assert removal(CONFIG, None) == []
+
+
+@pytest.mark.parametrize("each", [NAMESPACE, CRD], ids=lambda each: each.kind)
+def test_what_may_hold_more_than_ours_is_released_unless_its_kind_is_named(each: ObjectId) -> None:
+    assert removal(each, live()) == ["release"]
+    assert removal(each, live(), prune_kinds=(each.kind,)) == ["prune"]
+
+
+def test_an_abandoned_placement_releases_everything() -> None:
+    assert removal(CONFIG, live(), abandon=True) == ["release"]
+    assert removal(NAMESPACE, live(), abandon=True, prune_kinds=("Namespace",)) == ["release"]
+
+
+def test_another_api_version_is_the_same_object() -> None:
+    old = ObjectId("apps", "v1beta1", "Deployment", "test", "web")
+    steps = decide_member([wanted(WORK)], recorded((old, "1")), {key(WORK): live()}, US, ApplyStrategy())
+    assert [each.id.version for each in steps] == ["v1"]
