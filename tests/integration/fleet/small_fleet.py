@@ -1,0 +1,283 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""A fleet of real API servers in the hands of a test: what is written down, what runs, what the servers saw of it."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import time
+import typing as t
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.applyset import PART_OF_LABEL
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.join import Joined, Wish, join
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placement import Asked, Report, run
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.credentials import connection_from_kubeconfig
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
+from ansible_collections.gitops.fleet.plugins.module_utils._local.outcome import Outcome
+from ansible_collections.gitops.fleet.plugins.module_utils._store.open_records import open_records
+from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Records
+
+Document = dict[str, t.Any]
+MERGE = "application/merge-patch+json"
+OURS = "/api/v1/namespaces/gitops-fleet"
+PARENTS = f"{OURS}/configmaps"
+WRITES = ("create", "update", "patch", "delete", "deletecollection")
+ASKING = ("selfsubjectaccessreviews", "selfsubjectreviews", "selfsubjectrulesreviews")
+
+_marks = itertools.count()
+
+
+@dataclass
+class Server:
+    """One local cluster and its audit log; ``client`` is its administrator."""
+
+    made: Outcome
+    client: KubeClient = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.client = KubeClient(connection_from_kubeconfig(self.made.kubeconfig))
+
+    @property
+    def folder(self) -> Path:
+        return Path(self.made.after.folder)
+
+    def get(self, path: str) -> Document | None:
+        try:
+            return self.client.get(path)
+        except ApiError as error:
+            assert error.code == "not-found", error
+            return None
+
+    def patch(self, path: str, body: Document, manager: str = "somebody") -> Document:
+        return self.client.request("PATCH", path, body, {"fieldManager": manager}, MERGE)
+
+    def data(self, path: str) -> Document | None:
+        """The data of a ConfigMap; None if it is not there."""
+        found = self.get(path)
+        return None if found is None else found.get("data") or {}
+
+    @contextlib.contextmanager
+    def writing(self, but: t.Container[str] = ()) -> Iterator[list[str]]:
+        """Fills, at its end, the list with every write request seen meanwhile: ``patch configmaps ns/name``."""
+        seen: list[str] = []
+        start = self._position()
+        yield seen
+        end = self._position()
+        for line in self._log().read_text(encoding="utf-8").splitlines()[start:end]:
+            event = json.loads(line)
+            about = event.get("objectRef") or {}
+            ours = not str(event["user"].get("username", "")).startswith("system:apiserver")
+            if event["verb"] in WRITES and ours and about.get("resource") not in (*ASKING, *but):
+                seen.append(f"{event['verb']} {about.get('resource')} {about.get('namespace')}/{about.get('name')}")
+
+    def _position(self) -> int:
+        """Lines of the log once a request of our own is in it: those before it are then there too."""
+        mark = f"mark={next(_marks)}-{time.monotonic_ns()}"
+        self.client.get("/api/v1/namespaces/default", {"mark": mark.removeprefix("mark=")})
+        end = time.monotonic() + 20
+        while time.monotonic() < end:
+            lines = self._log().read_text(encoding="utf-8").splitlines()
+            if any(mark in line for line in lines[-50:]):
+                return len(lines)
+            time.sleep(0.02)
+        raise AssertionError("the request did not appear in the audit log")
+
+    def _log(self) -> Path:
+        return Path(self.made.after.audit_log)
+
+    def empty(self) -> None:
+        """No ApplySet, and our namespace not stuck in its deletion: profile ``api`` has nobody to finish that."""
+        self.client.request("DELETE", PARENTS, {"kind": "DeleteOptions", "apiVersion": "v1"})
+        self.finish_namespaces()
+
+    def finish_namespaces(self) -> None:
+        for found in self.client.get("/api/v1/namespaces")["items"]:
+            if found["metadata"].get("deletionTimestamp"):
+                document = {**found, "apiVersion": "v1", "kind": "Namespace", "spec": {"finalizers": []}}
+                self.client.put(f"/api/v1/namespaces/{found['metadata']['name']}/finalize", document)
+
+
+@dataclass
+class Fleet:
+    """Records in one place, members among ``servers``, and manifests in files below ``folder``.
+
+    Names are new for every test, so that what one test leaves on the servers is foreign to the next.
+    """
+
+    number: int
+    folder: Path
+    options: Document
+    hub: Server | None
+    servers: t.Mapping[str, Server]
+    holder: str = "runner-1"
+    later: timedelta = timedelta(0)
+    said: list[str] = field(default_factory=list)
+    opened: list[Records] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        for each in ("placements", "resources", "kubeconfigs"):
+            (self.folder / each).mkdir()
+        self.records = self.open()
+
+    @property
+    def name(self) -> str:
+        return f"web{self.number}"
+
+    @property
+    def namespace(self) -> str:
+        return f"shop{self.number}"
+
+    @property
+    def now(self) -> datetime:
+        return datetime.now(UTC).replace(microsecond=0) + self.later
+
+    def open(self) -> Records:
+        records = open_records(self.options, {}, lambda: self.now)
+        self.opened.append(records)
+        return records
+
+    # What people write.
+
+    def namespaced(self, *names: str) -> str:
+        return "/".join([f"/api/v1/namespaces/{self.namespace}", *names])
+
+    def configmap(self, name: str = "settings", **data: str) -> Document:
+        metadata = {"name": name, "namespace": self.namespace}
+        return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data or {"color": "blue"}}
+
+    def resources(self, *objects: Document, namespace: bool = True) -> None:
+        """The namespace, unless told otherwise, and the objects; what was written before is gone."""
+        first = [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.namespace}}] if namespace else []
+        text = "\n---\n".join(json.dumps(each) for each in (*first, *objects))
+        (self.folder / "resources" / "all.yml").write_text(text, encoding="utf-8")
+
+    def placement(self, policy: Document | None = None, strategy: Document | None = None, name: str = "") -> Document:
+        selector = {"group": "", "version": "v1", "kind": "Namespace", "name": self.namespace}
+        spec: Document = {"resourceSelectors": [selector]}
+        if policy:
+            spec["policy"] = policy
+        if strategy:
+            spec["strategy"] = {"type": "RollingUpdate", "applyStrategy": strategy}
+        return {
+            "apiVersion": "placement.kubernetes-fleet.io/v1beta1",
+            "kind": "ClusterResourcePlacement",
+            "metadata": {"name": name or self.name},
+            "spec": spec,
+        }
+
+    def place(self, policy: Document | None = None, strategy: Document | None = None, name: str = "") -> None:
+        """Writes the placement's file; PickAll if no policy is given."""
+        document = self.placement(policy, strategy, name)
+        file = self.folder / "placements" / f"{name or self.name}.yml"
+        file.write_text(json.dumps(document), encoding="utf-8")
+
+    def unplace(self) -> None:
+        (self.folder / "placements" / f"{self.name}.yml").unlink()
+
+    # What people run.
+
+    def join(self, *names: str, labels: t.Mapping[str, str] | None = None, write: bool = True) -> Joined:
+        wishes = [Wish(name=name, connection={"kubeconfig": str(self.kubeconfig(name))}, labels=labels) for name in names]
+        return join(self.records, wishes, self.hub_client, self.holder, write=write)
+
+    def kubeconfig(self, name: str) -> Path:
+        """The member's kubeconfig, a file of this fleet's own."""
+        path = self.folder / "kubeconfigs" / name
+        if not path.exists():
+            path.write_text(Path(self.servers[name].made.kubeconfig).read_text(encoding="utf-8"), encoding="utf-8")
+        return path
+
+    def log_in(self, name: str, kubeconfig: Path) -> None:
+        """The member is from now on used with another account."""
+        self.kubeconfig(name).write_text(kubeconfig.read_text(encoding="utf-8"), encoding="utf-8")
+
+    def cut(self, *names: str) -> None:
+        """The members' servers cannot be reached any more: nothing listens on port 1."""
+        for name in names:
+            path = self.kubeconfig(name)
+            document = json.loads(path.read_text(encoding="utf-8"))
+            document["clusters"][0]["cluster"]["server"] = "https://127.0.0.1:1"
+            path.write_text(json.dumps(document), encoding="utf-8")
+
+    def mend(self, *names: str) -> None:
+        for name in names:
+            self.kubeconfig(name).unlink()
+            self.kubeconfig(name)
+
+    def asked(self, **changes: t.Any) -> Asked:
+        files = {"src": (str(self.folder / "placements"),), "resources": (str(self.folder / "resources"),)}
+        if changes.get("absent") or changes.get("definition"):
+            del files["src"]
+        return Asked(**{**files, "timeout": 2.0, **changes})
+
+    def run(self, records: Records | None = None, holder: str = "", **changes: t.Any) -> Report:
+        return run(
+            records or self.records,
+            self.hub_client,
+            self.asked(**changes),
+            self.now,
+            holder or self.holder,
+            self.said.append,
+        )
+
+    def look(self, **changes: t.Any) -> Report:
+        return self.run(**changes)
+
+    def apply(self, **changes: t.Any) -> Report:
+        return self.run(write=True, **changes)
+
+    def end(self, **changes: t.Any) -> Report:
+        return self.apply(absent=True, names=(self.name,), **changes)
+
+    # What is there afterwards.
+
+    @property
+    def hub_client(self) -> KubeClient | None:
+        return self.hub.client if self.hub else None
+
+    def record(self) -> Document | None:
+        return self.records.get("ClusterResourcePlacement", self.name)
+
+    def holders(self) -> list[str]:
+        """Members on which the placed ConfigMap ``settings`` is ours."""
+        return [name for name in self.servers if self.is_ours(name, self.namespaced("configmaps", "settings"))]
+
+    def is_ours(self, name: str, path: str) -> bool:
+        found = self.servers[name].get(path)
+        return found is not None and PART_OF_LABEL in (found["metadata"].get("labels") or {})
+
+    def reasons(self) -> list[str]:
+        return [each.reason for each in self.records.events("ClusterResourcePlacement", self.name)]
+
+    @contextlib.contextmanager
+    def writing(self, but: t.Container[str] = ()) -> Iterator[list[str]]:
+        """Every write request that any member, or the hub with the records, saw meanwhile."""
+        servers = {**self.servers, **({"hub": self.hub} if self.hub else {})}
+        seen: list[str] = []
+        with contextlib.ExitStack() as stack:
+            lists = {name: stack.enter_context(each.writing(but)) for name, each in servers.items()}
+            yield seen
+        seen += [f"{name}: {each}" for name, found in lists.items() for each in found]
+
+
+def conditions(status: t.Any) -> dict[str, str]:
+    """Status by type of a placement's conditions, without the prefix."""
+    return {each.type.removeprefix("ClusterResourcePlacement"): each.status for each in status.conditions}
+
+
+def changes(report: Report, placement: str) -> dict[str, str]:
+    """What the plan does with each cluster: gained, kept, lost."""
+    plan = next(each for each in report.plan.plans if each.name == placement)
+    return {each.cluster: each.change for each in plan.clusters}
+
+
+def codes(report: Report) -> set[str]:
+    return {each.code for each in report.problems}

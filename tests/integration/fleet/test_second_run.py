@@ -1,0 +1,93 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What is so already is not written again, and who only looks writes nothing at all: told by the audit logs."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from small_fleet import Fleet, changes, conditions
+
+TWO = {"placementType": "PickN", "numberOfClusters": 2}
+
+
+def test_a_first_apply_places_and_a_second_one_writes_nothing(fleet: Fleet) -> None:
+    fleet.join("m1", "m2", "m3")
+    fleet.place(TWO)
+    first = fleet.apply()
+    assert first.changed and not first.problems
+    held = fleet.holders()
+    assert len(held) == 2 and all(fleet.servers[name].get(fleet.namespaced()) for name in held)
+    fleet.later = timedelta(minutes=5)
+    with fleet.writing() as written:
+        second = fleet.apply()
+    assert not second.changed and not second.problems
+    assert written == []
+    assert second.plan.digest != "" and set(changes(second, fleet.name).values()) == {"kept"}
+
+
+def test_check_mode_foretells_the_change_and_writes_nothing(fleet: Fleet) -> None:
+    fleet.join("m1", "m2")
+    fleet.place()
+    with fleet.writing() as written:
+        foretold = fleet.look()
+    assert foretold.changed and written == [] and fleet.record() is None
+    done = fleet.apply()
+    assert done.plan.digest == foretold.plan.digest and changes(done, fleet.name) == changes(foretold, fleet.name)
+    fleet.resources(fleet.configmap(color="red"))
+    with fleet.writing() as written:
+        assert fleet.look().changed
+    assert written == []
+    assert fleet.servers["m1"].data(fleet.namespaced("configmaps", "settings")) == {"color": "blue"}
+
+
+def test_status_says_what_was_done_and_its_transition_times_stay(fleet: Fleet) -> None:
+    fleet.join("m1", "m2")
+    fleet.place()
+    status = fleet.apply().statuses[fleet.name]
+    wanted = ("Scheduled", "RolloutStarted", "Overridden", "WorkSynchronized", "Applied", "Available")
+    assert conditions(status) == dict.fromkeys(wanted, "True")
+    assert [each.cluster_name for each in status.placement_statuses] == ["m1", "m2"]
+    recorded = fleet.record()
+    assert recorded is not None and len(recorded["status"]["conditions"]) == len(wanted)
+    assert {each["observedGeneration"] for each in recorded["status"]["conditions"]} == {1}
+    told = fleet.reasons()
+    assert len(told) == len(set(told)) and {"ApplyIntended", "PlacementApplied", "PlacementAvailable"} <= set(told)
+
+    fleet.later = timedelta(minutes=5)
+    fleet.apply()
+    assert fleet.record() == recorded and fleet.reasons() == told
+
+    fleet.resources(fleet.configmap(color="red"))
+    fleet.apply()
+    after = fleet.record()
+    assert after is not None
+    times = {each["type"]: each["lastTransitionTime"] for each in recorded["status"]["conditions"]}
+    assert {each["type"]: each["lastTransitionTime"] for each in after["status"]["conditions"]} == times
+    assert after["status"]["observedResourceIndex"] == "1"
+
+
+def test_a_changed_object_alone_is_written(fleet: Fleet) -> None:
+    fleet.join("m1")
+    fleet.resources(fleet.configmap(), fleet.configmap("other", a="1"))
+    fleet.place()
+    fleet.apply()
+    fleet.resources(fleet.configmap(), fleet.configmap("other", a="2"))
+    with fleet.servers["m1"].writing() as written:
+        fleet.apply()
+    assert [each for each in written if "gitops-fleet" not in each] == [f"patch configmaps {fleet.namespace}/other"]
+
+
+def test_the_hub_shows_the_status_to_kubectl(hub_fleet: Fleet) -> None:
+    """The status lies in the subresource, so a plain read of the object has it."""
+    hub_fleet.join("m1")
+    hub_fleet.place()
+    hub_fleet.apply()
+    assert hub_fleet.hub is not None
+    path = f"/apis/placement.kubernetes-fleet.io/v1/clusterresourceplacements/{hub_fleet.name}"
+    document = hub_fleet.hub.client.get(path)
+    by_type = {each["type"]: each["status"] for each in document["status"]["conditions"]}
+    assert by_type["ClusterResourcePlacementAvailable"] == "True"
+    table = hub_fleet.hub.client.send("GET", path, accept="application/json;as=Table;g=meta.k8s.io;v=v1")
+    assert b"columnDefinitions" in table.data and hub_fleet.name.encode() in table.data
