@@ -78,7 +78,7 @@ def test_drift_is_repaired() -> None:
     found = step(live(data={"a": "2"}, ours=False), held="1")
     assert found.action == "repair"
     assert [(each.path, each.desired, each.live, each.managers) for each in found.drifts] == [
-        ("/data/a", "1", "2", ("kubectl-edit",))
+        (".data.a", "1", "2", ("kubectl-edit",))
     ]
 
 
@@ -111,7 +111,7 @@ def test_taking_over_what_is_not_ours(there: Manifest, strategy: Manifest, expec
 
 def test_a_refused_take_over_tells_the_difference() -> None:
     found = step(live("", data={"a": "2"}), when_to_take_over="IfNoDiff")
-    assert [(each.path, each.desired, each.live) for each in found.diffs] == [("/data/a", "1", "2")]
+    assert [(each.path, each.desired, each.live) for each in found.diffs] == [(".data.a", "1", "2")]
 
 
 @pytest.mark.parametrize(

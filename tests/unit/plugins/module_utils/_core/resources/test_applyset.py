@@ -1,0 +1,97 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.applyset import (
+    ApplySet,
+    Held,
+    applyset_id,
+    parent_manifest,
+    part_of,
+    read_parent,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.identity import ObjectId
+
+CONFIG = ObjectId("", "v1", "ConfigMap", "test", "one")
+WORK = ObjectId("apps", "v1", "Deployment", "test", "web")
+OURS = ObjectId("", "v1", "Secret", "gitops-fleet", "two")
+NAMESPACE = ObjectId("", "v1", "Namespace", "", "test")
+
+SET = ApplySet(
+    placement="web",
+    uid="u-1",
+    generation=3,
+    policy_snapshot="web-1",
+    policy_hash="p",
+    resource_snapshot="web-2-snapshot",
+    resource_hash="r",
+    decision={"affinityScore": 5, "priorityScore": None},
+    inventory=(
+        Held(id=CONFIG, hash="1"),
+        Held(id=WORK, hash=""),
+        Held(id=OURS, hash="2"),
+        Held(id=NAMESPACE, hash="3"),
+    ),
+)
+
+
+def test_the_parent_reads_back_to_the_same_set() -> None:
+    assert read_parent(json.loads(json.dumps(parent_manifest(SET)))) == SET
+    empty = ApplySet(placement="web", uid="")
+    assert read_parent(parent_manifest(empty)) == empty
+
+
+def test_the_parent_is_one_that_every_tool_for_applysets_understands() -> None:
+    parent = parent_manifest(SET)
+    metadata = parent["metadata"]
+    assert (parent["kind"], metadata["namespace"], metadata["name"]) == ("ConfigMap", "gitops-fleet", "web")
+    assert metadata["labels"]["applyset.kubernetes.io/id"] == SET.id
+    assert metadata["annotations"] == {
+        "applyset.kubernetes.io/tooling": "gitops.fleet/v1",
+        "applyset.kubernetes.io/contains-group-kinds": "ConfigMap,Deployment.apps,Namespace,Secret",
+        "applyset.kubernetes.io/additional-namespaces": "test",
+    }
+    assert all(isinstance(value, str) for value in parent["data"].values())
+
+
+def test_the_id_is_that_of_the_published_formula() -> None:
+    # base64url(sha256("web.gitops-fleet.ConfigMap.")) without padding
+    assert applyset_id("web") == "applyset-sYhPUX3ZGoYsDdUcevxUcF0paMizqrZdpWDNXaFvcj4-v1"
+    assert applyset_id("web") != applyset_id("db")
+    assert len(applyset_id("x" * 63)) <= 63
+
+
+@pytest.mark.parametrize(
+    "parent",
+    [
+        {},
+        {"data": None},
+        {"data": {}},
+        {"metadata": {"name": "web"}, "data": {"placement": "{", "record": "{}", "inventory": "[]"}},
+        {"data": {"placement": "[]", "record": "{}", "inventory": "[]"}},
+        {"data": {**parent_manifest(SET)["data"], "inventory": "[[1]]"}},
+        {"data": {**parent_manifest(SET)["data"], "record": "{}"}},
+    ],
+)
+def test_a_parent_that_is_not_ours_is_refused(parent: dict) -> None:
+    with pytest.raises(ValueError, match="is not an ApplySet of ours"):
+        read_parent(parent)
+
+
+def test_the_generation_alone_is_no_new_content() -> None:
+    assert SET.same_content(replace(SET, generation=9))
+    assert not SET.same_content(replace(SET, resource_hash="s"))
+    assert not SET.same_content(None)
+
+
+def test_a_placed_object_carries_the_label_and_the_manifest_stays_as_it_was() -> None:
+    manifest = {"kind": "ConfigMap", "metadata": {"name": "a", "labels": {"x": "y"}}}
+    placed = part_of(manifest, "applyset-z-v1")
+    assert placed["metadata"]["labels"] == {"x": "y", "applyset.kubernetes.io/part-of": "applyset-z-v1"}
+    assert manifest["metadata"] == {"name": "a", "labels": {"x": "y"}}
+    assert part_of({"kind": "X"}, "i")["metadata"]["labels"] == {"applyset.kubernetes.io/part-of": "i"}
