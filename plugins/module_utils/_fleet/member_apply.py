@@ -32,6 +32,8 @@ from .observe import PARENTS, Observed, observe
 
 MERGE_PATCH = "application/merge-patch+json"
 GONE = ("not-found", "unknown-kind")
+# A hub may be a member as well: whoever writes to its records leaves a lease, and the key of digests lies beside it.
+LEASES = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases"
 WHOLE_MEMBER = ("unreachable", "timeout", "certificate", "credentials-expired", "unauthorized")
 
 
@@ -157,18 +159,22 @@ def _write_parent(client: KubeClient, applyset: ApplySet) -> None:
 
 
 def _forget(client: KubeClient, placement: str) -> None:
-    """Deletes the parent, and our namespace with the last parent in it."""
+    """Deletes the parent, and our namespace with the last parent in it, unless records of a fleet are kept there."""
     delete_object(client, f"{PARENTS}/{placement}")
     ours = f"app.kubernetes.io/managed-by={MANAGED_BY['app.kubernetes.io/managed-by']}"
-    if next(list_objects(client, PARENTS, label_selector=ours, limit=1), None) is not None:
-        return
     try:
+        if _any(client, PARENTS, ours) or _any(client, LEASES):
+            return
         namespace = client.get(f"/api/v1/namespaces/{NAMESPACE}")
         if (namespace["metadata"].get("labels") or {}).items() >= MANAGED_BY.items():
             delete_object(client, f"/api/v1/namespaces/{NAMESPACE}", uid=namespace["metadata"]["uid"])
     except ApiError as error:
         if error.code not in (*GONE, "forbidden"):
             raise
+
+
+def _any(client: KubeClient, path: str, selector: str = "") -> bool:
+    return next(list_objects(client, path, label_selector=selector, limit=1), None) is not None
 
 
 def _intended(observed: Observed, to_do: t.Sequence[Step]) -> tuple[Held, ...]:

@@ -41,7 +41,7 @@ def placements_in(manifests: t.Iterable[Manifest], strict: bool) -> tuple[Source
     found: dict[str, Sourced] = {}
     problems: list[Problem] = []
     for manifest in manifests:
-        if manifest.document.get("kind") != PLACEMENT:
+        if not _may_be_placement(manifest.document):
             continue
         try:
             sourced = read_placement(manifest.document, manifest.where, strict)
@@ -59,6 +59,13 @@ def placements_in(manifests: t.Iterable[Manifest], strict: bool) -> tuple[Source
     if problems:
         raise FleetError.of(problems)
     return tuple(found[name] for name in sorted(found))
+
+
+def _may_be_placement(document: t.Mapping[str, t.Any]) -> bool:
+    """Placements, and kinds of their API that would change them if they were passed over (overrides, runs)."""
+    group = str(document.get("apiVersion", "")).rpartition("/")[0]
+    successor = group == "kubefleet.dev" or group.endswith(".kubefleet.dev")
+    return successor or _ours(document) and document.get("kind") not in ("MemberCluster", "FleetMember")
 
 
 def read_placement(document: t.Mapping[str, t.Any], where: str, strict: bool) -> Sourced:

@@ -71,9 +71,7 @@ def hub_fleet(request: pytest.FixtureRequest, tmp_path: Path, servers: dict[str,
     yield from _fleet(request, tmp_path, servers, "hub")
 
 
-def _fleet(
-    request: pytest.FixtureRequest, folder: Path, servers: dict[str, Server], store: str
-) -> t.Iterator[Fleet]:
+def _fleet(request: pytest.FixtureRequest, folder: Path, servers: dict[str, Server], store: str) -> t.Iterator[Fleet]:
     hub: Server | None = None
     options = {"type": "sqlite", "path": str(folder / "records.db")}
     if store == "hub":

@@ -16,7 +16,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.applyset import PART_OF_LABEL
+from ansible_collections.gitops.fleet.plugins.module_utils._core.facts.snapshot import FactsSnapshot
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.facts import read_fleet
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.join import Joined, Wish, join
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members import Clients, recorded_members
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placement import Asked, Report, run
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.credentials import connection_from_kubeconfig
@@ -124,7 +127,7 @@ class Fleet:
 
     def __post_init__(self) -> None:
         for each in ("placements", "resources", "kubeconfigs"):
-            (self.folder / each).mkdir()
+            (self.folder / each).mkdir(parents=True)
         self.records = self.open()
 
     @property
@@ -185,7 +188,9 @@ class Fleet:
     # What people run.
 
     def join(self, *names: str, labels: t.Mapping[str, str] | None = None, write: bool = True) -> Joined:
-        wishes = [Wish(name=name, connection={"kubeconfig": str(self.kubeconfig(name))}, labels=labels) for name in names]
+        wishes = [
+            Wish(name=name, connection={"kubeconfig": str(self.kubeconfig(name))}, labels=labels) for name in names
+        ]
         return join(self.records, wishes, self.hub_client, self.holder, write=write)
 
     def kubeconfig(self, name: str) -> Path:
@@ -236,6 +241,12 @@ class Fleet:
 
     def end(self, **changes: t.Any) -> Report:
         return self.apply(absent=True, names=(self.name,), **changes)
+
+    def facts(self) -> FactsSnapshot:
+        """What the members say now."""
+        members = recorded_members(self.records)
+        with Clients(members={name: each.fleet for name, each in members.items()}, hub=self.hub_client) as clients:
+            return read_fleet(members, clients, self.now, pods=False, prices={}).snapshot
 
     # What is there afterwards.
 

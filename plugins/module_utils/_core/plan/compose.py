@@ -101,7 +101,7 @@ def _brakes(
         brakes.removals(name, held, lost, limits.max_removals),
         brakes.facts_age(facts.captured_at, now, limits.max_facts_age),
     ]
-    if not wanted.deleting:
+    if wanted.deleting != "deleted":  # a file that is gone may be a slip; a deletion is not
         found.append(brakes.emptied(name, held, len(clusters) - lost, limits.allow_empty))
     if wanted.older_source:
         found.append(wanted.older_source)

@@ -46,13 +46,14 @@ def limitations(placement: ClusterResourcePlacement) -> tuple[Problem, ...]:
         "reportBackStrategy": strategy.report_back_strategy is not None
         and strategy.report_back_strategy.type == "Mirror",
     }
-    return tuple(
-        Problem("limited", LIMITS[field], f"{where}.{field}", "see docs/compatibility.md")
-        for field, holds in said.items()
-        if holds
-    )
+    spread = placement.spec.status_reporting_scope == "NamespaceAccessible"
+    reporting = Problem("limited", SCOPE_LIMIT, f"{placement.kind}/{placement.name} spec.statusReportingScope", SEE)
+    found = [Problem("limited", LIMITS[field], f"{where}.{field}", SEE) for field, holds in said.items() if holds]
+    return (*found, reporting) if spread else tuple(found)
 
 
+SEE = "see docs/compatibility.md"
+SCOPE_LIMIT = "the status is written on the placement alone, not into the namespace"
 LIMITS = {
     "rollingUpdate": "the budgets of rollingUpdate are not kept yet: all clusters are changed in one apply",
     "applyStrategy.comparisonOption": "FullComparison compares only the fields that the manifest names",

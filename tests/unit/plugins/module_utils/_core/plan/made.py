@@ -60,7 +60,7 @@ def placement(policy: Manifest | None = None, **spec: t.Any) -> ClusterResourceP
 
 def rendered(each: ObjectId, hash: str = "1") -> Rendered:
     manifest = {"apiVersion": each.api_version, "kind": each.kind, "metadata": {"name": each.name}}
-    return Rendered(id=each, hash=hash, manifest=manifest)
+    return Rendered(id=each, hash=f"{each.kind}-{hash}", manifest=manifest)
 
 
 OBJECTS = (rendered(NAMESPACE), rendered(CONFIG))

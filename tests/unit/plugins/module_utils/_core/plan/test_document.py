@@ -76,5 +76,5 @@ def test_its_json_shows_tripped_brakes_only() -> None:
         "topologySpreadScore": 0,
         "prune": ["Namespace test", "ConfigMap test/test-1"],
     }
-    assert row["objects"][1] == {"object": "ConfigMap test/test-1", "hash": "1"}
+    assert row["objects"][1] == {"object": "ConfigMap test/test-1", "hash": "ConfigMap-1"}
     assert [each["cluster"] for each in row["leftOut"]] == ["a", "b", "d"]
