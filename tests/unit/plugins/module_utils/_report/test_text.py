@@ -1,0 +1,215 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import Problem
+from ansible_collections.gitops.fleet.plugins.module_utils._core.facts.snapshot import FactsSnapshot
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.meta import ObjectMeta
+from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes import BrakeLimits
+from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.document import PlacementPlan
+from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.member import (
+    DIFFERS,
+    REFUSED,
+    REPAIR,
+    UNCHANGED,
+    Step,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.outcome import Failure, MemberOutcome
+from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.compare import FieldDiff
+from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.ownership import FieldDrift
+from ansible_collections.gitops.fleet.plugins.module_utils._report.text import (
+    facts_text,
+    member_lines,
+    plan_text,
+    table,
+)
+from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.plan.made import (
+    CONFIG,
+    EXTRA,
+    NAMESPACE,
+    NOW,
+    OBJECTS,
+    SILENT,
+    cluster,
+    facts,
+    pick_all,
+    pick_n,
+    placed,
+    plan,
+    rendered,
+    require,
+    wanted,
+)
+
+LONG = "member-" + "x" * 56
+ERROR = Problem("unreachable", "dial tcp " + "very-long-part." * 20 + ": no route to host", LONG)
+
+
+def fits(lines: list[str]) -> bool:
+    assert [line for line in lines if len(line) > 80 or "\n" in line] == []
+    return True
+
+
+def named(made: PlacementPlan, name: str) -> PlacementPlan:
+    return replace(made, placement=replace(made.placement, metadata=ObjectMeta(name=name)))
+
+
+def long_plan(size: int) -> PlacementPlan:
+    """Half of the clusters hold it and lose it, a fifth could not be read, and all have long names."""
+    names = [f"{LONG[:-5]}{number:05}" for number in range(size)]
+    old = facts(*names[: size // 2])
+    clusters = [cluster(each, heard=SILENT) if place % 5 == 0 else cluster(each) for place, each in enumerate(names)]
+    policy = pick_all(affinity=require({"region": "r" * 63}, nodes=9))
+    many = tuple(rendered(replace(CONFIG, name=f"{'c' * 58}{number:05}")) for number in range(50))
+    notes = tuple(Problem("note", "word " * 60, LONG) for _ in range(100))
+    wish = wanted(policy, objects=OBJECTS, findings=notes)
+    return named(plan(wish, facts(*clusters), placed(pick_all(), old, objects=many)), "p" * 63)
+
+
+@pytest.mark.parametrize("size", [1, 10, 1000])
+def test_no_line_is_longer_than_eighty_columns(size: int) -> None:
+    made = long_plan(size)
+    names = [each.cluster for each in made.clusters]
+    drift = FieldDrift("/spec/" + "y" * 100, "z" * 500, {"a": "b" * 500}, ("manager-" + "m" * 90,))
+    steps = tuple(
+        Step(id=replace(CONFIG, name="c" * 63), action=action, message="m" * 200, drifts=(drift,) * 20, reason="x")
+        for action in (REPAIR, REFUSED)
+    )
+    outcomes = {name: MemberOutcome(cluster=name, steps=steps) for name in names[::2]}
+    outcomes |= {name: MemberOutcome(cluster=name, error=ERROR) for name in names[1::2]}
+    assert fits(plan_text(made, outcomes))
+
+
+def test_a_thousand_clusters_are_cut_and_what_changes_comes_first() -> None:
+    names = [f"m{number:04}" for number in range(1000)]
+    fleet = facts(*names)
+    made = plan(wanted(pick_n(999)), fleet, placed(pick_all(), fleet), BrakeLimits(max_removals=1000))
+    lines = plan_text(made)
+    assert fits(lines) and len(lines) < 60
+    assert lines[2].split()[:2] == ["-", next(each.cluster for each in made.clusters if each.change == "lost")]
+    assert "     960 more" in lines
+
+
+def test_a_plan_reads_like_this() -> None:
+    known = placed(pick_n(2), facts("b", "c"))
+    silent = cluster("d", heard=SILENT)
+    made = plan(wanted(pick_n(1), (OBJECTS[0], rendered(EXTRA))), facts("a", "b", "c", silent), known)
+    assert plan_text(made) == [
+        f"web: PickN: 1 clusters, digest {made.digest[:16]}",
+        "     CLUSTER  SCORE  WHY",
+        "  -  b        0/0    scaled-down: fewer clusters are wanted, and it ranks lowest",
+        "  =  c        0/0    content-changed: holds it already",
+        "     NOT PICKED  RULE                WHY",
+        "  x  a           not-needed          it passes, but 1 clusters hold the",
+        "                                     placement already",
+        "  x  b           not-needed          it passes, but 1 clusters hold the",
+        "                                     placement already",
+        "  x  d           ClusterEligibility  its last heartbeat was 30.00 minutes old,",
+        "                                     more than 5",
+        "  2 objects: Namespace test, Deployment test/web",
+        "  leaving b: ConfigMap test/test-1, Namespace test",
+        "  leaving c: ConfigMap test/test-1",
+    ]
+
+
+def test_brakes_and_notes_are_told_once_each() -> None:
+    fleet = facts("a", "b", "c")
+    policy = pick_all(affinity=require({"no": "where"}))
+    stopped = plan_text(plan(wanted(policy), fleet, placed(pick_all(), fleet)))
+    assert "  brake max_removals STOPS: web: 3 of 3 clusters would lose it; max_removals 30%" in stopped
+    free = BrakeLimits(max_removals="100%", allow_empty=True)
+    lifted = plan_text(plan(wanted(policy), fleet, placed(pick_all(), fleet), free))
+    assert any(line.startswith("  brake allow_empty lifted: ") for line in lifted)
+    noted = plan(wanted(findings=(Problem("c", "m", "w", "h"),)), facts("a"))
+    assert plan_text(noted)[-1] == "  note: w: m [c] (h)"
+
+
+def test_a_deletion_lists_what_disappears_from_which_member() -> None:  # D1-49
+    known = placed(None, facts("a", "b"))
+    lines = plan_text(plan(wanted(objects=(), deleting="deleted"), facts("a", "b"), known))
+    assert lines[0].startswith("web: is deleted, digest ")
+    assert "  leaving a, b: ConfigMap test/test-1, Namespace test" in lines
+
+
+def test_equal_plans_give_equal_bytes() -> None:
+    known = placed(pick_n(2), facts("b", "c"))
+    one = plan(wanted(pick_n(1)), facts("a", "b", "c"), known)
+    two = plan(wanted(pick_n(1)), facts("c", "b", "a"), known)
+    quick, slow = (MemberOutcome(cluster=name, error=Problem("timeout", "m")) for name in "bc")
+    assert plan_text(one, {"b": quick, "c": slow}) == plan_text(two, {"c": slow, "b": quick})
+    assert "2026" not in "".join(plan_text(one))
+
+
+def test_an_unread_member_is_marked_and_told() -> None:
+    made = plan(wanted(), facts("a"))
+    lines = plan_text(made, {"a": MemberOutcome(cluster="a", error=Problem("timeout", "no answer", "a"))})
+    assert "  +  a        0/0    picked (timeout)" in lines
+    assert "  ! a: a: no answer [timeout]" in lines
+
+
+def test_a_members_objects_tell_drift_difference_and_failure() -> None:
+    steps = (
+        Step(id=NAMESPACE, action=UNCHANGED),
+        Step(id=CONFIG, action=REPAIR, drifts=(FieldDrift(".data.a", "1", "2", ("kubectl-edit",)),)),
+        Step(id=EXTRA, action="create", missing=True),
+        Step(id=EXTRA, action=DIFFERS, missing=True),
+        Step(id=EXTRA, action=REFUSED, message="exists", diffs=(FieldDiff(".data.a", "1", None),)),
+    )
+    failures = (
+        Failure(id=CONFIG, reason="ManifestApplyFailed", message="quota exceeded"),
+        Failure(id=EXTRA, reason="NotTakenOver", message="exists"),
+    )
+    assert member_lines("a", MemberOutcome(cluster="a", steps=steps, failures=failures)) == [
+        "  a: repair ConfigMap test/test-1",
+        "      drift: .data.a is '2', placed '1', set by kubectl-edit",
+        "  a: create Deployment test/web",
+        "      drift: it was deleted on the member",
+        "  a: differs Deployment test/web",
+        "      differs: it is missing on the member",
+        "  a: refused Deployment test/web: exists",
+        "      differs: .data.a is None, wanted '1'",
+        "  ! a: ConfigMap test/test-1: quota exceeded",
+    ]
+
+
+def test_many_objects_of_one_member_are_cut() -> None:
+    steps = tuple(Step(id=replace(CONFIG, name=f"c{number}"), action="create") for number in range(100))
+    lines = member_lines("a", MemberOutcome(cluster="a", steps=steps))
+    assert (len(lines), lines[-1]) == (41, "  a: 60 more")
+    failures = tuple(Failure(id=each.id, reason="r", message="m") for each in steps)
+    assert member_lines("a", MemberOutcome(cluster="a", failures=failures))[-1] == "  ! a: 60 more"
+
+
+def test_facts_have_one_row_for_each_cluster() -> None:
+    sick = cluster("c")
+    snapshot = FactsSnapshot(
+        captured_at=NOW,
+        members=(cluster("b", 7), cluster("a"), sick),
+        failed={"c": {"code": "timeout", "message": "no answer"}},
+    )
+    assert [line.split() for line in facts_text(snapshot)] == [
+        ["CLUSTER", "VERSION", "NODES", "CPU", "MEMORY", "STATE"],
+        ["a", "?", "3", "?", "?", "ready"],
+        ["b", "?", "7", "?", "?", "ready"],
+        ["c", "?", "3", "?", "?", "timeout"],
+    ]
+    long = FactsSnapshot(captured_at=NOW, members=(cluster(LONG), cluster("a")), failed={LONG: {"code": "x" * 90}})
+    assert fits(facts_text(long))
+
+
+def test_a_long_cell_ends_its_line_and_the_next_goes_on_under_its_column() -> None:
+    assert table(("", "NAME", "WHY"), [("x", "a" * 63, "short"), ("y", "b", "word " * 20)]) == [
+        "     " + "NAME".ljust(51) + "WHY",
+        "  x  " + "a" * 63,
+        " " * 56 + "short",
+        "  y  " + "b".ljust(51) + "word word word word word",
+        *[" " * 56 + "word word word word word"] * 3,
+    ]
+
+
+def test_a_table_without_rows_is_its_header() -> None:
+    assert table(("A", "B"), []) == ["  A  B"]
