@@ -210,6 +210,14 @@ def test_all_brakes_are_on_and_the_one_of_emptiness_is_not_asked_of_a_deletion()
     assert [each.name for each in made.brakes] == ["max_removals", "max_facts_age", "allow_older"]
 
 
+def test_a_file_that_is_gone_ends_a_placement_only_where_an_empty_result_is_permitted() -> None:
+    fleet = facts("a")
+    known = placed(None, fleet)
+    gone = wanted(objects=(), deleting="source-gone")
+    assert [each.name for each in plan(gone, fleet, known).brakes if each.stops] == ["allow_empty"]
+    assert not any(each.stops for each in plan(gone, fleet, known, FREE).brakes)
+
+
 def test_too_many_losses_and_an_empty_pick_stop() -> None:
     fleet = facts("a", "b", "c")
     made = plan(wanted(pick_all(affinity=require({"no": "where"}))), fleet, placed(pick_all(), fleet))

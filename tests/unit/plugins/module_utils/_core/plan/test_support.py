@@ -46,3 +46,9 @@ def test_what_is_carried_out_in_a_simpler_way_is_said(strategy: dict, field: str
     (found,) = limitations(placement(**strategy))
     assert (found.code, found.message) == ("limited", LIMITS[field])
     assert found.where == f"ClusterResourcePlacement/web spec.strategy.{field}"
+
+
+def test_a_status_that_should_be_read_in_the_namespace_is_said() -> None:
+    manifest = {"metadata": {"name": "web"}, "spec": {"statusReportingScope": "NamespaceAccessible"}}
+    (found,) = limitations(decode(ClusterResourcePlacement, manifest))
+    assert (found.code, found.where) == ("limited", "ClusterResourcePlacement/web spec.statusReportingScope")
