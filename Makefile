@@ -20,7 +20,7 @@ help: ## show this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  \1#\2/p' $(firstword $(MAKEFILE_LIST)) | awk -F'#' '{printf "%-14s %s\n", $$1, $$2}'
 
 demo: ## a local fleet of real API servers: made, joined, planned, applied, found drifted, taken down
-	@$(RUN) ansible-playbook gitops.fleet.demo
+	@$(RUN) env ANSIBLE_LOCALHOST_WARNING=False ANSIBLE_INVENTORY_UNPARSED_WARNING=False ansible-playbook gitops.fleet.demo
 
 test: ## all tests, those against real API servers and molecule included
 	@$(DEV) python tools/test.py
