@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from .._core.errors import FleetError, Problem
@@ -24,7 +24,7 @@ from .._store.revision import source_revision
 from .apply import Applied, carry_out, changes, check_brakes, check_digest, failures
 from .facts import needs_pods, read_fleet
 from .look import Outcomes, Ways, on_members
-from .members import Clients, recorded_members
+from .members import Clients, Member, recorded_members
 from .plan import FleetPlan, PlanRequest, Source, make_plans
 from .sources import PLACEMENT, Sourced, placements_in, read_placement, resources_from_files
 
@@ -85,7 +85,7 @@ def run(
                     "no-members", "no cluster has joined the fleet", records.place, "join some with member_cluster"
                 )
             pods = needs_pods(each.placement.spec for each in placements)
-            facts = read_fleet(members, clients, now, pods, {}, threads=32).snapshot
+            facts = _read(members, clients, now, pods)
         request = plan_request(records, asked, placements, facts, now)
         plan = make_plans(records, hub, request)
         if not asked.write:
@@ -98,6 +98,14 @@ def run(
             records, clients, plan, lambda: make_plans(records, hub, request), request, asked.ways, holder, say
         )
     return _done(plan, done)
+
+
+def _read(members: t.Mapping[str, Member], clients: Clients, now: datetime, pods: bool) -> FactsSnapshot:
+    """Facts of now; if not one member can be read, that is a fault on our side, and no plan is made on it."""
+    reading = read_fleet(members, clients, now, pods, {}, threads=32)
+    if members and len(reading.failed) == len(members):
+        raise FleetError.of([replace(error.problems[0], where=name) for name, error in reading.failed.items()])
+    return reading.snapshot
 
 
 def wanted_placements(records: Records, hub: KubeClient | None, asked: Asked) -> tuple[Sourced, ...]:
