@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ..plugin_utils._place import open_place
+from ..module_utils._fleet.place import open_place
 from ..plugin_utils._verb import Answer, Run, Verb
 
 KINDS = {"members": "FleetMember", "clusters": "MemberCluster", "placements": "ClusterResourcePlacement"}
@@ -15,7 +15,7 @@ class ActionModule(Verb):
     """What the records hold; no member is asked."""
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
-        with open_place(options, run, writes=False) as place:
+        with open_place(options, run.environ, run.now, writes=False) as place:
             data: dict[str, t.Any] = {key: list(place.records.list(kind)) for key, kind in KINDS.items()}
             data["leases"] = [
                 {"name": each.name, "holder": each.holder, "epoch": each.epoch, "expired": each.expired(run.now)}

@@ -3,12 +3,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
-import os
 import typing as t
 
 from ..module_utils._fleet.hub import install
-from ..module_utils._kube.client import KubeClient
-from ..module_utils._kube.credentials import connection_from_kubeconfig
+from ..module_utils._fleet.place import hub_client
 from ..plugin_utils._verb import Answer, Run, Verb
 
 
@@ -16,8 +14,7 @@ class ActionModule(Verb):
     """Our CRDs on an API server."""
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
-        path = options["kubeconfig"] or run.environ.get("KUBECONFIG") or os.path.expanduser("~/.kube/config")
-        with KubeClient(connection_from_kubeconfig(path, options["context"] or "")) as client:
+        with hub_client(options, run.environ) as client:
             outcome = install(client, write=not run.check_mode)
         return Answer(
             changed=outcome.changed,

@@ -8,7 +8,7 @@ import typing as t
 from ..module_utils._core.errors import FleetError
 from ..module_utils._fleet.join import Wish, join, wishes_of_contexts
 from ..module_utils._fleet.leave import Farewell, leave
-from ..plugin_utils._place import Place, open_place
+from ..module_utils._fleet.place import Place, open_place
 from ..plugin_utils._verb import Answer, Run, Verb
 
 FIELDS = ("group", "location", "driver", "maintenance")
@@ -23,7 +23,7 @@ class ActionModule(Verb):
     }
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
-        with open_place(options, run, writes=True) as place:
+        with open_place(options, run.environ, run.now, writes=not run.check_mode) as place:
             if options["state"] == "absent":
                 return _left(options, place, run)
             return _joined(options, place, run)

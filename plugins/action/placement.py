@@ -8,12 +8,11 @@ import typing as t
 from datetime import timedelta
 
 from ..module_utils._core.errors import FleetError
-from ..module_utils._core.plan.brakes import BrakeLimits
 from ..module_utils._fleet.look import Ways
-from ..module_utils._fleet.placement import Asked, Report, run
+from ..module_utils._fleet.place import facts_file, json_file, open_place, write_file
+from ..module_utils._fleet.placement import Asked, Report, brake_limits, run
 from ..module_utils._report.markdown import plans_markdown
 from ..module_utils._report.text import plan_text
-from ..plugin_utils._place import facts_file, json_file, open_place, write_file
 from ..plugin_utils._verb import Answer, Run, Verb
 
 
@@ -24,7 +23,7 @@ class ActionModule(Verb):
 
     def carry_out(self, options: dict[str, t.Any], run_of: Run) -> Answer:
         asked = _asked(options, run_of)
-        with open_place(options, run_of, writes=asked.write) as place:
+        with open_place(options, run_of.environ, run_of.now, writes=asked.write) as place:
             try:
                 report = run(place.records, place.hub, asked, run_of.now, place.holder, run_of.say)
             except FleetError as error:
@@ -45,11 +44,7 @@ def _asked(options: dict[str, t.Any], run_of: Run) -> Asked:
         resources=tuple(options["resources"]) if options["resources"] else None,
         facts=facts_file(options["facts"]) if options["facts"] else None,
         max_facts_age=timedelta(seconds=age) if age else None,
-        limits=BrakeLimits(
-            max_removals=_share(options["max_removals"]),
-            allow_empty=options["allow_empty"],
-            allow_older=options["allow_older"],
-        ),
+        limits=brake_limits(options["max_removals"], options["allow_empty"], options["allow_older"]),
         ways=Ways(
             prune_kinds=tuple(options["prune_kinds"]),
             validate=options["validate"] == "server",
@@ -69,14 +64,6 @@ def _approved(options: dict[str, t.Any]) -> str:
         plan = json_file(options["approved_plan"], "plan-missing", "plan-invalid")
         return str(plan.get("digest", "")) or "an approved plan without a digest"
     return options["digest"] or ""
-
-
-def _share(text: str) -> int | str:
-    if text.isdigit():
-        return int(text)
-    if not (text.endswith("%") and text[:-1].isdigit() and int(text[:-1]) <= 100):
-        raise FleetError("bad-option", f"{text!r} is neither a number nor 0% to 100%", "max_removals")
-    return text
 
 
 def _answer(report: Report, options: dict[str, t.Any], run_of: Run) -> Answer:

@@ -7,7 +7,7 @@ import typing as t
 
 from ..module_utils._core.errors import FleetError
 from ..module_utils._fleet.explaining import Question, explanations
-from ..plugin_utils._place import facts_file, open_place
+from ..module_utils._fleet.place import facts_file, open_place
 from ..plugin_utils._verb import Answer, Run, Verb
 
 PARENT = "kubernetes-fleet.io/parent-CRP"
@@ -19,7 +19,7 @@ class ActionModule(Verb):
     RULES: t.ClassVar[dict[str, t.Any]] = {"mutually_exclusive": [["src", "definition"]]}
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
-        with open_place(options, run, writes=False) as place:
+        with open_place(options, run.environ, run.now, writes=False) as place:
             name = options["name"]
             labels = {PARENT: name} if name else {}
             placements = [

@@ -14,6 +14,7 @@ import typing as t
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.plugins.loader import fragment_loader
 from ansible.utils.display import Display
@@ -66,7 +67,10 @@ class Verb(ActionBase):
     def run(self, tmp: None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         result = super().run(tmp, task_vars or {})
         spec = argument_spec(self.__module__.rsplit(".", 1)[-1])
-        _checked, options = self.validate_argument_spec(spec, **self.RULES)
+        try:
+            _checked, options = self.validate_argument_spec(spec, **self.RULES)
+        except AnsibleActionFail as error:
+            return result | refused(FleetError("bad-option", error.message))
         run = Run(
             check_mode=bool(self._task.check_mode),
             now=datetime.now(UTC).replace(microsecond=0),

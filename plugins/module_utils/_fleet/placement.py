@@ -70,6 +70,18 @@ class Report:
         return self.outcomes.get(placement, {})
 
 
+def brake_limits(max_removals: str, allow_empty: bool, allow_older: bool) -> BrakeLimits:
+    """Limits from options; FleetError ``bad-option`` where ``max_removals`` is neither a number nor a percentage."""
+    share = max_removals.removesuffix("%")
+    if not (share.isascii() and share.isdigit()) or (share != max_removals and int(share) > 100):
+        raise FleetError("bad-option", f"{max_removals!r} is neither a number nor 0% to 100%", "max_removals")
+    return BrakeLimits(
+        max_removals=max_removals if share != max_removals else int(share),
+        allow_empty=allow_empty,
+        allow_older=allow_older,
+    )
+
+
 def run(
     records: Records, hub: KubeClient | None, asked: Asked, now: datetime, holder: str, say: t.Callable[[str], None]
 ) -> Report:

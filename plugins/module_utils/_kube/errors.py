@@ -4,8 +4,8 @@
 """What can go wrong between us and an API server, each with a code, a sentence and a way out.
 
 Codes: ``unreachable``, ``timeout``, ``certificate``, ``credentials-expired``, ``unauthorized``, ``forbidden``,
-``not-found``, ``conflict``, ``already-exists``, ``gone``, ``invalid``, ``too-many-requests``, ``bad-answer``,
-``server-error``. Statuses and reasons as in the Kubernetes API conventions (``metav1.Status``).
+``namespace-terminating``, ``not-found``, ``conflict``, ``already-exists``, ``gone``, ``invalid``,
+``too-many-requests``, ``bad-answer``, ``server-error``. Statuses and reasons as in the Kubernetes API conventions (``metav1.Status``).
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ _HINTS = {
     "unauthorized": "the server does not know these credentials; see whether kubectl with the same context works",
     "credentials-expired": "renew the credentials of this kubeconfig user",
     "forbidden": "give the account that permission; the minimal roles for reading and for applying can be printed",
+    "namespace-terminating": "run again when the namespace is gone; if it stays, see its status.conditions",
     "gone": "read the list again from the start",
     "too-many-requests": "try again later, or with fewer threads",
     "server-error": "see the log of the API server",
@@ -105,6 +106,9 @@ def from_status(
     code = "already-exists" if reason == "AlreadyExists" else _code(status)
     if message.startswith(_BAD_PATCH):
         code = "invalid"
+    # Said with status 403, although no permission would help (NamespaceTerminatingCause in k8s.io/api).
+    if any(cause.get("reason") == "NamespaceTerminating" for cause in details.get("causes") or ()):
+        code = "namespace-terminating"
     error = ApiError(code, message, where, status=status, reason=reason, details=details)
     if error.conflicts:
         owners = ", ".join(f"{c.field} ({c.manager})" for c in error.conflicts)

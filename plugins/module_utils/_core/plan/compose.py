@@ -139,11 +139,12 @@ def _clusters(
     """One row for each cluster that has, gets or loses the placement, by name."""
     contents = {each.spec.target_cluster: each.spec.resource_snapshot_name for each in known.bindings if _had(each)}
     by_cluster = {each.spec.target_cluster: each for each in sorted(after, key=_holds)}
+    recorded = frozenset(each.spec.target_cluster for each in known.bindings)
     ids = frozenset(each.id for each in wanted.objects)
     rows = []
     for cluster, binding in sorted(by_cluster.items()):
         had = contents.get(cluster, "")
-        if not _holds(binding) and not had:
+        if not _holds(binding) and cluster not in recorded:
             continue
         held = known.contents.get(had, ())
         prune: tuple[ObjectId, ...] = ()

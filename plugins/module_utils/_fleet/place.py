@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
-# SPDX-License-Identifier: GPL-3.0-or-later
-"""From the options of a verb to records, a hub and facts. Private to this collection."""
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""From options to the place where a run works: records, a hub, files."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import os
 import socket
 import typing as t
 from dataclasses import dataclass
+from datetime import datetime
 
-from ..module_utils._core.errors import FleetError
-from ..module_utils._core.facts.snapshot import FactsSnapshot, read_snapshot
-from ..module_utils._kube.client import KubeClient
-from ..module_utils._kube.credentials import connection_from_kubeconfig
-from ..module_utils._store.open_records import guard_durable, open_records
-from ..module_utils._store.records import Records
-from ._verb import Run
+from .._core.errors import FleetError
+from .._core.facts.snapshot import FactsSnapshot, read_snapshot
+from .._kube.client import KubeClient
+from .._kube.credentials import connection_from_kubeconfig
+from .._store.open_records import guard_durable, open_records
+from .._store.records import Records
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Place:
             self.hub.close()
 
 
-def open_place(options: t.Mapping[str, t.Any], run: Run, writes: bool) -> Place:
+def open_place(options: t.Mapping[str, t.Any], environ: t.Mapping[str, str], now: datetime, writes: bool) -> Place:
     """What the options ``records`` and ``holder`` name; verbs that write refuse records that would be lost."""
     records_options = {key: value for key, value in (options.get("records") or {}).items() if value is not None}
     kind = records_options.get("type", "sqlite")
@@ -45,11 +45,11 @@ def open_place(options: t.Mapping[str, t.Any], run: Run, writes: bool) -> Place:
     given = {key: value for key, value in records_options.items() if key not in unused}
     if not given.get("durable"):
         given.pop("durable", None)
-    records = open_records(given, run.environ, lambda: run.now)
-    if writes and not run.check_mode:
-        guard_durable(records, run.environ)
-    holder = options.get("holder") or f"{run.environ.get('USER', 'user')}@{socket.gethostname()}:{os.getpid()}"
-    return Place(records, _hub(given, run) if kind == "hub" else None, holder)
+    records = open_records(given, environ, lambda: now)
+    if writes:
+        guard_durable(records, environ)
+    holder = options.get("holder") or f"{environ.get('USER', 'user')}@{socket.gethostname()}:{os.getpid()}"
+    return Place(records, hub_client(given, environ) if kind == "hub" else None, holder)
 
 
 def facts_file(path: str) -> FactsSnapshot:
@@ -79,6 +79,7 @@ def write_file(path: str, text: str) -> None:
         raise FleetError("unwritable-file", f"the file cannot be written: {error.strerror}", path) from error
 
 
-def _hub(options: t.Mapping[str, t.Any], run: Run) -> KubeClient:
-    path = options.get("kubeconfig") or run.environ.get("KUBECONFIG") or os.path.expanduser("~/.kube/config")
+def hub_client(options: t.Mapping[str, t.Any], environ: t.Mapping[str, str]) -> KubeClient:
+    """A client of the API server that ``kubeconfig`` and ``context`` name; as kubectl finds it if they are absent."""
+    path = options.get("kubeconfig") or environ.get("KUBECONFIG") or os.path.expanduser("~/.kube/config")
     return KubeClient(connection_from_kubeconfig(path, options.get("context") or ""))

@@ -1,0 +1,42 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The way of a recovery: what the manifests describe, and what the members hold."""
+
+from __future__ import annotations
+
+from .._core.errors import FleetError
+from .._core.resources.selection import Selected
+from .._kube.client import Timeouts
+from .._store.digest_key import digest_key, known_digest_key
+from .members import Clients, recorded_members
+from .place import Place
+from .placement import UNSEALED, Asked, wanted_placements
+from .recover import Described, Recovered, recover
+from .sources import Sourced, rendered, resources_from_files, selected_from_files, selected_from_hub
+
+
+def recover_records(place: Place, asked: Asked) -> Recovered:
+    """Rebuilds the records of the placements that ``asked`` describes; without ``write`` it only says which."""
+    members = recorded_members(place.records)
+    if not members:
+        hint = "join the members again first"
+        raise FleetError("no-members", "no cluster has joined the fleet", place.records.place, hint)
+    key = digest_key(place.records) if asked.write else known_digest_key(place.records) or UNSEALED
+    described = {}
+    for each in wanted_placements(place.records, place.hub, asked):
+        selected = _selected(each, place, asked)
+        if selected.problems:
+            raise FleetError.of(selected.problems)
+        described[each.placement.name] = Described(sourced=each, objects=rendered(selected, key, "recovered"))
+    fleet = {name: member.fleet for name, member in members.items()}
+    with Clients(members=fleet, hub=place.hub, timeout=Timeouts(connect=asked.timeout)) as clients:
+        return recover(place.records, clients, list(members), described, key, place.holder, asked.write)
+
+
+def _selected(sourced: Sourced, place: Place, asked: Asked) -> Selected:
+    if asked.resources is not None:
+        return selected_from_files(sourced.placement, resources_from_files(asked.resources))
+    if place.hub is None:
+        raise FleetError("no-resources", "there are no resources to select from", "resources", "give files")
+    return selected_from_hub(sourced.placement, place.hub)
