@@ -1,0 +1,59 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""An apply in a process of its own that ends itself by SIGKILL where it is told to. Arguments as one JSON object."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import typing as t
+from datetime import UTC, datetime
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / ".cache" / "collections"))
+
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet import member_apply, write_records
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placement import Asked, run
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.credentials import connection_from_kubeconfig
+from ansible_collections.gitops.fleet.plugins.module_utils._store.open_records import open_records
+
+
+def die(*_arguments: t.Any, **_options: t.Any) -> t.NoReturn:
+    os.kill(os.getpid(), signal.SIGKILL)
+    raise AssertionError("still alive")
+
+
+def arm(point: str) -> None:
+    """``intent``: the records know the plan, no member does. ``object``: a member has its intent and the first object.
+    ``members``: all members are done, the records do not know."""
+    if point == "intent":
+        member_apply._write_parent = die
+    elif point == "object":
+        real, calls = member_apply._carry_out, []
+
+        def second(*arguments: t.Any) -> t.Any:
+            calls.append(arguments)
+            return real(*arguments) if len(calls) == 1 else die()
+
+        member_apply._carry_out = second
+    else:
+        write_records.Writer.bindings = die  # type: ignore[method-assign]
+
+
+def main() -> None:
+    told = json.loads(sys.argv[1])
+    arm(told["point"])
+    records = open_records(told["options"], {}, lambda: datetime.now(UTC))
+    hub = None
+    if told["options"]["type"] == "hub":
+        hub = KubeClient(connection_from_kubeconfig(told["options"]["kubeconfig"]))
+    asked = Asked(src=tuple(told["src"]), resources=tuple(told["resources"]), write=True)
+    run(records, hub, asked, datetime.now(UTC), told["holder"], lambda _line: None)
+
+
+if __name__ == "__main__":
+    main()
