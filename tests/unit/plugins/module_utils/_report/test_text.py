@@ -65,7 +65,7 @@ def long_plan(size: int) -> PlacementPlan:
     clusters = [cluster(each, heard=SILENT) if place % 5 == 0 else cluster(each) for place, each in enumerate(names)]
     policy = pick_all(affinity=require({"region": "r" * 63}, nodes=9))
     many = tuple(rendered(replace(CONFIG, name=f"{'c' * 58}{number:05}")) for number in range(50))
-    notes = tuple(Problem("note", "word " * 60, LONG) for _ in range(100))
+    notes = tuple(Problem("note", f"{number} " + "word " * 60, LONG) for number in range(100))
     wish = wanted(policy, objects=OBJECTS, findings=notes)
     return named(plan(wish, facts(*clusters), placed(pick_all(), old, objects=many)), "p" * 63)
 
