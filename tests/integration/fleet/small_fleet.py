@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.applyset import PART_OF_LABEL
 from ansible_collections.gitops.fleet.plugins.module_utils._core.facts.snapshot import FactsSnapshot
+from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.applyset import PART_OF_LABEL
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.facts import read_fleet
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.join import Joined, Wish, join
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members import Clients, recorded_members

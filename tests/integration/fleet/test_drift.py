@@ -63,13 +63,15 @@ def test_drift_is_shown_with_field_and_manager_and_repaired_by_apply(fleet: Flee
     assert written == []
 
 
-def test_a_field_that_others_add_is_theirs_and_no_drift(fleet: Fleet) -> None:
-    placed(fleet)
-    fleet.servers["m1"].patch(settings(fleet), {"data": {"extra": "1"}, "metadata": {"annotations": {"a": "b"}}})
-    assert not fleet.look().changed
-    fleet.resources(fleet.configmap(color="red"))
-    fleet.apply()
-    assert fleet.servers["m1"].data(settings(fleet)) == {"color": "red", "extra": "1"}
+def test_a_field_that_others_add_is_theirs_and_no_drift(file_fleet: Fleet) -> None:
+    placed(file_fleet)
+    file_fleet.servers["m1"].patch(
+        settings(file_fleet), {"data": {"extra": "1"}, "metadata": {"annotations": {"a": "b"}}}
+    )
+    assert not file_fleet.look().changed
+    file_fleet.resources(file_fleet.configmap(color="red"))
+    file_fleet.apply()
+    assert file_fleet.servers["m1"].data(settings(file_fleet)) == {"color": "red", "extra": "1"}
 
 
 def test_if_not_drifted_leaves_drift_and_says_so(fleet: Fleet) -> None:
@@ -89,40 +91,40 @@ def test_if_not_drifted_leaves_drift_and_says_so(fleet: Fleet) -> None:
     assert fleet.servers["m1"].data(settings(fleet)) == {"color": "blue"}
 
 
-def test_an_object_deleted_by_hand_is_made_again(fleet: Fleet) -> None:
-    placed(fleet)
-    fleet.servers["m1"].client.delete(settings(fleet))
-    looked = fleet.look()
-    assert step(looked, fleet).missing and step(looked, fleet).drifted and looked.changed
-    fleet.apply()
-    assert fleet.holders() == ["m1"] and not fleet.apply().changed
+def test_an_object_deleted_by_hand_is_made_again(file_fleet: Fleet) -> None:
+    placed(file_fleet)
+    file_fleet.servers["m1"].client.delete(settings(file_fleet))
+    looked = file_fleet.look()
+    assert step(looked, file_fleet).missing and step(looked, file_fleet).drifted and looked.changed
+    file_fleet.apply()
+    assert file_fleet.holders() == ["m1"] and not file_fleet.apply().changed
 
 
-def test_a_label_of_ours_that_was_taken_off_is_put_back(fleet: Fleet) -> None:
+def test_a_label_of_ours_that_was_taken_off_is_put_back(file_fleet: Fleet) -> None:
     """Without it the object is nobody's, and taken over anew, as whenToTakeOver Always says."""
-    placed(fleet)
-    fleet.servers["m1"].patch(settings(fleet), {"metadata": {"labels": {PART_OF_LABEL: None}}})
-    assert step(fleet.look(), fleet).action == "adopt"
-    fleet.apply()
-    assert fleet.holders() == ["m1"]
+    placed(file_fleet)
+    file_fleet.servers["m1"].patch(settings(file_fleet), {"metadata": {"labels": {PART_OF_LABEL: None}}})
+    assert step(file_fleet.look(), file_fleet).action == "adopt"
+    file_fleet.apply()
+    assert file_fleet.holders() == ["m1"]
 
 
-def test_server_side_apply_without_force_names_the_conflict(fleet: Fleet) -> None:
-    placed(fleet, SERVER_SIDE)
-    meddle(fleet)
-    refused = fleet.apply()
+def test_server_side_apply_without_force_names_the_conflict(file_fleet: Fleet) -> None:
+    placed(file_fleet, SERVER_SIDE)
+    meddle(file_fleet)
+    refused = file_fleet.apply()
     (problem,) = refused.problems
     assert problem.code == "not-applied" and "kubectl-edit" in problem.message and "color" in problem.message
-    assert fleet.servers["m1"].data(settings(fleet)) == {"color": "black"}
-    assert conditions(refused.statuses[fleet.name])["Applied"] == "False"
+    assert file_fleet.servers["m1"].data(settings(file_fleet)) == {"color": "black"}
+    assert conditions(refused.statuses[file_fleet.name])["Applied"] == "False"
 
 
-def test_take_over_always(fleet: Fleet) -> None:
-    there_before(fleet)
-    fleet.place(strategy={"whenToTakeOver": "Always"})
-    assert step(fleet.look(), fleet).action == "adopt"
-    assert not fleet.apply().problems
-    assert fleet.holders() == ["m1"] and fleet.servers["m1"].data(settings(fleet)) == {"color": "blue"}
+def test_take_over_always(file_fleet: Fleet) -> None:
+    there_before(file_fleet)
+    file_fleet.place(strategy={"whenToTakeOver": "Always"})
+    assert step(file_fleet.look(), file_fleet).action == "adopt"
+    assert not file_fleet.apply().problems
+    assert file_fleet.holders() == ["m1"] and file_fleet.servers["m1"].data(settings(file_fleet)) == {"color": "blue"}
 
 
 def test_take_over_if_no_diff(fleet: Fleet) -> None:
@@ -140,12 +142,12 @@ def test_take_over_if_no_diff(fleet: Fleet) -> None:
     assert not fleet.apply().problems and fleet.holders() == ["m1"]
 
 
-def test_take_over_never(fleet: Fleet) -> None:
-    there_before(fleet)
-    fleet.place(strategy={"whenToTakeOver": "Never"})
-    refused = fleet.apply()
-    assert step(refused, fleet).reason == "NotTakenOver" and fleet.holders() == []
-    row = refused.statuses[fleet.name].placement_statuses[0]
+def test_take_over_never(file_fleet: Fleet) -> None:
+    there_before(file_fleet)
+    file_fleet.place(strategy={"whenToTakeOver": "Never"})
+    refused = file_fleet.apply()
+    assert step(refused, file_fleet).reason == "NotTakenOver" and file_fleet.holders() == []
+    row = refused.statuses[file_fleet.name].placement_statuses[0]
     assert {each.condition.reason for each in row.failed_placements if each.condition} == {"NotTakenOver"}
 
 
@@ -158,16 +160,16 @@ def test_an_object_with_another_owner_needs_consent(file_fleet: Fleet) -> None:
     assert not file_fleet.apply().problems and file_fleet.holders() == ["m1"]
 
 
-def test_another_placements_object_is_refused(fleet: Fleet) -> None:
-    placed(fleet)
-    document = fleet.placement(name=f"{fleet.name}-b")
-    fleet.resources(fleet.configmap(color="red"))
-    refused = fleet.apply(definition=document)
-    found = [each for each in refused.of(f"{fleet.name}-b")["m1"].steps if each.id.name == "settings"]
+def test_another_placements_object_is_refused(file_fleet: Fleet) -> None:
+    placed(file_fleet)
+    document = file_fleet.placement(name=f"{file_fleet.name}-b")
+    file_fleet.resources(file_fleet.configmap(color="red"))
+    refused = file_fleet.apply(definition=document)
+    found = [each for each in refused.of(f"{file_fleet.name}-b")["m1"].steps if each.id.name == "settings"]
     assert [(each.action, each.reason) for each in found] == [("refused", "FailedToTakeOver")]
-    assert fleet.servers["m1"].data(settings(fleet)) == {"color": "blue"}
-    fleet.apply(absent=True, names=(f"{fleet.name}-b",))
-    assert fleet.holders() == ["m1"]
+    assert file_fleet.servers["m1"].data(settings(file_fleet)) == {"color": "blue"}
+    file_fleet.apply(absent=True, names=(f"{file_fleet.name}-b",))
+    assert file_fleet.holders() == ["m1"]
 
 
 def test_report_diff_tells_and_writes_nothing_on_members(fleet: Fleet) -> None:

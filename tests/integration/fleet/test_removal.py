@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import subprocess
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -198,7 +199,8 @@ def test_a_file_gone_from_the_source_ends_its_placement_under_the_brakes(fleet: 
     assert changes(looked, fleet.name) == {"m1": "lost", "m2": "lost"}
     assert {each.cause for each in looked.plan.plans[0].clusters} == {"source-gone"}
     refused(fleet, "brake-max-removals")
-    fleet.apply(limits=LIFTED)
+    refused(fleet, "brake-allow-empty", limits=LIFTED)
+    fleet.apply(limits=replace(LIFTED, allow_empty=True))
     assert fleet.holders() == [] and fleet.record() is None
 
 

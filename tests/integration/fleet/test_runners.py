@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -114,3 +115,16 @@ def test_a_killed_change_loses_no_object_from_the_prune_list(fleet: Fleet, point
     assert server.data(fleet.namespaced("configmaps", "settings")) == {"color": "red"}
     assert [server.get(fleet.namespaced("configmaps", each)) for each in ("old", "new")] == [None, None]
     assert not fleet.apply().changed
+
+
+def test_another_runner_waits_until_the_lease_of_a_killed_one_has_run_out(file_fleet: Fleet) -> None:
+    file_fleet.join("m1")
+    file_fleet.place()
+    killed(file_fleet, "members")
+    with pytest.raises(FleetError) as refused:
+        file_fleet.apply(holder="runner-2")
+    assert refused.value.code == "lease-held" and "free in" in str(refused.value)
+    file_fleet.later = timedelta(minutes=16)
+    with file_fleet.servers["m1"].writing() as written:
+        assert not file_fleet.apply(holder="runner-2").problems
+    assert written == []
