@@ -20,11 +20,12 @@ from ansible.plugins.loader import fragment_loader
 from ansible.utils.display import Display
 from ansible.utils.plugin_docs import get_docstring
 
-from ..module_utils._core.errors import FleetError
+from ..module_utils._core.errors import FleetError, Problem
 
 DISPLAY = Display()
 SPEC_KEYS = ("type", "required", "default", "choices", "elements", "aliases")
 SECRETS = ("token",)
+AT_LEAST_ONE = ("threads", "timeout", "max_facts_age")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,8 +70,11 @@ class Verb(ActionBase):
         spec = argument_spec(self.__module__.rsplit(".", 1)[-1])
         try:
             _checked, options = self.validate_argument_spec(spec, **self.RULES)
+            _refuse_less_than_one(options)
         except AnsibleActionFail as error:
             return result | refused(FleetError("bad-option", error.message))
+        except FleetError as error:
+            return result | refused(error)
         run = Run(
             check_mode=bool(self._task.check_mode),
             now=datetime.now(UTC).replace(microsecond=0),
@@ -124,6 +128,13 @@ def _options(documented: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
         if option.get("suboptions"):
             spec[name]["options"] = _options(option["suboptions"])
     return spec
+
+
+def _refuse_less_than_one(options: t.Mapping[str, t.Any]) -> None:
+    """Without a thread, or a second to wait, nothing would ever be done."""
+    low = [name for name in AT_LEAST_ONE if isinstance(options.get(name), int) and options[name] < 1]
+    if low:
+        raise FleetError.of(Problem("bad-option", f"{options[name]} is less than 1", name) for name in low)
 
 
 def _plain(value: t.Any) -> t.Any:
