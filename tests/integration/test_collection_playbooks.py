@@ -1,0 +1,82 @@
+# Copyright: Contributors to the gitops.fleet project
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The collection's playbooks in the order in which the README shows them, on real API servers."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import typing as t
+from pathlib import Path
+
+import pytest
+
+TREE = Path(__file__).resolve().parents[2] / ".cache" / "collections"
+PLACEMENT = {
+    "apiVersion": "placement.kubernetes-fleet.io/v1",
+    "kind": "ClusterResourcePlacement",
+    "metadata": {"name": "shop"},
+    "spec": {
+        "resourceSelectors": [{"group": "", "version": "v1", "kind": "Namespace", "name": "shop"}],
+        "policy": {"placementType": "PickN", "numberOfClusters": 1},
+    },
+}
+SHOP = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
+
+
+class Shell:
+    """A folder in which playbooks are started as a user would; ``CI`` is not set, so records may lie in a file."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def play(self, name: str, *arguments: str, **variables: t.Any) -> subprocess.CompletedProcess[str]:
+        environ = {key: value for key, value in os.environ.items() if key != "CI"} | {
+            "ANSIBLE_COLLECTIONS_PATH": str(TREE),
+            "ANSIBLE_LOCALHOST_WARNING": "False",
+            "ANSIBLE_INVENTORY_UNPARSED_WARNING": "False",
+        }
+        command = [sys.executable, "-m", "ansible", "playbook", f"gitops.fleet.{name}", "-e", json.dumps(variables)]
+        return subprocess.run(
+            [*command, *arguments], cwd=self.folder, env=environ, capture_output=True, text=True, check=False
+        )
+
+
+@pytest.fixture(scope="module")
+def kubeconfig(local_cluster_factory: t.Any) -> str:
+    for name in ("prod-1", "prod-2"):
+        local_cluster_factory(name)
+    return str(Path(local_cluster_factory.root) / "kubeconfig")
+
+
+def test_a_stranger_gets_from_rights_to_an_applied_placement(tmp_path: Path, kubeconfig: str) -> None:
+    shell = Shell(tmp_path)
+    for folder, document in (("placements", PLACEMENT), ("resources", SHOP)):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "shop.json").write_text(json.dumps(document))
+    rights = shell.play("rbac", subject="you@example.com")
+    assert rights.returncode == 0 and "gitops-fleet-read" in rights.stdout, rights.stdout + rights.stderr
+    files = {"placements": "placements", "resources": "resources"}
+    steps: list[tuple[str, dict[str, t.Any]]] = [
+        ("join", {"kubeconfig": kubeconfig, "pattern": "prod-*"}),
+        ("facts", {"dest": "facts.json"}),
+        ("plan", {**files, "facts": "facts.json", "write_markdown": "plan.md"}),
+        ("apply", files),
+        ("drift", files),
+    ]
+    for name, variables in steps:
+        done = shell.play(name, **variables)
+        assert done.returncode == 0, (name, done.stdout + done.stderr)
+        assert "WARNING" not in done.stderr + done.stdout, (name, done.stdout + done.stderr)
+    assert "Fleet plan" in (tmp_path / "plan.md").read_text()
+    again = shell.play("apply", **files)
+    assert "changed=0" in again.stdout, again.stdout
+    (tmp_path / ".gitops-fleet" / "records.db").unlink()
+    shell.play("join", kubeconfig=kubeconfig, pattern="prod-*")
+    recovered = shell.play("recover", **files)
+    assert recovered.returncode == 0 and "changed=1" in recovered.stdout, recovered.stdout + recovered.stderr
+    after = shell.play("apply", "--check", **files)
+    assert "changed=0" in after.stdout, after.stdout
