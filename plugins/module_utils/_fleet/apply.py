@@ -26,15 +26,19 @@ Say = t.Callable[[str], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Applied:
-    """``changed`` speaks of placements and members; ``statuses`` are the placements' status after the run."""
+    """``changed`` speaks of placements and members; ``statuses`` are the placements' status after the run.
+
+    ``held`` says which placements were left alone because another run works on them.
+    """
 
     changed: bool
     outcomes: t.Mapping[str, Outcomes]
     statuses: t.Mapping[str, PlacementStatus] = field(default_factory=dict)
+    held: tuple[Problem, ...] = ()
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        return failures(self.outcomes)
+        return (*failures(self.outcomes), *self.held)
 
 
 def failures(outcomes: t.Mapping[str, Outcomes]) -> tuple[Problem, ...]:
@@ -87,8 +91,12 @@ def carry_out(
     holder: str,
     say: Say,
 ) -> Applied:
-    """Writes the placements one after another, the members of each in parallel."""
+    """Writes the placements one after another, the members of each in parallel.
+
+    Placements that another run holds are passed over and named; ``lease-held`` is raised if no other is left.
+    """
     changed = False
+    held: list[Problem] = []
     outcomes: dict[str, Outcomes] = {}
     statuses: dict[str, PlacementStatus] = {}
     for each in plan.plans:
@@ -98,8 +106,14 @@ def carry_out(
         if not due and not _differs(plan, each, status):
             outcomes[each.name], statuses[each.name] = looked, status
             continue
+        try:
+            lease = records.acquire(f"placement/{each.name}", holder, LEASE_SECONDS)
+        except FleetError as error:
+            if error.code != "lease-held":
+                raise
+            held.extend(error.problems)
+            continue
         changed = changed or due
-        lease = records.acquire(f"placement/{each.name}", holder, LEASE_SECONDS)
         try:
             fresh = _same_plan(replan(), each)
             current = next(one for one in fresh.plans if one.name == each.name)
@@ -115,7 +129,9 @@ def carry_out(
             outcomes[each.name], statuses[each.name] = _one(writer, clients, fresh, request, ways, due, say)
         finally:
             records.release(lease)
-    return Applied(changed=changed, outcomes=outcomes, statuses=statuses)
+    if held and not outcomes:
+        raise FleetError.of(held)
+    return Applied(changed=changed, outcomes=outcomes, statuses=statuses, held=tuple(held))
 
 
 def _one(

@@ -51,6 +51,16 @@ def test_the_second_of_two_runners_is_told_who_works(fleet: Fleet) -> None:
     assert written == []
 
 
+def test_a_placement_that_another_runner_holds_hides_no_other(fleet: Fleet) -> None:
+    fleet.join("m1")
+    for name in ("a", "b", "c"):
+        fleet.place(name=f"{fleet.name}-{name}")
+    fleet.records.acquire(f"placement/{fleet.name}-b", "runner-2", 100)
+    report = fleet.apply()
+    assert report.changed and set(report.statuses) == {f"{fleet.name}-a", f"{fleet.name}-c"}
+    assert [each.code for each in report.problems if "runner-2" in str(each)] == ["lease-held"]
+
+
 def test_a_run_gives_its_lease_back_also_when_members_fail(fleet: Fleet) -> None:
     fleet.join("m1", "m2")
     fleet.place()
