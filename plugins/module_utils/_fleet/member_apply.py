@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import time
 import typing as t
 from dataclasses import dataclass, replace
+from functools import partial
 
 from .._core.objects.rollout_strategy import ApplyStrategy
 from .._core.plan.document import Rendered
@@ -32,6 +34,7 @@ from .observe import PARENTS, Observed, observe
 
 MERGE_PATCH = "application/merge-patch+json"
 GONE = ("not-found", "unknown-kind")
+SERVED_SECONDS = 10.0
 # A hub may be a member as well: whoever writes to its records leaves a lease, and the key of digests lies beside it.
 LEASES = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases"
 WHOLE_MEMBER = ("unreachable", "timeout", "certificate", "credentials-expired", "unauthorized")
@@ -90,9 +93,11 @@ def _written(client: KubeClient, task: MemberTask, observed: Observed, steps: tu
         _write_parent(client, intent)
     results: dict[ObjectId, dict[str, t.Any]] = {}
     failures = [*_refusals(steps)]
+    defined = _defined(to_do)
     for step in to_do:
         try:
-            results[step.id] = _carry_out(client, step, task, observed)
+            work = partial(_carry_out, client, step, task, observed)
+            results[step.id] = _once_served(work, step.id.group in defined)
         except ApiError as error:
             if error.code in WHOLE_MEMBER:
                 raise
@@ -103,6 +108,27 @@ def _written(client: KubeClient, task: MemberTask, observed: Observed, steps: tu
     elif not left.same_content(intent if to_do else observed.recorded):
         _write_parent(client, left)
     return _outcome(task, observed, steps, results, tuple(failures), done=True)
+
+
+def _defined(to_do: t.Iterable[Step]) -> set[str]:
+    """API groups that get a definition in this very run."""
+    return {
+        step.manifest["spec"]["group"]
+        for step in to_do
+        if step.manifest is not None and step.id.kind == "CustomResourceDefinition"
+    }
+
+
+def _once_served(work: t.Callable[[], dict[str, t.Any]], fresh: bool) -> dict[str, t.Any]:
+    """Does the work; for a ``fresh`` group again for a while, as an API server serves a new kind a moment later."""
+    end = time.monotonic() + SERVED_SECONDS
+    while True:
+        try:
+            return work()
+        except ApiError as error:
+            if not fresh or error.code not in GONE or time.monotonic() > end:
+                raise
+        time.sleep(0.1)
 
 
 def _carry_out(client: KubeClient, step: Step, task: MemberTask, observed: Observed) -> dict[str, t.Any]:
