@@ -7,7 +7,7 @@ import json
 import typing as t
 
 from ..module_utils._fleet.capture import capture
-from ..module_utils._fleet.place import json_file, open_place, write_file
+from ..module_utils._fleet.place import open_place, prices_file, refuse_unwritable, write_file
 from ..module_utils._report.text import facts_text
 from ..plugin_utils._verb import Answer, Run, Verb
 
@@ -16,13 +16,15 @@ class ActionModule(Verb):
     """Facts of all members: read once, recorded, and written to a snapshot file."""
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
+        prices = prices_file(options["prices"]) if options["prices"] else {}
+        refuse_unwritable(options["dest"])
         record = options["record"] and not run.check_mode
         with open_place(options, run.environ, run.now, writes=record) as place:
             found = capture(
                 place,
                 run.now,
                 pods=options["pods"],
-                prices=json_file(options["prices"], "prices-missing", "prices-invalid") if options["prices"] else {},
+                prices=prices,
                 threads=options["threads"],
                 timeout=options["timeout"],
                 record=record,

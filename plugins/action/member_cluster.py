@@ -9,6 +9,7 @@ from ..module_utils._core.errors import FleetError
 from ..module_utils._fleet.join import Wish, join, wishes_of_contexts
 from ..module_utils._fleet.leave import Farewell, leave
 from ..module_utils._fleet.place import Place, open_place
+from ..module_utils._fleet.placement import brake_limits
 from ..plugin_utils._verb import Answer, Run, Verb
 
 FIELDS = ("group", "location", "driver", "maintenance")
@@ -80,7 +81,7 @@ def _left(options: dict[str, t.Any], place: Place, run: Run) -> Answer:
         names=tuple(names),
         remove=options["placed"] == "remove",
         forget_unreachable=options["forget_unreachable"],
-        max_removals=options["max_removals"],
+        max_removals=brake_limits(options["max_removals"], False, False).max_removals,
         prune_kinds=tuple(options["prune_kinds"]),
     )
     outcome = leave(place.records, wish, place.hub, place.holder, write=not run.check_mode)

@@ -9,7 +9,7 @@ from datetime import timedelta
 
 from ..module_utils._core.errors import FleetError
 from ..module_utils._fleet.look import Ways
-from ..module_utils._fleet.place import facts_file, json_file, open_place, write_file
+from ..module_utils._fleet.place import approved_plan, facts_file, open_place, refuse_unwritable, write_file
 from ..module_utils._fleet.placement import Asked, Report, brake_limits, run
 from ..module_utils._report.markdown import plans_markdown
 from ..module_utils._report.text import plan_text
@@ -34,6 +34,7 @@ class ActionModule(Verb):
 def _asked(options: dict[str, t.Any], run_of: Run) -> Asked:
     if options["state"] == "absent" and not options["names"]:
         raise FleetError("nothing-asked", "state absent needs the names of the placements", "names")
+    refuse_unwritable(options["write_plan"], options["write_markdown"])
     age = options["max_facts_age"]
     plan_only = options["state"] == "planned"
     return Asked(
@@ -61,8 +62,7 @@ def _asked(options: dict[str, t.Any], run_of: Run) -> Asked:
 
 def _approved(options: dict[str, t.Any]) -> str:
     if options["approved_plan"]:
-        plan = json_file(options["approved_plan"], "plan-missing", "plan-invalid")
-        return str(plan.get("digest", "")) or "an approved plan without a digest"
+        return str(approved_plan(options["approved_plan"])["digest"])
     return options["digest"] or ""
 
 
@@ -120,13 +120,15 @@ def _diff(report: Report) -> list[dict[str, str]]:
     ]
 
 
-def _with_difference(error: FleetError, approved_plan: str | None) -> FleetError:
+def _with_difference(error: FleetError, path: str | None) -> FleetError:
     """A refused digest, told with what the approved plan says; the plan of now is shown by planning again."""
-    if error.code != "digest-mismatch" or not approved_plan:
+    if error.code != "digest-mismatch" or not path:
         return error
-    plan = json_file(approved_plan, "plan-missing", "plan-invalid")
-    rows = [
-        f"{one['placement']}: " + ", ".join(f"{each['cluster']} {each['change']}" for each in one["clusters"])
-        for one in plan.get("placements", ())
-    ]
+    try:
+        rows = [
+            f"{one['placement']}: " + ", ".join(f"{each['cluster']} {each['change']}" for each in one["clusters"])
+            for one in approved_plan(path)["placements"]
+        ]
+    except (KeyError, TypeError):
+        return error
     return FleetError(error.code, f"{error.message}; approved was {'; '.join(rows)}", error.where, error.hint)

@@ -131,6 +131,10 @@ def _check(wanted: t.Mapping[str, t.Mapping[str, Document]]) -> None:
     """All problems of all wishes at once, by the same rules as for manifests."""
     problems: list[Problem] = []
     for name, documents in wanted.items():
+        if not documents["FleetMember"]["spec"].get("connection"):
+            hint = "give kubeconfig, context, secret_ref or in_cluster, or is the name misspelt?"
+            problems.append(Problem("no-connection", "a new member needs a connection", f"member {name}", hint))
+            continue
         for document in documents.values():
             shown = {**document, "metadata": {k: v for k, v in document["metadata"].items() if k in ("name", "labels")}}
             try:

@@ -68,6 +68,32 @@ def json_file(path: str, missing: str, invalid: str) -> t.Any:
         raise FleetError(invalid, f"the file is no JSON: {error}", path) from error
 
 
+def prices_file(path: str) -> dict[str, float]:
+    """Hourly prices by instance type, from a JSON file."""
+    prices = json_file(path, "prices-missing", "prices-invalid")
+    if not isinstance(prices, dict) or not all(type(each) in (int, float) and each >= 0 for each in prices.values()):
+        raise FleetError("prices-invalid", "these are no prices by instance type", path, 'such as {"m7.large": 0.1}')
+    return {name: float(each) for name, each in prices.items()}
+
+
+def approved_plan(path: str) -> dict[str, t.Any]:
+    """A plan that was written to a file for approval; only its digest is sure to be there."""
+    plan = json_file(path, "plan-missing", "plan-invalid")
+    if not isinstance(plan, dict) or not isinstance(plan.get("digest"), str) or not plan["digest"]:
+        raise FleetError("plan-invalid", "this is no plan: it has no digest", path, "write one with write_plan")
+    return plan
+
+
+def refuse_unwritable(*paths: str | None) -> None:
+    """Says before anything is done what could not be written in the end; FleetError ``unwritable-file``."""
+    for path in filter(None, paths):
+        folder = os.path.dirname(os.path.abspath(path))
+        while not os.path.exists(folder):
+            folder = os.path.dirname(folder)
+        if os.path.isdir(path) or not os.path.isdir(folder) or not os.access(folder, os.W_OK):
+            raise FleetError("unwritable-file", "the file cannot be written", path, f"see the permissions of {folder}")
+
+
 def write_file(path: str, text: str) -> None:
     """Writes a file whole or not at all."""
     try:

@@ -1,0 +1,146 @@
+# Copyright: Contributors to the gitops.fleet project
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Every verb by a playbook: run, run again without a change, and in check mode with an account that may only read."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from pathlib import Path
+
+import pytest
+from playing import CANARY, PLAYS, ROOT, Fleet, Player
+
+VERBS = sorted(file.stem for file in (ROOT / "plugins" / "modules").glob("*.py"))
+
+
+def given(folder: Path, fleet: Fleet, kubeconfig: str) -> dict[str, t.Any]:
+    records = {"type": "sqlite", "path": str(folder / "records.db")}
+    return {"records": records, "kubeconfig": kubeconfig, "ports": fleet.ports}
+
+
+@pytest.fixture
+def joined(play: Player, fleet: Fleet) -> dict[str, t.Any]:
+    """Both clusters are members, reached with the account that may only read."""
+    values = given(play.folder, fleet, fleet.reader)
+    play("member_cluster", **values).clean()
+    return values
+
+
+def snapshot(folder: Path) -> dict[str, bytes]:
+    """Every file that a verb could have written."""
+    files = [file for file in folder.rglob("*") if file.is_file() and ".ansible" not in file.parts]
+    return {str(file.relative_to(folder)): file.read_bytes() for file in files}
+
+
+def test_every_verb_has_a_playbook_here_that_a_test_runs():
+    assert [file.stem for file in sorted(PLAYS.glob("*.yml"))] == VERBS
+    text = Path(__file__).read_text(encoding="utf-8")
+    assert [verb for verb in VERBS if f'play("{verb}"' not in text] == []
+
+
+def test_local_cluster(play: Player, fleet: Fleet):
+    values = given(play.folder, fleet, fleet.admin)
+    assert play("local_cluster", "--check", **values).clean().changed == 1
+    assert not (play.folder / "clusters").exists()
+    try:
+        assert play("local_cluster", "--diff", **values).clean().changed == 1
+        assert play("local_cluster", **values).clean().changed == 0
+        assert play("local_cluster", "--check", **values).clean().changed == 0
+        assert play("local_cluster", "--check", **values, state="absent").clean().changed == 1
+    finally:
+        assert play("local_cluster", **values, state="absent").clean().changed == 1
+    assert play("local_cluster", **values, state="absent").clean().changed == 0
+
+
+def test_hub(play: Player, fleet: Fleet):
+    values = given(play.folder, fleet, fleet.admin)
+    reading = values | {"kubeconfig": fleet.reader}
+    assert play("hub", "--check", **reading).clean().changed == 1
+    assert play("hub", "--diff", **values).clean().changed == 1
+    assert play("hub", **values).clean().changed == 0
+    assert play("hub", "--check", **reading).clean().changed == 0
+    assert fleet.writes_of("planner") == []
+
+
+def test_member_cluster(play: Player, fleet: Fleet):
+    values = given(play.folder, fleet, fleet.reader)
+    assert play("member_cluster", "--check", "--diff", **values).clean().changed == 1
+    assert snapshot(play.folder) == {}
+    assert play("member_cluster", **values).clean().changed == 1
+    assert play("member_cluster", **values).clean().changed == 0
+    assert play("member_cluster", "--check", **values).clean().changed == 0
+    assert fleet.writes_of("planner") == []
+
+
+def test_fleet_facts(play: Player, joined: dict[str, t.Any], fleet: Fleet):
+    before = snapshot(play.folder)
+    assert play("fleet_facts", "--check", **joined).clean().changed == 0
+    assert snapshot(play.folder) == before
+    assert play("fleet_facts", **joined).clean().changed == 0
+    facts = json.loads((play.folder / "facts.json").read_text())
+    assert [each["metadata"]["name"] for each in facts["members"]] == ["east", "west"]
+    assert play("fleet_facts", **joined).clean().changed == 0
+    assert fleet.writes_of("planner") == []
+
+
+def test_fleet_info(play: Player, joined: dict[str, t.Any]):
+    before = snapshot(play.folder)
+    for flags in ((), (), ("--check",)):
+        assert play("fleet_info", *flags, **joined).clean().changed == 0
+    assert snapshot(play.folder) == before
+
+
+def test_placement(play: Player, joined: dict[str, t.Any], fleet: Fleet):
+    try:
+        assert play("placement", "--check", "--diff", **joined).clean().changed == 1
+        assert fleet.writes_of("planner") == []
+        joined = joined | {"kubeconfig": fleet.admin}
+        play("member_cluster", **joined).clean()
+        assert play("placement", "--diff", "-vvv", **joined).clean().changed == 1
+        assert play("placement", "--diff", "-vvv", **joined).clean().changed == 0
+        play("member_cluster", **joined | {"kubeconfig": fleet.reader}).clean()
+        assert play("placement", "--check", "--diff", "-vvv", **joined).clean().changed == 0
+        assert fleet.writes_of("planner") == []
+        holding = [name for name, content in snapshot(play.folder).items() if CANARY.encode() in content]
+        assert holding == []
+    finally:
+        end(play, fleet)
+
+
+def test_placement_info(play: Player, joined: dict[str, t.Any]):
+    play("fleet_facts", **joined).clean()
+    before = snapshot(play.folder)
+    for flags in ((), (), ("--check",)):
+        assert play("placement_info", *flags, **joined).clean().changed == 0
+    assert snapshot(play.folder) == before
+
+
+def test_fleet_recover(play: Player, joined: dict[str, t.Any], fleet: Fleet):
+    admin = joined | {"kubeconfig": fleet.admin}
+    try:
+        play("member_cluster", **admin).clean()
+        play("placement", **admin).clean()
+        (play.folder / "records.db").unlink()
+        play("member_cluster", **joined).clean()
+        assert play("fleet_recover", "--check", **joined).clean().changed == 1
+        assert fleet.writes_of("planner") == []
+        play("member_cluster", **admin).clean()
+        assert play("fleet_recover", **admin).clean().changed == 1
+        assert play("fleet_recover", **admin).clean().changed == 0
+    finally:
+        end(play, fleet)
+
+
+def test_fleet_rbac_info(play: Player):
+    play("fleet_rbac_info").clean()
+    assert play("fleet_rbac_info").clean().changed == 0
+    assert play("fleet_rbac_info", "--check").clean().changed == 0
+
+
+def end(play: Player, fleet: Fleet) -> None:
+    """Take the placement away, so that the clusters are as they were for the next test."""
+    values = given(play.folder, fleet, fleet.admin)
+    play("member_cluster", **values).clean()
+    play(PLAYS.parent / "end.yml", **values).clean()
