@@ -57,7 +57,12 @@ def failures(outcomes: t.Mapping[str, Outcomes]) -> tuple[Problem, ...]:
 def check_brakes(plan: FleetPlan) -> None:
     """Raises all brakes that stop the plan, each with the option that lifts it."""
     stopped = [
-        Problem(f"brake-{brake.name.replace('_', '-')}", brake.message, each.name, f"if it is meant: {brake.option}")
+        Problem(
+            f"brake-{brake.name.replace('_', '-')}",
+            brake.message.removeprefix(f"{each.name}: "),
+            each.name,
+            f"if it is meant: {brake.option}",
+        )
         for each in plan.plans
         for brake in each.brakes
         if brake.stops
