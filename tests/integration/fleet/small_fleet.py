@@ -74,7 +74,7 @@ class Server:
         start = self._position()
         yield seen
         end = self._position()
-        for line in self._log().read_text(encoding="utf-8").splitlines()[start:end]:
+        for line in self._logged(start)[: end - start].splitlines():
             event = json.loads(line)
             about = event.get("objectRef") or {}
             ours = not str(event["user"].get("username", "")).startswith("system:apiserver")
@@ -82,19 +82,22 @@ class Server:
                 seen.append(f"{event['verb']} {about.get('resource')} {about.get('namespace')}/{about.get('name')}")
 
     def _position(self) -> int:
-        """Lines of the log once a request of our own is in it: those before it are then there too."""
+        """Bytes of the log up to a request of our own: those before it are then there too."""
         mark = f"mark={next(_marks)}-{time.monotonic_ns()}"
+        size = Path(self.made.after.audit_log).stat().st_size
         self.client.get("/api/v1/namespaces/default", {"mark": mark.removeprefix("mark=")})
         end = time.monotonic() + 20
         while time.monotonic() < end:
-            lines = self._log().read_text(encoding="utf-8").splitlines()
-            if any(mark in line for line in lines[-50:]):
-                return len(lines)
-            time.sleep(0.02)
+            before, found, after = self._logged(size).partition(mark.encode())
+            if found and b"\n" in after:
+                return size + len(before) + len(found) + after.index(b"\n") + 1
+            time.sleep(0.01)
         raise AssertionError("the request did not appear in the audit log")
 
-    def _log(self) -> Path:
-        return Path(self.made.after.audit_log)
+    def _logged(self, start: int) -> bytes:
+        with open(self.made.after.audit_log, "rb") as log:
+            log.seek(start)
+            return log.read()
 
     def empty(self) -> None:
         """No ApplySet, and our namespace not stuck in its deletion: profile ``api`` has nobody to finish that."""
