@@ -19,7 +19,7 @@ from .members import Clients
 from .plan import FleetPlan, PlanRequest
 from .write_records import Writer
 
-LEASE_SECONDS = 900
+LEASE_SECONDS = 300
 Replan = t.Callable[[], FleetPlan]
 Say = t.Callable[[str], None]
 

@@ -27,7 +27,7 @@ class Observed:
     """``recorded`` is None where the placement has never been applied; ``live`` holds the objects that exist."""
 
     recorded: ApplySet | None
-    live: t.Mapping[Key, dict[str, t.Any]] = field(default_factory=dict)
+    live: t.Mapping[Key, dict[str, t.Any]] = field(default_factory=dict, repr=False)
 
 
 def observe(client: KubeClient, placement: str, uid: str, desired: t.Sequence[Rendered]) -> Observed:

@@ -40,10 +40,19 @@ class Subject:
         return {"kind": self.kind, "name": self.name, "apiGroup": _GROUP}
 
 
-def read_only_manifests(subject: Subject, kinds: t.Iterable[Resource] = ()) -> tuple[Manifest, ...]:
-    """For facts, plans and check mode: nodes, pods, namespaces, ``/readyz``, ``/version`` and the placed kinds."""
+def read_only_manifests(
+    subject: Subject, kinds: t.Iterable[Resource] = (), namespace: str = "gitops-fleet"
+) -> tuple[Manifest, ...]:
+    """For facts, plans and check mode: nodes, pods, namespaces, ``/readyz``, ``/version`` and the placed kinds.
+
+    The ApplySet parents, ConfigMaps in ``namespace``, may be read there; the namespace comes with the roles.
+    """
     rules = [*_resource_rules((*_FACTS, _NAMESPACE, *kinds), READ), _path_rule()]
-    return _cluster_role("gitops-fleet-read", rules, subject)
+    return (
+        _home(namespace),
+        *_cluster_role("gitops-fleet-read", rules, subject),
+        *_role("gitops-fleet-read-applysets", namespace, _resource_rules((_PARENT,), READ), subject),
+    )
 
 
 def apply_manifests(
@@ -61,9 +70,15 @@ def apply_manifests(
         rules += _resource_rules((_NAMESPACE,), ("create", "get", "list", "patch"))
     parents = _resource_rules((_PARENT,), APPLY)
     return (
+        _home(namespace),
         *_cluster_role("gitops-fleet-apply", rules, subject),
         *_role("gitops-fleet-applysets", namespace, parents, subject),
     )
+
+
+def _home(namespace: str) -> Manifest:
+    labels = {"app.kubernetes.io/managed-by": "gitops.fleet"}
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace, "labels": labels}}
 
 
 def rules_of(manifests: t.Iterable[Manifest]) -> tuple[Rule, ...]:

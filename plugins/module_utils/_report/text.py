@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import textwrap
 import typing as t
+from dataclasses import replace
 
 from .._core.facts.snapshot import FactsSnapshot
 from .._core.objects.meta import find_condition
@@ -78,7 +79,7 @@ def plan_text(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome] | Non
 def member_lines(cluster: str, outcome: MemberOutcome) -> list[str]:
     """Objects that change or drift on one member, or why it could not be read."""
     if outcome.error:
-        return _folded(f"! {cluster}: {outcome.error}")
+        return _folded(f"! {replace(outcome.error, where=cluster)}")
     lines = []
     steps = [step for step in outcome.steps if step.action != UNCHANGED]
     for step in steps[:SHOWN]:

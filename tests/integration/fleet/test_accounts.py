@@ -67,7 +67,6 @@ def test_a_look_needs_no_more_than_the_read_only_role(file_fleet: Fleet, grant: 
     assert written == [] and not looked.changed and not looked.problems
 
 
-@pytest.mark.xfail(strict=True, reason="the read-only role does not let ApplySets be read unless ConfigMaps are placed")
 def test_a_look_at_other_kinds_needs_the_role_for_those_kinds_only(file_fleet: Fleet, grant: Grant) -> None:
     """The ApplySets are ConfigMaps in our own namespace; the role has to let them be read there."""
     file_fleet.join("m1")

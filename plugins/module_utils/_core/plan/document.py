@@ -26,7 +26,7 @@ class Rendered:
 
     id: ObjectId
     hash: str
-    manifest: t.Mapping[str, t.Any]
+    manifest: t.Mapping[str, t.Any] = field(repr=False)
 
 
 @dataclass(frozen=True, kw_only=True)

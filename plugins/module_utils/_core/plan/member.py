@@ -9,7 +9,7 @@ The rules are those of KubeFleet's work applier: takeover, drift, availability o
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..objects.rollout_strategy import ApplyStrategy
 from ..resources.applyset import MANAGER, PART_OF_LABEL, ApplySet, Held, part_of
@@ -35,7 +35,7 @@ class Step:
     id: ObjectId
     action: str
     hash: str = ""
-    manifest: t.Mapping[str, t.Any] | None = None
+    manifest: t.Mapping[str, t.Any] | None = field(default=None, repr=False)
     drifts: tuple[FieldDrift, ...] = ()
     diffs: tuple[FieldDiff, ...] = ()
     missing: bool = False

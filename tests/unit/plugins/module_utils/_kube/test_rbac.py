@@ -18,7 +18,7 @@ KINDS = (BUILT_IN["apps/v1", "Deployment"], BUILT_IN["v1", "Service"])
 
 
 def test_the_reading_role_holds_no_writing_verb_and_no_wildcard():
-    role, binding = read_only_manifests(Subject("ServiceAccount", "runner", "ops"), KINDS)
+    _home, role, binding, *_parents = read_only_manifests(Subject("ServiceAccount", "runner", "ops"), KINDS)
     assert {verb for rule in role["rules"] for verb in rule["verbs"]} == {"get", "list"}
     assert "*" not in str(role)
     assert binding["subjects"] == [{"kind": "ServiceAccount", "name": "runner", "namespace": "ops"}]
@@ -27,7 +27,8 @@ def test_the_reading_role_holds_no_writing_verb_and_no_wildcard():
 
 def test_the_applying_role_grants_parents_in_one_namespace_only():
     manifests = apply_manifests(Subject("User", "ci"), KINDS)
-    assert [m["kind"] for m in manifests] == ["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"]
+    kinds = [manifest["kind"] for manifest in manifests]
+    assert kinds == ["Namespace", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"]
     rules = rules_of(manifests)
     assert Rule("patch", "configmaps", "", "gitops-fleet") in rules
     assert Rule("patch", "configmaps") not in rules
