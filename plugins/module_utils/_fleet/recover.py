@@ -16,7 +16,7 @@ from .._core.plan.document import Rendered
 from .._core.plan.member import key
 from .._core.resources.applyset import MANAGER, ApplySet, Held, parent_manifest
 from .._core.resources.sealing import sealed
-from .._core.resources.snapshots import resource_hash
+from .._core.resources.snapshots import resource_hash, snapshot_index
 from .._core.scheduling.bindings import binding_name
 from .._kube.apply import apply_object
 from .._kube.client import KubeClient
@@ -217,6 +217,8 @@ def _binding_record(name: str, cluster: str, held: ApplySet) -> dict[str, t.Any]
 
 
 def _index(snapshot: str) -> int:
-    """The index in ``<placement>-<index>`` or ``<placement>-<index>-snapshot``."""
-    text = snapshot.removesuffix("-snapshot").rsplit("-", 1)[-1]
-    return int(text) if text.isdigit() else 0
+    """What a member calls its snapshot counts as the first where it names no index."""
+    try:
+        return snapshot_index(snapshot)
+    except ValueError:
+        return 0

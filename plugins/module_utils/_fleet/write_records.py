@@ -16,7 +16,7 @@ from .._core.objects.schema import encode
 from .._core.plan.document import LOST, PlacementPlan
 from .._core.plan.outcome import MemberOutcome
 from .._core.resources.sealing import sealed
-from .._core.resources.snapshots import dropped, parts, resource_snapshot_name
+from .._core.resources.snapshots import dropped, parts, resource_snapshot_name, snapshot_index
 from .._store.records import Lease, Records
 from .known import (
     CLEANUP,
@@ -156,7 +156,7 @@ class Writer:
 
     def _policy_snapshot(self, generation: int) -> None:
         snapshot = self.plan.policy_snapshot
-        index = int(snapshot.name.rsplit("-", 1)[1])
+        index = snapshot_index(snapshot.name)
         policy = self.plan.placement.spec.policy
         annotations = {"kubernetes-fleet.io/CRP-generation": str(generation)}
         if policy and policy.number_of_clusters is not None:
@@ -176,7 +176,7 @@ class Writer:
         self._retired(self.recorded.policy_snapshots, POLICY_INDEX, index)
 
     def _resource_snapshot(self) -> None:
-        index = int(self.plan.resource_snapshot.removesuffix("-snapshot").rsplit("-", 1)[1])
+        index = snapshot_index(self.plan.resource_snapshot)
         where = f"git:{self.source.revision}" if self.source.revision else self.source.name
         packed = parts(sealed(each.manifest, self.key, where) for each in self.plan.objects)
         for number, manifests in reversed(list(enumerate(packed))):

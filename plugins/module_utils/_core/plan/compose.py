@@ -17,7 +17,7 @@ from ..objects.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
 from ..objects.schema import encode
 from ..resources.canonical import digest_of
 from ..resources.identity import ObjectId
-from ..resources.snapshots import policy_hash, resource_hash
+from ..resources.snapshots import policy_hash, resource_hash, snapshot_index
 from ..scheduling.index import FleetIndex
 from . import brakes
 from .brakes import Brake, BrakeLimits
@@ -115,7 +115,7 @@ def policy_snapshot_of(
     digest = policy_hash(encode(placement.spec.policy) if placement.spec.policy else None)
     if latest and latest.spec.policy_hash == digest:
         return latest, False
-    index = int(latest.name.rsplit("-", 1)[1]) + 1 if latest else 0
+    index = snapshot_index(latest.name) + 1 if latest else 0
     policy = placement.spec.policy
     spec = PolicySnapshotSpec(policy=replace(policy, number_of_clusters=None) if policy else None, policy_hash=digest)
     return ClusterSchedulingPolicySnapshot(

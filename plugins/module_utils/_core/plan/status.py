@@ -23,6 +23,7 @@ from ..objects.cluster_resource_placement import (
 from ..objects.meta import Condition, find_condition
 from ..resources.availability import AVAILABLE, NOT_TRACKABLE, NOT_YET
 from ..resources.identity import ObjectId
+from ..resources.snapshots import snapshot_index
 from .document import LOST, ClusterPlan, PlacementPlan
 from .member import DIFFERS, Step
 from .outcome import MemberOutcome
@@ -85,7 +86,7 @@ def placement_status(
     now: datetime,
 ) -> PlacementStatus:
     """Status of a placement that is not being deleted. Transition times change only where a status changes."""
-    index = _index(plan.resource_snapshot)
+    index = str(snapshot_index(plan.resource_snapshot)) if plan.resource_snapshot else ""
     report_only = reports_only(plan)
     rules = (*RULES[:3], DIFF_RULE) if report_only else RULES
     before = {each.cluster_name: each for each in previous.placement_statuses}
@@ -331,8 +332,3 @@ def _identifier(each: ObjectId) -> ResourceIdentifier:
 def _text(value: t.Any) -> str:
     """Upstream's fields are texts: what is no text is written as JSON, and nothing is empty."""
     return value if isinstance(value, str) else "" if value is None else json.dumps(value, sort_keys=True)
-
-
-def _index(snapshot: str) -> str:
-    """The index in ``<placement>-<index>-snapshot``."""
-    return snapshot.removesuffix("-snapshot").rsplit("-", 1)[-1] if snapshot else ""

@@ -54,6 +54,11 @@ def resource_snapshot_name(placement: str, index: int, part: int = 0) -> str:
     return f"{placement}-{index}-snapshot" if part == 0 else f"{placement}-{index}-{part - 1}"
 
 
+def snapshot_index(name: str) -> int:
+    """The index in the name of a policy snapshot or of a master resource snapshot; ValueError where there is none."""
+    return int(name.removesuffix("-snapshot").rsplit("-", 1)[-1])
+
+
 def next_index(indices: t.Iterable[int]) -> int:
     """The index after the highest one that exists; the first is 0."""
     return max(indices, default=-1) + 1
