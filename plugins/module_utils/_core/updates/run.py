@@ -1,0 +1,200 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What is stored of an update run. States of groups, stages and the run are derived from it, never stored by hand."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from .states import NOT_STARTED
+
+NEW, ACTIVE = "new", "active"
+UNREACHABLE_TIMEOUT = timedelta(minutes=30)
+
+Window = tuple[datetime, datetime]
+"""Half open: the first instant belongs to it, the last does not."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemberRow:
+    """One member in the run.
+
+    ``attempt`` is 0 until it is first dispatched, then counts from 1; ``operation`` names the latest attempt, and
+    ``reference`` is what its driver gave back to find it again. Versions are those observed before and after it.
+    ``skipped_by`` is user or system; ``skipped_via`` the kind of target that the user named. ``pending_since`` is the
+    instant since which the present obstacle holds.
+    """
+
+    name: str
+    state: str = NOT_STARTED
+    attempt: int = 0
+    operation: str = ""
+    reference: str = ""
+    version_before: str = ""
+    version_after: str = ""
+    reason: str = ""
+    message: str = ""
+    skipped_by: str = ""
+    skipped_via: str = ""
+    started: datetime | None = None
+    completed: datetime | None = None
+    pending_since: datetime | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schedule:
+    """When a scheduled gate completes itself: the next such day and time. Offset is ``+HH:MM``."""
+
+    day: str
+    time: str
+    utc_offset: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class GateRow:
+    """One gate. ``id`` is a lower-case GUID, known from the beginning; the Gate object exists once it is Pending.
+
+    ``due`` is fixed when a scheduled gate opens. ``by`` is who completed it, empty for the clock.
+    """
+
+    name: str
+    id: str
+    schedule: Schedule | None = None
+    state: str = NOT_STARTED
+    opened: datetime | None = None
+    due: datetime | None = None
+    completed: datetime | None = None
+    by: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WaitRow:
+    """The wait after a stage. ``ends`` is fixed when it begins."""
+
+    seconds: int
+    state: str = NOT_STARTED
+    reason: str = ""
+    started: datetime | None = None
+    ends: datetime | None = None
+    completed: datetime | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupRow:
+    """One group. Limits are resolved integers. ``user_skipped`` and ``breached`` (the halt latch) cannot be derived.
+
+    ``reached``: a gate of it was opened, or a member was tried, or it is empty and its stage was reached.
+    """
+
+    name: str
+    members: tuple[MemberRow, ...]
+    max_concurrency: int
+    max_allowed_failures: int
+    before_gates: tuple[GateRow, ...] = ()
+    after_gates: tuple[GateRow, ...] = ()
+    user_skipped: bool = False
+    breached: bool = False
+    reached: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class StageRow:
+    """One stage. ``next_group`` is the index of the group that the round robin serves next."""
+
+    name: str
+    groups: tuple[GroupRow, ...]
+    max_concurrency: int
+    max_allowed_failures: int
+    wait: WaitRow | None = None
+    before_gates: tuple[GateRow, ...] = ()
+    after_gates: tuple[GateRow, ...] = ()
+    user_skipped: bool = False
+    breached: bool = False
+    reached: bool = False
+    next_group: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunState:
+    """Everything stored of one run. ``phase`` is NEW until the first start, then ACTIVE. ``uid`` makes ids unique."""
+
+    name: str
+    uid: str
+    stages: tuple[StageRow, ...]
+    phase: str = NEW
+    stop_requested: bool = False
+    started: datetime | None = None
+    completed: datetime | None = None
+    unreachable_timeout: timedelta = UNREACHABLE_TIMEOUT
+
+
+@dataclass(frozen=True, kw_only=True)
+class Obstacle:
+    """Why a member cannot start now, or ever. ``until`` is when it is known to end."""
+
+    reason: str
+    message: str = ""
+    until: datetime | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemberView:
+    """What is true of a member at the instant of a decision.
+
+    ``windows`` are intervals in order, None for a member without windows. With ``skip`` (already at the target) or
+    ``fail`` (a precondition) it is not upgraded when its turn comes, but goes to that end.
+    """
+
+    name: str
+    in_fleet: bool = True
+    windows: tuple[Window, ...] | None = None
+    obstacles: tuple[Obstacle, ...] = ()
+    skip: Obstacle | None = None
+    fail: Obstacle | None = None
+
+
+Members = t.Mapping[str, MemberView]
+"""By name; a member without a view has left the fleet."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Approval:
+    """A gate that somebody completed. ``by`` names who."""
+
+    gate: str
+    by: str
+    at: datetime
+
+
+@dataclass(frozen=True, kw_only=True)
+class Begin:
+    """Start this attempt on this member. The operation names run, member and attempt; repeating it is harmless."""
+
+    stage: str
+    group: str
+    member: str
+    attempt: int
+    operation: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenGate:
+    """The gate became Pending: people must be able to see and approve it."""
+
+    stage: str
+    group: str
+    timing: str
+    gate: GateRow
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decision:
+    """``run`` is to be stored before ``actions`` are carried out. ``wake_at`` is the next instant at which time alone
+    can change something; None if only an event can."""
+
+    run: RunState
+    actions: tuple[Begin | OpenGate, ...] = ()
+    wake_at: datetime | None = None

@@ -1,0 +1,36 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The words of update runs: states of every level, reasons, kinds of targets (Azure Fleet Manager's update runs)."""
+
+from __future__ import annotations
+
+NOT_STARTED, RUNNING, STOPPING, STOPPED = "NotStarted", "Running", "Stopping", "Stopped"
+SKIPPED, FAILED, PENDING, COMPLETED = "Skipped", "Failed", "Pending", "Completed"
+STATES = (NOT_STARTED, RUNNING, STOPPING, STOPPED, SKIPPED, FAILED, PENDING, COMPLETED)
+TERMINAL = frozenset({COMPLETED, SKIPPED, FAILED})
+
+BEFORE, AFTER = "Before", "After"
+USER, SYSTEM = "user", "system"
+MEMBER, GROUP, STAGE, AFTER_STAGE_WAIT = "Member", "Group", "Stage", "AfterStageWait"
+TARGET_TYPES = (MEMBER, GROUP, STAGE, AFTER_STAGE_WAIT)
+
+WINDOW_CLOSED = "WindowClosed"
+VERSION_NOT_AVAILABLE = "VersionNotAvailable"
+IMAGE_NOT_AVAILABLE = "ImageNotAvailable"
+IMAGE_EXPIRED = "ImageExpired"
+OPERATION_IN_PROGRESS = "OperationInProgress"
+UNREACHABLE = "Unreachable"
+WAITING_FOR_SLOT = "WaitingForSlot"
+AWAITING_APPROVAL = "AwaitingApproval"
+AWAITING_SCHEDULE = "AwaitingSchedule"
+ALREADY_AT_TARGET = "AlreadyAtTarget"
+REQUESTED_BY_USER = "RequestedByUser"
+LAST_STAGE = "LastStage"
+MEMBER_GONE = "MemberGone"
+MINOR_GAP = "MinorGap"
+PRECONDITION_FAILED = "PreconditionFailed"
+UPGRADE_FAILED = "UpgradeFailed"
+OPERATION_LOST = "OperationLost"
+
+SUCCEEDED, WITH_FAILURES, WITH_SKIPS = "Succeeded", "CompletedWithFailures", "CompletedWithSkips"

@@ -1,0 +1,62 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a driver does: look at a member, begin its upgrade, follow it. Each call is idempotent."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+
+IN_PROGRESS, SUCCEEDED, FAILED, UNKNOWN = "in progress", "succeeded", "failed", "unknown"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Work:
+    """One attempt at one member. ``operation`` is the same however often the attempt is taken up again.
+
+    ``target`` is a Kubernetes version, ``x.y.z`` or ``x.y``. ``reference`` is what ``begin`` gave back, empty before.
+    """
+
+    operation: str
+    run: str
+    member: str
+    upgrade_type: str
+    target: str
+    attempt: int = 1
+    reference: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Observation:
+    """What is true of a member now. ``busy`` names an operation in flight that its platform tells of."""
+
+    version: str
+    busy: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Progress:
+    """How an operation stands: IN_PROGRESS, SUCCEEDED, FAILED, or UNKNOWN if nothing is known of it here.
+
+    SUCCEEDED says that the driver is done; whether the member is at its target is observed on the member.
+    """
+
+    state: str
+    message: str = ""
+
+
+class Driver(t.Protocol):
+    """How members of one kind are upgraded. Every failure is a FleetError. Safe for threads, one call per member."""
+
+    def observe(self, member: str) -> Observation:
+        """FleetError ``unreachable`` and the like if the member does not answer."""
+
+    def begin(self, work: Work) -> str:
+        """Starts the operation unless it was started already; gives a reference to find it again.
+
+        Returns soon: the operation goes on without this process, and outlives it.
+        """
+
+    def poll(self, work: Work) -> Progress:
+        """Looks for the operation by name and reference. Never starts anything."""
