@@ -11,6 +11,7 @@ from .meta import ObjectMeta
 from .prop import prop
 
 APPROVAL, SCHEDULED_START = "Approval", "ScheduledStart"
+GATE_TYPES = (APPROVAL, SCHEDULED_START)
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 MAX_STAGES, MAX_GROUPS, MAX_CONCURRENCY, MAX_WAIT_SECONDS, MAX_GATES = 31, 50, 50, 2_592_000, 10
 
@@ -25,7 +26,7 @@ class ScheduledStartConfiguration:
 @dataclass(frozen=True, kw_only=True)
 class GateConfiguration:
     display_name: str = prop("Name that people see.", default="")
-    type: str = prop("Who opens the gate: a person, or the clock.", enum=(APPROVAL, SCHEDULED_START))
+    type: str = prop("Who opens the gate: a person, or the clock.", enum=GATE_TYPES)
     scheduled_start_configuration: ScheduledStartConfiguration | None = prop(
         "When a ScheduledStart gate completes itself.", default=None
     )
