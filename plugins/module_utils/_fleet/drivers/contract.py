@@ -40,10 +40,12 @@ class Progress:
     """How an operation stands: IN_PROGRESS, SUCCEEDED, FAILED, or UNKNOWN if nothing is known of it here.
 
     SUCCEEDED says that the driver is done; whether the member is at its target is observed on the member.
+    ``reference``, where there is one, replaces the operation's: its platform has given it a name of its own.
     """
 
     state: str
     message: str = ""
+    reference: str = ""
 
 
 class Driver(t.Protocol):
