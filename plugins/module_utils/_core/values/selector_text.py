@@ -1,0 +1,87 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Label selectors as one line of text, as ``kubectl -l`` takes them (``labels.Parse`` of k8s.io/apimachinery)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from .selector import DOES_NOT_EXIST, EXISTS, IN, NOT_IN, LabelSelector, LabelSelectorRequirement, check_selector
+
+_TOKEN = re.compile(r"==|!=|[=!(),<>]|[^ \t\r\n=!(),<>]+")
+_SIGNS = frozenset(("=", "==", "!=", "!", "(", ")", ",", "<", ">"))
+_EQUAL = {"=": IN, "==": IN, "!=": NOT_IN}
+_SETS = {"in": IN, "notin": NOT_IN}
+
+
+def parse_selector(text: str) -> LabelSelector:
+    """The selector of a text such as ``tier=gold,region in (eu,us),!canary``; all its parts must hold.
+
+    ``!=`` and ``notin`` also match where the label is absent. ValueError for anything else; ``<`` and ``>``, which
+    Kubernetes knows for node affinity, are none of the operators here, and an empty text, which would select
+    everything, is none either.
+    """
+    tokens = _Tokens(tuple(_TOKEN.findall(text)))
+    found = [_requirement(tokens)]
+    while tokens.take(","):
+        found.append(_requirement(tokens))
+    if tokens.next:
+        raise ValueError(f"',' is wanted before {tokens.next!r}")
+    selector = LabelSelector(match_expressions=tuple(found))
+    problems = check_selector(selector)
+    if problems:
+        raise ValueError("; ".join(message for _path, message in problems))
+    return selector
+
+
+@dataclass
+class _Tokens:
+    tokens: tuple[str, ...]
+    at: int = 0
+
+    @property
+    def next(self) -> str:
+        """The next token, empty at the end."""
+        return self.tokens[self.at] if self.at < len(self.tokens) else ""
+
+    def take(self, sign: str) -> bool:
+        taken = self.next == sign
+        self.at += taken
+        return taken
+
+    def word(self) -> str:
+        """The next token if it is no sign; an empty text otherwise, with nothing taken."""
+        word = "" if self.next in _SIGNS else self.next
+        self.at += bool(word)
+        return word
+
+
+def _requirement(tokens: _Tokens) -> LabelSelectorRequirement:
+    absent = tokens.take("!")
+    key = tokens.word()
+    if not key or key in _SETS:
+        raise ValueError(f"a label key is wanted, not {tokens.next or key or 'the end'!r}")
+    if absent:
+        return LabelSelectorRequirement(key, DOES_NOT_EXIST)
+    if tokens.next in ("", ","):
+        return LabelSelectorRequirement(key, EXISTS)
+    operator = tokens.next
+    tokens.at += 1
+    if operator in _EQUAL:
+        return LabelSelectorRequirement(key, _EQUAL[operator], (tokens.word(),))
+    if operator in _SETS:
+        return LabelSelectorRequirement(key, _SETS[operator], _values(tokens))
+    raise ValueError(f"{operator!r} is none of =, ==, !=, in, notin")
+
+
+def _values(tokens: _Tokens) -> tuple[str, ...]:
+    if not tokens.take("("):
+        raise ValueError(f"values stand in parentheses, not {tokens.next or 'the end'!r}")
+    values = [tokens.word()]
+    while tokens.take(","):
+        values.append(tokens.word())
+    if not tokens.take(")"):
+        raise ValueError(f"')' is wanted, not {tokens.next or 'the end'!r}")
+    return tuple(dict.fromkeys(values))
