@@ -1,0 +1,37 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""``ClusterResourcePlacementEviction``: one attempt to take a placement off one cluster (KubeFleet)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .meta import Condition, ObjectMeta
+from .prop import prop
+
+VALID, EXECUTED = "Valid", "Executed"
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvictionSpec:
+    placement_name: str = prop("Name of the placement.")
+    cluster_name: str = prop("Name of the cluster that it leaves.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvictionStatus:
+    conditions: tuple[Condition, ...] = prop("Valid, Executed.", default=())
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterResourcePlacementEviction:
+    api_version: str = prop("API version.", default="placement.kubernetes-fleet.io/v1beta1")
+    kind: str = prop("Kind.", default="ClusterResourcePlacementEviction")
+    metadata: ObjectMeta = prop("Object metadata.")
+    spec: EvictionSpec = prop("What leaves which cluster.")
+    status: EvictionStatus = prop("What became of it; an eviction is tried once.", default=EvictionStatus())
+
+    @property
+    def name(self) -> str:
+        return self.metadata.name

@@ -1,0 +1,40 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Conditions that count only at the object's own generation; an older one is as good as none (KubeFleet)."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from ..facts.member import moved
+from ..objects.meta import Condition, find_condition
+
+Conditions = tuple[Condition, ...]
+Row = tuple[str, str, str]
+"""Status, reason and message."""
+
+TRUE, FALSE, UNKNOWN = "True", "False", "Unknown"
+
+
+def current(conditions: Conditions, kind: str, generation: int) -> Condition | None:
+    found = find_condition(conditions, kind)
+    return found if found and found.observed_generation == generation else None
+
+
+def status_is(conditions: Conditions, kind: str, generation: int, status: str) -> bool:
+    found = current(conditions, kind, generation)
+    return found is not None and found.status == status
+
+
+def put(conditions: Conditions, kind: str, row: Row, generation: int, now: datetime) -> Conditions:
+    """The conditions with this one set, in its old place or last; its time changes only with its status."""
+    old = find_condition(conditions, kind)
+    new = moved(old, kind, row, now, generation)
+    if old is None:
+        return (*conditions, new)
+    return tuple(new if each is old else each for each in conditions)
+
+
+def without(conditions: Conditions, kind: str) -> Conditions:
+    return tuple(each for each in conditions if each.type != kind)

@@ -1,0 +1,78 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a cluster holds of a placement: a resource snapshot and the overrides that go with it."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+
+from ..objects.binding import ClusterResourceBinding
+from ..objects.staged_update_run import NamespacedName
+
+
+@dataclass(frozen=True, kw_only=True)
+class Overrides:
+    """Names of override snapshots in the order in which they apply."""
+
+    cluster: tuple[str, ...] = ()
+    namespaced: tuple[NamespacedName, ...] = ()
+
+
+NO_OVERRIDES = Overrides()
+OverridesByCluster = t.Mapping[str, Overrides]
+"""By name of the cluster; a cluster without an entry has none."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Content:
+    """``resource_snapshot`` is the name of the first part, empty where nothing is held."""
+
+    resource_snapshot: str = ""
+    overrides: Overrides = NO_OVERRIDES
+
+
+@dataclass(frozen=True, kw_only=True)
+class Held:
+    """A binding together with the overrides that its cluster holds."""
+
+    binding: ClusterResourceBinding
+    overrides: Overrides = NO_OVERRIDES
+
+    @property
+    def name(self) -> str:
+        return self.binding.metadata.name
+
+    @property
+    def cluster(self) -> str:
+        return self.binding.spec.target_cluster
+
+    @property
+    def state(self) -> str:
+        return self.binding.spec.state
+
+    @property
+    def deleting(self) -> bool:
+        return self.binding.metadata.deletion_timestamp is not None
+
+    @property
+    def content(self) -> Content:
+        return Content(resource_snapshot=self.binding.spec.resource_snapshot_name, overrides=self.overrides)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """What every cluster is to hold; ``resource_snapshot`` is empty while there is none yet."""
+
+    resource_snapshot: str
+    overrides: OverridesByCluster
+
+    def of(self, cluster: str) -> Content:
+        overrides = self.overrides.get(cluster, NO_OVERRIDES)
+        return Content(resource_snapshot=self.resource_snapshot, overrides=overrides)
+
+
+def by_name(held: t.Iterable[Held]) -> list[Held]:
+    """Bindings by name: since a name begins with placement and cluster, in practice by cluster."""
+    return sorted(held, key=lambda each: each.name)

@@ -1,0 +1,223 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Evictions under placement disruption budgets (KubeFleet ClusterResourcePlacementEviction): allowed or not, and why."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from ..errors import FleetError
+from ..objects.binding import BOUND, PREVIOUS_STATE, UNSCHEDULED, ClusterResourceBinding
+from ..objects.cluster_resource_placement import ClusterResourcePlacement
+from ..objects.disruption_budget import ClusterResourcePlacementDisruptionBudget
+from ..objects.eviction import EXECUTED, VALID, ClusterResourcePlacementEviction
+from ..objects.meta import find_condition
+from ..objects.placement_policy import PICK_ALL, PICK_FIXED, PlacementPolicy
+from ..objects.rollout_strategy import ApplyStrategy
+from ..values.int_or_percent import scaled
+from .budget import target_of
+from .conditions import FALSE, TRUE, put, status_is
+from .readiness import AVAILABLE, failed, reports_difference
+
+REASON = "ClusterResourcePlacementEviction"
+Bindings = t.Sequence[ClusterResourceBinding]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arithmetic:
+    """A budget with its numbers: of ``total`` bindings ``available`` are available, and ``allowed`` more may go."""
+
+    available: int
+    total: int
+    allowed: int
+    limit: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """``why`` is a code for programs, ``message`` says it to people. ``arithmetic`` is there where a budget decided."""
+
+    yes: bool
+    why: str
+    message: str
+    arithmetic: Arithmetic | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evicted:
+    """The eviction with its conditions, and the one binding to delete, if any.
+
+    ``valid`` and ``executed`` are this attempt's verdicts; both are None for an eviction that is over already. The
+    binding must be deleted in the version that was judged.
+    """
+
+    eviction: ClusterResourcePlacementEviction
+    deleted: ClusterResourceBinding | None = None
+    valid: Verdict | None = None
+    executed: Verdict | None = None
+
+
+INVALID = {
+    "placement-not-found": "there is no such placement",
+    "placement-deleting": "the placement is being deleted",
+    "pick-fixed": "a PickFixed placement leaves a cluster when its name is taken off the list",
+    "no-binding": "the placement does not hold the cluster",
+    "multiple-bindings": "more than one binding of the placement holds the cluster",
+}
+OUTCOMES = {
+    "already-deleting": (True, "the cluster is losing the placement already"),
+    "nothing-placed": (False, "nothing has been placed on the cluster yet"),
+    "placement-failed": (True, "the placement has failed on the cluster, so that nothing available is lost"),
+    "no-budget": (True, "no disruption budget guards the placement"),
+    "misconfigured-budget": (
+        False,
+        "a budget for PickAll needs minAvailable as a number: there is no count that a percentage could be taken of",
+    ),
+}
+
+
+def evict(
+    eviction: ClusterResourcePlacementEviction,
+    placement: ClusterResourcePlacement | None,
+    bindings: Bindings,
+    budget: ClusterResourcePlacementDisruptionBudget | None,
+    now: datetime,
+    *,
+    upstream: bool = False,
+) -> Evicted:
+    """Judge one eviction; ``bindings`` are all of the placement. It is tried once, whatever comes of it.
+
+    FleetError for a budget that is no number. ``upstream`` brings back KubeFleet's wider idea of a failed placement.
+    """
+    if is_over(eviction):
+        return Evicted(eviction=eviction)
+    here = [each for each in bindings if each.spec.target_cluster == eviction.spec.cluster_name]
+    problem = _invalid(eviction, placement, here)
+    if problem or placement is None:
+        verdict = Verdict(yes=False, why=problem, message=INVALID[problem])
+        row = (FALSE, f"{REASON}Invalid", verdict.message)
+        return Evicted(eviction=_with(eviction, VALID, row, now), valid=verdict)
+    valid = Verdict(yes=True, why="valid", message="the eviction can be judged")
+    marked = _with(eviction, VALID, (TRUE, f"{REASON}Valid", valid.message), now)
+    executed = judged(placement, here[0], bindings, budget, upstream=upstream)
+    row = (TRUE, f"{REASON}Executed", executed.message) if executed.yes else _not_executed(executed)
+    deleted = here[0] if executed.yes and here[0].metadata.deletion_timestamp is None else None
+    return Evicted(eviction=_with(marked, EXECUTED, row, now), deleted=deleted, valid=valid, executed=executed)
+
+
+def is_over(eviction: ClusterResourcePlacementEviction) -> bool:
+    """Found invalid at this generation, or executed or refused at any."""
+    conditions = eviction.status.conditions
+    invalid = status_is(conditions, VALID, eviction.metadata.generation, FALSE)
+    return invalid or find_condition(conditions, EXECUTED) is not None
+
+
+def judged(
+    placement: ClusterResourcePlacement,
+    binding: ClusterResourceBinding,
+    bindings: Bindings,
+    budget: ClusterResourcePlacementDisruptionBudget | None,
+    *,
+    upstream: bool = False,
+) -> Verdict:
+    """Whether ``binding`` may go; a budget counts only under the placement's name."""
+    if binding.metadata.deletion_timestamp is not None:
+        return _verdict("already-deleting")
+    if not _is_placed(binding):
+        return _verdict("nothing-placed")
+    if failed(binding, upstream=upstream) or _only_reports(binding, upstream):
+        return _verdict("placement-failed")
+    if budget is None or budget.name != placement.name:
+        return _verdict("no-budget")
+    policy = placement.spec.policy or PlacementPolicy()
+    minimum = budget.spec.min_available
+    if policy.placement_type == PICK_ALL and (budget.spec.max_unavailable is not None or isinstance(minimum, str)):
+        return _verdict("misconfigured-budget")
+    numbers = arithmetic(placement, bindings, budget, upstream=upstream)
+    words = f"{numbers.available} of {numbers.total} bindings are available, so that {numbers.allowed} may go"
+    return Verdict(yes=numbers.allowed > 0, why="budget", message=words, arithmetic=numbers)
+
+
+def arithmetic(
+    placement: ClusterResourcePlacement,
+    bindings: Bindings,
+    budget: ClusterResourcePlacementDisruptionBudget,
+    *,
+    upstream: bool = False,
+) -> Arithmetic:
+    """Percentages are of the clusters asked for, and round up. Bindings of any state count; a missing one does not."""
+    total = len(bindings)
+    available = sum(1 for each in bindings if status_is(each.status.conditions, AVAILABLE, _generation(each), TRUE))
+    most, least = budget.spec.max_unavailable, budget.spec.min_available
+    limit = allowed = 0
+    if most is not None:
+        limit = _number(placement, budget, "maxUnavailable", most, upstream)
+        allowed = limit - (total - available)
+    elif least is not None:
+        limit = _number(placement, budget, "minAvailable", least, upstream)
+        allowed = available - limit
+    return Arithmetic(available=available, total=total, allowed=max(0, allowed), limit=limit)
+
+
+def _number(
+    placement: ClusterResourcePlacement,
+    budget: ClusterResourcePlacementDisruptionBudget,
+    field: str,
+    value: int | str,
+    upstream: bool,
+) -> int:
+    """Upstream takes what is no number for 0."""
+    try:
+        return scaled(value, target_of(placement, 0), round_up=True)
+    except ValueError as error:
+        if upstream:
+            return 0
+        raise FleetError("not-a-count", str(error), f"{budget.kind}/{budget.name} spec.{field}") from None
+
+
+def _invalid(
+    eviction: ClusterResourcePlacementEviction, placement: ClusterResourcePlacement | None, here: Bindings
+) -> str:
+    if placement is None or placement.name != eviction.spec.placement_name:
+        return "placement-not-found"
+    if placement.metadata.deletion_timestamp is not None:
+        return "placement-deleting"
+    if (placement.spec.policy or PlacementPolicy()).placement_type == PICK_FIXED:
+        return "pick-fixed"
+    if not here:
+        return "no-binding"
+    return "multiple-bindings" if len(here) > 1 else ""
+
+
+def _is_placed(binding: ClusterResourceBinding) -> bool:
+    before = binding.metadata.annotations.get(PREVIOUS_STATE)
+    return binding.spec.state == BOUND or (binding.spec.state == UNSCHEDULED and before == BOUND)
+
+
+def _only_reports(binding: ClusterResourceBinding, upstream: bool) -> bool:
+    """Under ReportDiff nothing was put there. Upstream believes that of any binding with a current DiffReported."""
+    strategy = binding.spec.apply_strategy or ApplyStrategy()
+    return reports_difference(binding) and (upstream or strategy.type == "ReportDiff")
+
+
+def _verdict(why: str) -> Verdict:
+    yes, message = OUTCOMES[why]
+    return Verdict(yes=yes, why=why, message=message)
+
+
+def _not_executed(verdict: Verdict) -> tuple[str, str, str]:
+    return FALSE, f"{REASON}NotExecuted", verdict.message
+
+
+def _generation(binding: ClusterResourceBinding) -> int:
+    return binding.metadata.generation
+
+
+def _with(
+    eviction: ClusterResourcePlacementEviction, kind: str, row: tuple[str, str, str], now: datetime
+) -> ClusterResourcePlacementEviction:
+    conditions = put(eviction.status.conditions, kind, row, eviction.metadata.generation, now)
+    return replace(eviction, status=replace(eviction.status, conditions=conditions))

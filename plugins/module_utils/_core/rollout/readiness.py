@@ -1,0 +1,89 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Whether a cluster is done with the content of its binding, has failed, or is on its way (KubeFleet bindings)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from ..objects.binding import ClusterResourceBinding
+from ..objects.meta import Condition
+from .conditions import FALSE, TRUE, current, status_is
+
+APPLIED, AVAILABLE, DIFF_REPORTED, ROLLOUT_STARTED = "Applied", "Available", "DiffReported", "RolloutStarted"
+CAN_FAIL = ("Overridden", "WorkSynchronized", APPLIED, AVAILABLE)
+
+# Upstream compares with the reasons of placements, but writes others on bindings.
+PLACEMENT_PENDING = frozenset(
+    {"OverriddenPending", "WorkNotSynchronizedYet", "ApplyPending", "ResourceNotAvailableYet"}
+)
+PENDING = PLACEMENT_PENDING | {"ApplyInProgress", "NotAllWorkAreAvailable"}
+
+UPSTREAM_NOT_TRACKABLE = frozenset({"NotAllWorkAreAvailabilityTrackable", "WorkNotTrackable"})
+NOT_TRACKABLE = UPSTREAM_NOT_TRACKABLE | {"SomeManifestsAreNotAvailabilityTrackable"}
+
+LAST_INSTANT = datetime.max.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Readiness:
+    """``at`` is the instant at which time alone makes a cluster ready that is not; None if only an event can."""
+
+    ready: bool
+    at: datetime | None = None
+
+
+def readiness(
+    binding: ClusterResourceBinding, period: timedelta, now: datetime, *, applied_only: bool, upstream: bool
+) -> Readiness:
+    """Ready is a cluster that has reported its difference, or whose objects are available.
+
+    Where the availability of an object cannot be known, ``period`` must have passed since it was applied. With
+    ``applied_only`` that holds for all objects. Upstream wants the period to be exceeded, not reached.
+    """
+    generation, conditions = binding.metadata.generation, binding.status.conditions
+    if status_is(conditions, DIFF_REPORTED, generation, TRUE):
+        return Readiness(True)
+    available = current(conditions, AVAILABLE, generation)
+    if available and available.status == TRUE:
+        known = available.reason not in (UPSTREAM_NOT_TRACKABLE if upstream else NOT_TRACKABLE)
+        return Readiness(True) if known else _after(available, period, now, upstream)
+    applied = current(conditions, APPLIED, generation)
+    if applied_only and applied and applied.status == TRUE:
+        return _after(applied, period, now, upstream)
+    return Readiness(False)
+
+
+def failed(binding: ClusterResourceBinding, *, upstream: bool) -> Condition | None:
+    """The condition that says so. Upstream also takes clusters that are merely in the middle of it for failed."""
+    pending = PLACEMENT_PENDING if upstream else PENDING
+    for kind in CAN_FAIL:
+        found = current(binding.status.conditions, kind, binding.metadata.generation)
+        if found and found.status == FALSE and found.reason not in pending:
+            return found
+    return None
+
+
+def reports_difference(binding: ClusterResourceBinding) -> bool:
+    """Whether it has a current DiffReported condition, of whatever status."""
+    return current(binding.status.conditions, DIFF_REPORTED, binding.metadata.generation) is not None
+
+
+def known_unavailable(binding: ClusterResourceBinding) -> bool:
+    return status_is(binding.status.conditions, AVAILABLE, binding.metadata.generation, FALSE)
+
+
+def later(instant: datetime, span: timedelta) -> datetime:
+    """The sum, or the last instant that there is."""
+    return instant + span if span <= LAST_INSTANT - instant else LAST_INSTANT
+
+
+def _after(since: Condition, period: timedelta, now: datetime, upstream: bool) -> Readiness:
+    begun = since.last_transition_time
+    if begun is None:
+        return Readiness(True)
+    elapsed = now - begun
+    done = elapsed > period if upstream else elapsed >= period
+    return Readiness(True) if done else Readiness(False, later(begun, period))

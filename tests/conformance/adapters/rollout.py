@@ -1,0 +1,53 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Recorded kind ``rollout``: one decision of a rolling update."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects import binding
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects import cluster_resource_placement as crp
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.fields import camel
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.meta import find_condition
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.schema import decode, parse_time
+from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout import content, rolling
+
+LATEST = "kubernetes-fleet.io/is-latest-snapshot"
+AGAIN = (rolling.PUSHED, rolling.ROLLING)
+
+
+def answer(input: dict[str, t.Any]) -> dict[str, t.Any]:
+    now = parse_time(input["now"])
+    latest = [each["metadata"]["name"] for each in input["resourceSnapshots"] if _latest(each["metadata"])]
+    wanted = content.Wanted(resource_snapshot=latest[0] if latest else "", overrides={})
+    placement = decode(crp.ClusterResourcePlacement, input["placement"])
+    out = rolling.roll(placement, [held(each) for each in input["bindings"]], wanted, now, upstream=True)
+    seconds = int((out.wake_at - now).total_seconds()) if out.wake_at else 0
+    actions = {each.binding: camel(each.action.replace("-", "_")) for each in out.steps}
+    return {
+        "error": out.error and {"kind": "UnexpectedBehavior"},
+        "requeue": out.outcome in AGAIN,
+        "requeueAfterSeconds": seconds,
+        "calculation": out.calculation and {camel(key): value for key, value in out.calculation.as_dict().items()},
+        "bindings": [row(each, actions.get(each.name, "none")) for each in out.bindings],
+    }
+
+
+def held(raw: dict[str, t.Any]) -> content.Held:
+    names = tuple(raw["spec"].get("clusterResourceOverrideSnapshots") or ())
+    overrides = content.Overrides(cluster=names)
+    return content.Held(binding=decode(binding.ClusterResourceBinding, raw), overrides=overrides)
+
+
+def row(each: content.Held, action: str) -> dict[str, t.Any]:
+    spec, started = each.binding.spec, find_condition(each.binding.status.conditions, "RolloutStarted")
+    out = {"name": each.name, "targetCluster": each.cluster, "state": each.state, "action": action}
+    out |= {"resourceSnapshotName": spec.resource_snapshot_name, "deleting": each.deleting}
+    out |= {"clusterResourceOverrideSnapshots": list(each.overrides.cluster), "resourceOverrideSnapshots": []}
+    return out | {"rolloutStarted": started and {"status": started.status, "reason": started.reason}}
+
+
+def _latest(metadata: dict[str, t.Any]) -> bool:
+    return metadata.get("labels", {}).get(LATEST) == "true"
