@@ -5,9 +5,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import ipaddress
-import os
 import shutil
 import typing as t
 from dataclasses import dataclass
@@ -24,6 +22,7 @@ except ImportError:
 
 from .._core.errors import FleetError
 from .locks import make_folder
+from .private import write_private
 
 VALID_FOR = timedelta(days=3650)
 # A clock that is a little behind the one that signed must not refuse the certificate.
@@ -108,17 +107,6 @@ def sign(
     write_private(paths[1], _pem_of_key(key))
     write_private(paths[0], certificate.public_bytes(serialization.Encoding.PEM), 0o644)
     return paths
-
-
-def write_private(path: Path, content: bytes, mode: int = 0o600) -> None:
-    """Write through a file beside that nobody else can read at any instant, and rename."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    with contextlib.suppress(FileNotFoundError):
-        temporary.unlink()
-    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
-    with os.fdopen(handle, "wb") as file:
-        file.write(content)
-    temporary.replace(path)
 
 
 def _make_ca(folder: Path, cluster: str, now: datetime) -> None:

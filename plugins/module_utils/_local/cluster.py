@@ -14,11 +14,12 @@ import sys
 import time
 import typing as t
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from .._core.errors import FleetError
 from .._kube.parallel import in_parallel
-from . import control_plane, converge, nodes, processes
+from . import control_plane, converge, nodes, processes, upgrades
 from . import state as states
 from .binaries import Binary, Say, find, silent
 from .components import PROFILES
@@ -75,6 +76,51 @@ def present(
         after = status(root, spec.name) if words else before
     for word in words:
         say(f"{spec.name}: {word}")
+    return Outcome(bool(words), words, before, after)
+
+
+def upgraded(
+    name: str,
+    version: str,
+    root: Path | None = None,
+    say: Say = silent,
+    *,
+    operation: str = "",
+    binaries_dir: Path | None = None,
+    cache: Path | None = None,
+    timeout: float = TIMEOUT,
+) -> Outcome:
+    """A newer Kubernetes on the same data; profile, nodes, users, ports and all else stay. Finishes what was cut off.
+
+    Each upgrade that happens gets one line, which names ``operation``, in ``<root>/upgrades.log``. FleetError as for
+    ``present``, and ``no-such-cluster``.
+    """
+    _refuse_elsewhere()
+    root = _root(root)
+    folder = states.cluster_dir(root, name)
+    with _locked(root, name, say):
+        state = states.load(folder)
+        if state is None or not state.version:
+            raise FleetError(
+                "no-such-cluster", "there is no such local cluster to be upgraded", name, f"looked in {root}"
+            )
+        spec = converge.kept_spec(folder, state, version)
+        refuse_bad(spec)
+        before = status(root, name)
+        _refuse_step(spec, before, find(PROFILES[spec.profile], version, binaries_dir, cache, build=False))
+        binaries = find(PROFILES[spec.profile], version, binaries_dir, cache, say)
+        newer = binaries["kube-apiserver"].version
+        intent = upgrades.intend(root, folder, operation, f"v{state.version}", f"v{newer}")
+
+        def noted(started: str) -> None:
+            if intent is not None and f"v{started}" == intent.after:
+                upgrades.note(root, name, operation, intent, datetime.now(UTC))
+
+        words = converge.bring_up(spec, root, binaries, DEFAULT_PORTS, time.monotonic() + timeout, noted)
+        upgrades.finish(folder)
+        after = status(root, name) if words else before
+    for word in words:
+        say(f"{name}: {word}")
     return Outcome(bool(words), words, before, after)
 
 

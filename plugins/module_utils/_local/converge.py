@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import typing as t
 from dataclasses import replace
 from pathlib import Path
@@ -14,19 +15,29 @@ from .._core.errors import FleetError
 from . import control_plane, nodes
 from . import state as states
 from .binaries import Binary
-from .certificates import Identity, make_pki, write_private
-from .components import PROFILES, Options, arguments, files
+from .certificates import Identity, make_pki
+from .components import PROFILES, Options, arguments, audit_policy, files
 from .control_plane import Component
 from .kubeconfigs import write_kubeconfig, write_merged
 from .ports import PortRange
-from .spec import ClusterSpec
+from .private import write_private
+from .spec import ClusterSpec, TokenUser
 from .state import State
 
 Binaries = t.Mapping[str, Binary]
+Noted = t.Callable[[str], None]
 
 _PORT_TRIES = 3
 _WRITE_KUBECONFIG = "write the kubeconfig"
 _COMPONENT_LOGINS = ("controller-manager", "scheduler", "kwok")
+
+
+def kept_spec(folder: Path, state: State, version: str) -> ClusterSpec:
+    """What the cluster was asked to be, but for its nodes (which an upgrade leaves alone), at another version."""
+    rows = [row for path in folder.glob("tokens-*.csv") for row in csv.reader(path.read_text("utf-8").splitlines())]
+    tokens = (TokenUser(row[0], row[1], tuple(row[3].split(",")) if row[3] else ()) for row in rows)
+    audit = audit_policy(folder).exists()
+    return ClusterSpec(state.name, version, profile=state.profile, audit=audit, tokens=tuple(tokens))
 
 
 def planned(spec: ClusterSpec, folder: Path, state: State, binaries: Binaries) -> tuple[str, ...]:
@@ -43,8 +54,13 @@ def planned(spec: ClusterSpec, folder: Path, state: State, binaries: Binaries) -
     return words + nodes.changes(nodes.wanted_nodes(spec, state.version), there).words()
 
 
-def bring_up(spec: ClusterSpec, root: Path, binaries: Binaries, ports: PortRange, end: float) -> tuple[str, ...]:
-    """Make, start, repair or upgrade the processes until ``end`` (monotonic seconds); the steps in words."""
+def bring_up(
+    spec: ClusterSpec, root: Path, binaries: Binaries, ports: PortRange, end: float, noted: Noted | None = None
+) -> tuple[str, ...]:
+    """Make, start, repair or upgrade the processes until ``end`` (monotonic seconds); the steps in words.
+
+    ``noted`` is called whenever an API server is about to be started, with the version that is on record by then.
+    """
     folder = states.cluster_dir(root, spec.name)
     state = states.load(folder)
     made = (
@@ -54,7 +70,7 @@ def bring_up(spec: ClusterSpec, root: Path, binaries: Binaries, ports: PortRange
     left = control_plane.end_leftovers(folder, state)
     for attempt in range(1, _PORT_TRIES + 1):
         try:
-            steps = _converge(spec, root, state, binaries, end)
+            steps = _converge(spec, root, state, binaries, end, noted)
             return made or _leftover_words(left) + steps
         except FleetError as error:
             state = states.load(folder) or state
@@ -92,7 +108,9 @@ def merge_kubeconfigs(root: Path) -> None:
         write_merged(root / "kubeconfig", entries)
 
 
-def _converge(spec: ClusterSpec, root: Path, state: State, binaries: Binaries, end: float) -> tuple[str, ...]:
+def _converge(
+    spec: ClusterSpec, root: Path, state: State, binaries: Binaries, end: float, noted: Noted | None
+) -> tuple[str, ...]:
     folder = states.cluster_dir(root, spec.name)
     if not (folder / "pki").is_dir():
         state = control_plane.halt(folder, state, tuple(state.processes))
@@ -106,6 +124,8 @@ def _converge(spec: ClusterSpec, root: Path, state: State, binaries: Binaries, e
         # Noted before the newer API server touches the data: from then on there is no way back.
         version = wanted["kube-apiserver"].version if "kube-apiserver" in plan.start else state.version
         state = states.save(folder, replace(state, profile=spec.profile, wanted="running", version=version))
+        if noted is not None and "kube-apiserver" in plan.start:
+            noted(version)
         started = control_plane.begin(folder, state, plan.start, wanted, binaries, end)
         states.save(folder, replace(started, ready=True))
     return _finishing_words(state) + plan.words + ((_WRITE_KUBECONFIG,) if wrote else ())
@@ -168,9 +188,10 @@ def _write_files(spec: ClusterSpec, folder: Path, state: State, binaries: Binari
     named = files(folder, _options(spec, binaries))
     for path, content in named.items():
         write_private(path, content)
-    for old in folder.glob("tokens-*.csv"):
+    # What is there tells later how the cluster was asked for.
+    for old in (*folder.glob("tokens-*.csv"), audit_policy(folder)):
         if old not in named:
-            old.unlink()
+            old.unlink(missing_ok=True)
     return write_kubeconfig(folder / "kubeconfig", spec.name, state.server, pki)
 
 

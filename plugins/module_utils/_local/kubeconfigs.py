@@ -12,7 +12,8 @@ import typing as t
 from datetime import datetime
 from pathlib import Path
 
-from .certificates import ADMIN, Identity, sign, write_private
+from .certificates import ADMIN, Identity, sign
+from .private import write_private
 
 
 def write_kubeconfig(path: Path, context: str, server: str, pki: Path, identity: Identity = ADMIN) -> bool:

@@ -15,9 +15,9 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from .._core.errors import FleetError
-from .certificates import write_private
 from .locks import locked, make_folder
 from .ports import PortRange, reserve
+from .private import write_private
 from .processes import ProcessId
 
 SCHEMA = 1

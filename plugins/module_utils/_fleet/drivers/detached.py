@@ -1,0 +1,166 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Operations that are processes of this machine, and outlive whoever began them. Linux.
+
+Each has a folder: ``request.json`` (what to run), ``process.json`` (who runs it; made by that process, once),
+``output.log`` (what it writes), ``result.json`` (how it ended). All are for the user alone (mode 0600).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+import time
+import typing as t
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..._core.errors import FleetError
+from ..._local import processes
+from ..._local.locks import make_folder
+from ..._local.private import write_private
+from ..._local.processes import ProcessId
+from .contract import FAILED, IN_PROGRESS, SUCCEEDED, UNKNOWN, Progress
+from .host import PREFIX, here
+
+SCRIPT = Path(__file__).with_name("detached_process.py")
+# Isolated from the user's settings of Python and without site packages: it needs none, and starts faster.
+_PYTHON_FLAGS = ("-I", "-S")
+_START_TIMEOUT = 20.0
+_PAUSE = 0.01
+_TAIL = 8
+_LONGEST_NAME = 200
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What to run: no shell, this environment and no other.
+
+    ``files`` are written beside it first, by name; those in ``private`` are removed again when the command has ended.
+    """
+
+    argv: tuple[str, ...]
+    environ: t.Mapping[str, str]
+    cwd: Path
+    files: t.Mapping[str, str]
+    private: tuple[str, ...] = ()
+
+
+def folder_of(operations: Path, operation: str) -> Path:
+    """The folder of an operation below that of all; long names are cut, and told apart by a digest."""
+    if len(operation) <= _LONGEST_NAME:
+        return operations / operation
+    return operations / f"{operation[:_LONGEST_NAME]}-{hashlib.sha256(operation.encode()).hexdigest()[:16]}"
+
+
+def start(folder: Path, request: Request) -> str:
+    """Runs it detached, unless that was done before; the reference that finds it again.
+
+    It is in a session of its own, so signals to us and to our group do not reach it. FleetError ``cannot-start``,
+    ``unwritable-folder``.
+    """
+    if not sys.platform.startswith("linux"):
+        raise FleetError("linux-only", "operations that outlive their beginner run on Linux only")
+    folder = folder.absolute()
+    there = _process_of(folder)
+    if there is not None:
+        return there.reference
+    _write_request(folder, request)
+    command = [sys.executable, *_PYTHON_FLAGS, str(SCRIPT), str(folder)]
+    started = processes.start(command, folder / "output.log", str(folder), request.environ)
+    end = time.monotonic() + _START_TIMEOUT
+    while time.monotonic() < end:
+        alive = processes.is_running(started)
+        there = _process_of(folder)
+        if there is not None:
+            return there.reference
+        if not alive:
+            break
+        time.sleep(_PAUSE)
+    raise FleetError("cannot-start", f"the operation did not start: {output(folder)}", str(folder))
+
+
+def look(folder: Path, reference: str = "") -> Progress:
+    """How it stands. Starts nothing; but if its process is gone without a result, what that left behind is ended."""
+    folder = folder.absolute()
+    there = _process_of(folder)
+    if there is None:
+        return Progress(state=UNKNOWN, message="no such operation was begun on this machine")
+    if reference.startswith(PREFIX) and reference not in (here(), there.reference):
+        return Progress(state=UNKNOWN, message="the operation was begun by another process than the one known here")
+    result = _read(folder / "result.json")
+    if result is None and there.here != here():
+        return Progress(state=UNKNOWN, message=f"the operation was begun on {there.here.removeprefix(PREFIX)}")
+    if result is None and processes.is_running(there.id):
+        return Progress(state=IN_PROGRESS, message=output(folder, 1))
+    # It may have ended between the two looks.
+    result = _read(folder / "result.json") or _clear_up(folder)
+    return _progress(result, output(folder))
+
+
+def output(folder: Path, lines: int = _TAIL) -> str:
+    """The end of what the operation wrote."""
+    return processes.last_lines(folder / "output.log", lines).strip()
+
+
+@dataclass(frozen=True)
+class _Process:
+    id: ProcessId
+    here: str
+
+    @property
+    def reference(self) -> str:
+        return f"{self.here}:{self.id.pid}:{self.id.started}"
+
+
+def _write_request(folder: Path, request: Request) -> None:
+    document = {
+        "argv": list(request.argv),
+        "cwd": str(request.cwd),
+        "private": list(request.private),
+        "here": here(),
+    }
+    make_folder(folder.parent, 0o700)
+    make_folder(folder, 0o700)
+    try:
+        for name, text in request.files.items():
+            write_private(folder / name, text.encode())
+        write_private(folder / "request.json", (json.dumps(document, indent=2) + "\n").encode())
+    except OSError as error:
+        raise FleetError("unwritable-folder", f"{folder} cannot be written: {error.strerror}") from None
+
+
+def _process_of(folder: Path) -> _Process | None:
+    found = _read(folder / "process.json")
+    return None if found is None else _Process(ProcessId(found["pid"], found["started"]), found["here"])
+
+
+def _read(path: Path) -> dict[str, t.Any] | None:
+    """None if it is not there; it is whole if it is."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise FleetError("operation-unreadable", f"{path} cannot be read: {error}") from None
+    return found if isinstance(found, dict) else None
+
+
+def _clear_up(folder: Path) -> dict[str, t.Any]:
+    """Its process is gone and has recorded nothing. Whoever was below it may be about to, or be there alone."""
+    left = processes.marked(str(folder))
+    processes.stop(left)
+    words = f"; {len(left)} process{'es' if len(left) > 1 else ''} that it left behind had to be ended" if left else ""
+    for name in (_read(folder / "request.json") or {}).get("private", ()):
+        (folder / name).unlink(missing_ok=True)
+    return _read(folder / "result.json") or {"rc": None, "message": f"its process was killed{words}"}
+
+
+def _progress(result: t.Mapping[str, t.Any], tail: str) -> Progress:
+    rc = result["rc"]
+    if rc == 0:
+        return Progress(state=SUCCEEDED, message=tail)
+    words = result["message"] or (f"ended by signal {-rc}" if rc < 0 else f"ended with exit code {rc}")
+    return Progress(state=FAILED, message=f"{words}\n{tail}" if tail else words)

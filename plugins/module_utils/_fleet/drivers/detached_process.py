@@ -1,0 +1,220 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Run by its path, with nothing but the standard library: carries out the request in a folder, and records its end.
+
+Two processes of this file stand over the command, so that either notices the SIGKILL of the other: the outer one waits
+for the inner, which the kernel sends SIGTERM when the outer dies. Whoever is left ends all processes of the operation
+(they carry its mark in their environment, also those in sessions of their own) and writes the result.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import sys
+import time
+import typing as t
+from pathlib import Path
+
+_MARK = "GITOPS_FLEET_LOCAL"
+_PR_SET_PDEATHSIG = 1
+_GRACE = 10.0
+_PAUSE = 0.05
+_CANNOT_START = 127
+_TO_END = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
+class _Ended(BaseException):
+    """A signal that asks us to end; not to be caught by what catches exceptions."""
+
+
+def main(folder: Path) -> int:
+    """0 if the command was carried out here, whatever came of it; 3 if another process has or had this operation."""
+    request = json.loads((folder / "request.json").read_text(encoding="utf-8"))
+    # Held back until somebody is ready to record what they lead to.
+    signal.pthread_sigmask(signal.SIG_BLOCK, _TO_END)
+    if not _claim(folder, str(request["here"])):
+        return 3
+    for number in _TO_END:
+        signal.signal(number, _asked_to_end)
+    outer = os.getpid()
+    inner = os.fork()
+    if inner == 0:
+        _supervise(folder, request, outer)
+        os._exit(0)
+    _guard(folder, request, inner)
+    return 0
+
+
+def _claim(folder: Path, here: str) -> bool:
+    """At most one process per operation: a link to a file that is whole is made by one of them only."""
+    pid = os.getpid()
+    mine = folder / f".process.{pid}"
+    document = {"pid": pid, "started": _started(pid), "here": here, "at": time.time()}
+    _write(mine, json.dumps(document))
+    try:
+        os.link(mine, folder / "process.json")
+    except FileExistsError:
+        return False
+    finally:
+        mine.unlink()
+    return True
+
+
+def _guard(folder: Path, request: dict[str, t.Any], inner: int) -> None:
+    """Waits for the inner process, which does the work. SIGTERM goes on to it, and it is waited for all the same."""
+    while True:
+        try:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, _TO_END)
+            os.waitpid(inner, 0)
+            break
+        except _Ended:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(inner, signal.SIGTERM)
+    _ignore_signals()
+    if not (folder / "result.json").exists():
+        left = _end_all(str(folder))
+        _finish(folder, request, _result(None, "the process that supervised it was killed", left))
+
+
+def _supervise(folder: Path, request: dict[str, t.Any], outer: int) -> None:
+    try:
+        _die_with_parent(signal.SIGTERM, outer)
+        child = _launch(request)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _TO_END)
+        status = os.waitpid(child, 0)[1]
+        _ignore_signals()
+        result = _result(os.waitstatus_to_exitcode(status), "", 0)
+    except _Ended:
+        _ignore_signals()
+        left = _end_all(str(folder))
+        by = "SIGTERM" if os.getppid() == outer else "the death of the process over it, which was killed"
+        result = _result(None, f"ended by {by}", left)
+    except OSError as error:
+        result = _result(_CANNOT_START, f"{request['argv'][0]} cannot be started: {error.strerror}", 0)
+    _finish(folder, request, result)
+
+
+def _launch(request: dict[str, t.Any]) -> int:
+    """The command in a process group of its own; the kernel kills it if this process dies."""
+    reads, writes = os.pipe2(os.O_CLOEXEC)
+    parent = os.getpid()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.setpgid(0, 0)
+            os.chdir(request["cwd"])
+            _die_with_parent(signal.SIGKILL, parent)
+            for number in (*_TO_END, signal.SIGPIPE):
+                signal.signal(number, signal.SIG_DFL)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, _TO_END)
+            os.execvpe(request["argv"][0], request["argv"], os.environ)
+        except OSError as error:
+            os.write(writes, str(error.errno).encode())
+        finally:
+            os._exit(_CANNOT_START)
+    os.close(writes)
+    with os.fdopen(reads, "rb") as failure:
+        failed = failure.read()
+    if failed:
+        os.waitpid(child, 0)
+        raise OSError(int(failed), os.strerror(int(failed)))
+    return child
+
+
+def _die_with_parent(number: signal.Signals, parent: int) -> None:
+    """Where the kernel can; elsewhere the mark is all there is to find what is left."""
+    with contextlib.suppress(ImportError, OSError, AttributeError):
+        import ctypes
+
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, int(number), 0, 0, 0)
+    if os.getppid() != parent:
+        os.kill(os.getpid(), number)
+
+
+def _end_all(mark: str) -> int:
+    """All that carry the mark, but those that stand over them: SIGTERM, then SIGKILL. How many there were."""
+    found = _marked(mark)
+    end = time.monotonic() + _GRACE
+    number: int = signal.SIGTERM
+    left = found
+    while left:
+        for pid in left:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, number)
+        until = end if number == signal.SIGTERM else time.monotonic() + _PAUSE
+        while left and time.monotonic() < until:
+            time.sleep(_PAUSE)
+            _reap()
+            left = _marked(mark)
+        number = signal.SIGKILL
+        left = _marked(mark)
+    return len(found)
+
+
+def _marked(mark: str) -> list[int]:
+    wanted = f"{_MARK}={mark}".encode()
+    over = {os.getpid(), os.getppid()}
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit() or int(entry.name) in over:
+            continue
+        with contextlib.suppress(OSError, IndexError):
+            alive = (entry / "stat").read_text(errors="replace").rpartition(")")[2].split()[0] not in "ZX"
+            if alive and wanted in (entry / "environ").read_bytes().split(b"\0"):
+                found.append(int(entry.name))
+    return found
+
+
+def _reap() -> None:
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+
+
+def _result(rc: int | None, message: str, left: int) -> dict[str, t.Any]:
+    ended = f"; {left} process{'es' if left > 1 else ''} of it ended with it" if left else ""
+    return {"rc": rc, "message": message + ended if message else "", "at": time.time()}
+
+
+def _finish(folder: Path, request: dict[str, t.Any], result: dict[str, t.Any]) -> None:
+    """The first result stays."""
+    for name in request["private"]:
+        (folder / name).unlink(missing_ok=True)
+    making = folder / f".result.{os.getpid()}"
+    _write(making, json.dumps(result))
+    with contextlib.suppress(FileExistsError):
+        os.link(making, folder / "result.json")
+    making.unlink()
+
+
+def _write(path: Path, text: str) -> None:
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _started(pid: int) -> str:
+    """Boot and clock ticks since boot, as ``_local.processes`` writes them."""
+    ticks = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[19]
+    boot = ""
+    with contextlib.suppress(OSError):
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    return f"{boot}/{ticks}"
+
+
+def _asked_to_end(_number: int, _frame: t.Any) -> None:
+    raise _Ended
+
+
+def _ignore_signals() -> None:
+    for number in _TO_END:
+        signal.signal(number, signal.SIG_IGN)
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))  # pylint: disable=ansible-bad-function  # a command, which has an exit code

@@ -1,0 +1,46 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The command behind the driver of local clusters: upgrades one, and says what it does. Ends with 0 or 1."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from ..._core.errors import FleetError
+from ..._local import cluster
+
+
+def main(arguments: list[str] | None = None) -> int:
+    # pylint: disable=ansible-bad-function  # a command, which prints
+    parser = argparse.ArgumentParser(prog="upgrade_local")
+    for name in ("root", "member", "target", "operation", "binaries-dir"):
+        parser.add_argument(f"--{name}", default="")
+    parser.add_argument("--timeout", type=float, default=cluster.TIMEOUT)
+    given = parser.parse_args(arguments)
+    try:
+        outcome = cluster.upgraded(
+            given.member,
+            given.target,
+            Path(given.root),
+            _say,
+            operation=given.operation,
+            binaries_dir=Path(given.binaries_dir) if given.binaries_dir else None,
+            timeout=given.timeout,
+        )
+    except FleetError as error:
+        _say(str(error))
+        return 1
+    _say(f"{given.member}: at {outcome.version}")
+    return 0
+
+
+def _say(text: str) -> None:
+    # pylint: disable=ansible-bad-function
+    print(text, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())  # pylint: disable=ansible-bad-function  # a command, which has an exit code

@@ -1,0 +1,98 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Exactly one line in ``<root>/upgrades.log`` for each upgrade that happened, however often it was cut off.
+
+The intent is written into the cluster's folder first, with the length of the log. The line is written when the data
+are about to be touched by the newer API server, unless one was written since the intent. So it is there whenever the
+cluster answers with the newer version. The intent is taken back at the end.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import typing as t
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+
+from .._core.errors import FleetError
+from .locks import locked
+from .private import write_private
+
+LOG = "upgrades.log"
+_INTENT = "upgrade.json"
+
+
+@dataclass(frozen=True)
+class Intent:
+    """An upgrade that was begun and is not known to be over. Versions as the API server tells them, ``v1.36.3``."""
+
+    operation: str
+    before: str
+    after: str
+    log_size: int
+
+
+def pending(folder: Path) -> Intent | None:
+    """The intent in a cluster's folder."""
+    try:
+        return Intent(**json.loads((folder / _INTENT).read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, TypeError) as error:
+        raise FleetError("state-unreadable", f"{folder / _INTENT} cannot be read: {error}") from None
+
+
+def intend(root: Path, folder: Path, operation: str, before: str, after: str) -> Intent | None:
+    """The intent to go from one version to another: that which was cut off earlier, or a new one; None if at it."""
+    kept = pending(folder)
+    if kept is not None and kept.after == after:
+        return kept
+    if before == after:
+        return None
+    intent = Intent(operation, before, after, _size(root / LOG))
+    write_private(folder / _INTENT, (json.dumps(asdict(intent)) + "\n").encode())
+    return intent
+
+
+def note(root: Path, member: str, operation: str, intent: Intent, at: datetime) -> None:
+    """The line (``at, operation, member, from, to``), unless it was written since the intent."""
+    line = {
+        "at": at.isoformat(timespec="seconds"),
+        "operation": operation,
+        "member": member,
+        "from": intent.before,
+        "to": intent.after,
+    }
+    with locked(root / ".locks" / "upgrades", timeout=60):
+        if any(found.get("member") == member for found in _lines(root / LOG, intent.log_size)):
+            return
+        with open(os.open(root / LOG, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "wb") as file:
+            file.write((json.dumps(line) + "\n").encode())
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def finish(folder: Path) -> None:
+    """The upgrade is over."""
+    (folder / _INTENT).unlink(missing_ok=True)
+
+
+def _size(log: Path) -> int:
+    try:
+        return log.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def _lines(log: Path, start: int) -> t.Iterator[dict[str, t.Any]]:
+    if not log.exists():
+        return
+    # Shorter than it was: it was begun anew, and all of it is later.
+    start = start if _size(log) >= start else 0
+    for line in log.read_bytes()[start:].splitlines():
+        with contextlib.suppress(ValueError):
+            yield json.loads(line)
