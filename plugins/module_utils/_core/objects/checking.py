@@ -15,6 +15,7 @@ from datetime import datetime
 from ..values.int_or_percent import INT64, decodes
 from ..values.quantity import read_quantity
 from .fields import (
+    ANY,
     BOOLEAN,
     COUNT_OR_PERCENT,
     INTEGER,
@@ -118,7 +119,7 @@ def _nearest(cls: type, key: t.Any, fields: t.Iterable[str]) -> str:
 def _check_field(check: Check, spec: Field, value: t.Any, path: str) -> t.Any:
     labels = spec.json in ("labels", "annotations", "matchLabels")
     kept = _check_value(check, spec.shape, value, path, spec.prop, labels)
-    if kept is not _BAD and spec.shape.form == LIST:
+    if kept is not _BAD and spec.shape.form in (LIST, MAP):
         _check_length(check, spec.prop, len(value), path)
     return kept
 
@@ -159,7 +160,7 @@ def _check_map(check: Check, shape: Shape, value: t.Any, path: str, prop: Prop, 
         elif each is None and labels:
             message = "the value is missing; without it the line would count for nothing"
             check.problem("label-value-missing", place, message, 'write "" if the empty value is meant')
-        elif each is not None:
+        elif each is not None or shape.inner.form == RAW:
             item = _label_value(check, each, place) if labels else each
             kept[key] = _check_value(check, shape.inner, item, place, prop)
     return {key: each for key, each in kept.items() if each is not _BAD}
@@ -188,6 +189,8 @@ def _check_leaf(check: Check, form: str, value: t.Any, path: str, prop: Prop) ->
         return _check_count_or_percent(check, _whole(value), path, prop)
     if form == QUANTITY:
         return _check_quantity(check, value, path, prop)
+    if form == ANY and value == PLACEHOLDER:
+        return _placeholder(check, path, free=True)
     if form == RAW and not isinstance(value, Mapping):
         return _wrong_type(check, OBJECT, value, path, prop)
     return value

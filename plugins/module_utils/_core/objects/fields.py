@@ -21,8 +21,16 @@ from .prop import REQUIRED, Prop
 
 TEXT, INTEGER, BOOLEAN, TIME = "text", "integer", "boolean", "time"
 COUNT_OR_PERCENT, QUANTITY, RAW = "number or percentage", "quantity", "object of any form"
+ANY = "any value"
 OBJECT, LIST, MAP = "object", "list", "map"
-_LEAVES: dict[object, str] = {str: TEXT, int: INTEGER, bool: BOOLEAN, datetime: TIME, int | str: COUNT_OR_PERCENT}
+_LEAVES: dict[object, str] = {
+    str: TEXT,
+    int: INTEGER,
+    bool: BOOLEAN,
+    datetime: TIME,
+    int | str: COUNT_OR_PERCENT,
+    t.Any: ANY,
+}
 
 # These two live with the values and carry no description of their own.
 _UNDESCRIBED: dict[type, dict[str, Prop]] = {
@@ -110,9 +118,10 @@ def _shape(hint: t.Any, prop: Prop) -> Shape:
     if origin is tuple:
         return Shape(LIST, _shape(t.get_args(hint)[0], prop))
     if origin is Mapping:
-        if prop.raw:
+        value = t.get_args(hint)[1]
+        if prop.raw and value is t.Any:
             return Shape(RAW)
-        return Shape(MAP, Shape(QUANTITY) if prop.quantity else _shape(t.get_args(hint)[1], prop))
+        return Shape(MAP, Shape(QUANTITY) if prop.quantity else _shape(value, prop))
     if hint in _LEAVES:
         return Shape(_LEAVES[hint])
     return Shape(OBJECT, cls=hint)

@@ -10,6 +10,7 @@ import typing as t
 from ..values.selector import LabelSelector
 from .checking import PERCENT
 from .fields import (
+    ANY,
     BOOLEAN,
     COUNT_OR_PERCENT,
     INTEGER,
@@ -41,6 +42,7 @@ _LEAVES: dict[str, Schema] = {
     TIME: {"type": "string", "format": "date-time"},
     COUNT_OR_PERCENT: {**_NUMBER_OR_TEXT, "minimum": 0, "maximum": INT32, "pattern": f"^{PERCENT.pattern}$"},
     QUANTITY: {**_NUMBER_OR_TEXT, "pattern": _QUANTITY},
+    ANY: {"x-kubernetes-preserve-unknown-fields": True},
     RAW: {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
 }
 
@@ -73,7 +75,9 @@ def _shape_schema(shape: Shape, prop: Prop) -> Schema:
     if shape.form == OBJECT:
         return schema_of(shape.cls)
     if shape.form == MAP:
-        return {"type": "object", "additionalProperties": _shape_schema(shape.inner, prop)}
+        out: Schema = {"type": "object", "additionalProperties": _shape_schema(shape.inner, Prop(doc=prop.doc))}
+        counts = {"minProperties": prop.min_items, "maxProperties": prop.max_items}
+        return {**out, **{key: value for key, value in counts.items() if value is not None}}
     if shape.form == LIST:
         return _list_schema(shape, prop)
     limits = {"enum": list(prop.enum) or None, "minimum": prop.minimum, "maximum": prop.maximum}

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import cache
 
-from .fields import BOOLEAN, INTEGER, LIST, MAP, OBJECT, QUANTITY, RAW, TEXT, TIME, Field, Shape, fields_of, is_empty
+from .fields import ANY, BOOLEAN, INTEGER, LIST, MAP, OBJECT, QUANTITY, RAW, TEXT, TIME, Field, Shape, fields_of, is_empty
 from .meta import EMPTY
 
 T = t.TypeVar("T")
@@ -152,7 +152,7 @@ def _writers(cls: type) -> tuple[_Writer, ...]:
         (
             field.attr,
             field.json,
-            field.required,
+            field.required or field.shape.form == ANY,
             field.default == 0 and field.shape.form == INTEGER,
             _field_writer(field),
         )

@@ -1,0 +1,159 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Envelopes give way to the manifests inside them before anything is applied (KubeFleet's envelope resources)."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+
+from ..errors import Problem
+from ..objects.checking import Check, check_object
+from ..objects.envelope import ClusterResourceEnvelope, Envelope, ResourceEnvelope
+from ..objects.envelope_rules import check_envelope
+from ..objects.schema import decode
+from .identity import Manifest, ObjectId, group_version, identify, metadata_of
+from .scopes import BUILT_IN, Scopes
+from .selectable import PLACEMENT_GROUP
+
+KINDS: t.Mapping[str, type[Envelope]] = {
+    "ClusterResourceEnvelope": ClusterResourceEnvelope,
+    "ResourceEnvelope": ResourceEnvelope,
+}
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The envelope that a manifest came from, and its key there."""
+
+    type: str
+    namespace: str
+    name: str
+    key: str
+
+    def as_dict(self) -> dict[str, str]:
+        """The form of ``envelope`` in the status of a placement; an empty namespace is left out."""
+        located = {"namespace": self.namespace} if self.namespace else {}
+        return {"name": self.name, **located, "type": self.type}
+
+    def __str__(self) -> str:
+        return "/".join(part for part in (self.type, self.namespace, self.name) if part) + f" data[{self.key}]"
+
+
+@dataclass(frozen=True)
+class Placed:
+    """One object that members get; ``origin`` is None for what was selected itself."""
+
+    manifest: Manifest
+    origin: Origin | None = None
+
+
+@dataclass(frozen=True)
+class Unpacked:
+    """``objects`` in the order of their envelopes and, inside one, of its keys. ``problems`` stop the placement."""
+
+    objects: tuple[Placed, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+def is_envelope(manifest: Manifest) -> bool:
+    return manifest.get("kind") in KINDS and _group(manifest) == PLACEMENT_GROUP
+
+
+def unpacked(objects: t.Iterable[Manifest], scopes: Scopes = BUILT_IN) -> Unpacked:
+    """What members get of the selected ``objects``; every problem of every envelope at once.
+
+    A ClusterResourceEnvelope holds cluster-scoped manifests, a ResourceEnvelope those of its own namespace. An object
+    that comes twice, from two envelopes or also by itself, is a problem: KubeFleet refuses the second one too.
+    """
+    placed: list[Placed] = []
+    problems: list[Problem] = []
+    for manifest in objects:
+        if is_envelope(manifest):
+            contents, found = _opened(manifest, scopes)
+            placed += contents
+            problems += found
+        else:
+            placed.append(Placed(manifest))
+    return Unpacked(tuple(placed), (*problems, *_twice(placed)))
+
+
+def _opened(manifest: Manifest, scopes: Scopes) -> tuple[list[Placed], list[Problem]]:
+    kind, metadata = str(manifest["kind"]), metadata_of(manifest)
+    name, namespace = (str(metadata.get(key) or "") for key in ("name", "namespace"))
+    named = {"name": name or "?", "namespace": namespace}
+    check = Check()
+    clean = check_object(check, KINDS[kind], {"metadata": named, "data": manifest.get("data")})
+    envelope = decode(KINDS[kind], clean)
+    about = "/".join(part for part in (kind, namespace, name) if part)
+    found = [*check.problems, *check_envelope(envelope, scopes)]
+    problems = [Problem(each.code, each.message, f"{about} {each.path}", each.hint) for each in found]
+    contents = (
+        []
+        if found
+        else [Placed(envelope.data[key], Origin(kind, namespace, name, key)) for key in sorted(envelope.data)]
+    )
+    return contents, problems
+
+
+def _twice(placed: t.Iterable[Placed]) -> t.Iterator[Problem]:
+    first: dict[tuple[str, str, str, str], Placed] = {}
+    for each in placed:
+        place = _place(each.manifest)
+        if place is None:
+            continue
+        other = first.setdefault(place, each)
+        if other is not each and (each.origin or other.origin):
+            message = f"{identify(each.manifest)} is placed already, from {other.origin or 'the selected objects'}"
+            yield Problem("placed-twice", message, str(each.origin or identify(each.manifest)))
+
+
+def _place(manifest: Manifest) -> tuple[str, str, str, str] | None:
+    """Identity over versions; None for a manifest without a name, which is for its reader to refuse."""
+    kind, name = manifest.get("kind"), metadata_of(manifest).get("name")
+    if not isinstance(kind, str) or not isinstance(name, str) or not name or not kind or not _group(manifest, True):
+        return None
+    return (_group(manifest), kind, str(metadata_of(manifest).get("namespace") or ""), name)
+
+
+def _group(manifest: Manifest, versioned: bool = False) -> str:
+    api_version = manifest.get("apiVersion")
+    if not isinstance(api_version, str):
+        return ""
+    return api_version if versioned else group_version(api_version)[0]
+
+
+# What an object without an envelope does on the hub itself, by (group, kind).
+_ADMISSION = (
+    "MutatingWebhookConfiguration ValidatingWebhookConfiguration ValidatingAdmissionPolicy "
+    "ValidatingAdmissionPolicyBinding MutatingAdmissionPolicy MutatingAdmissionPolicyBinding"
+)
+SIDE_EFFECTS: t.Mapping[str, frozenset[tuple[str, str]]] = {
+    "admit, change or refuse objects": frozenset(("admissionregistration.k8s.io", kind) for kind in _ADMISSION.split()),
+    "grant rights": frozenset(
+        ("rbac.authorization.k8s.io", kind) for kind in ("Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding")
+    ),
+    "limit what can be used": frozenset(
+        {
+            ("", "ResourceQuota"),
+            ("", "LimitRange"),
+            ("flowcontrol.apiserver.k8s.io", "FlowSchema"),
+            ("flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration"),
+        }
+    ),
+}
+SHOWN = 3
+
+
+def side_effects(selected: t.Iterable[ObjectId], where: str = "") -> tuple[Problem, ...]:
+    """One finding for each way in which objects selected without an envelope act on the hub that they lie on."""
+    objects = sorted(selected)
+    found = []
+    for effect, kinds in SIDE_EFFECTS.items():
+        acting = [str(each) for each in objects if (each.group, each.kind) in kinds]
+        if acting:
+            more = f" and {len(acting) - SHOWN} more" if len(acting) > SHOWN else ""
+            message = f"{', '.join(acting[:SHOWN])}{more}: on the hub they {effect} there too"
+            found.append(Problem("acts-on-hub", message, where, "put them into an envelope"))
+    return tuple(found)
