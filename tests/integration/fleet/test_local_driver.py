@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import os
@@ -131,15 +132,13 @@ def test_a_downgrade_and_two_minors_are_refused(place: Place) -> None:
     assert not place.driver.operations.exists()
 
 
-@pytest.mark.parametrize("delay", [0.0, 0.3, 0.6, 0.9, 1.2, 1.6])
+@pytest.mark.parametrize("delay", [0.3, 1.0, 1.6])
 def test_killed_in_the_middle_and_taken_up_again_it_happens_once(place: Place, delay: float) -> None:
     reference = place.driver.begin(place.work())
     time.sleep(delay)
     pid = int(reference.split(":")[2])
-    try:
+    with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
     assert place.ended(place.work()).state in (contract.FAILED, contract.SUCCEEDED)
     ended = _carry_out(place, place.work(attempt=2))
     assert ended.result in ("Completed", "Skipped"), ended

@@ -1,0 +1,208 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""From plain options to the driver of each member."""
+
+from __future__ import annotations
+
+import json
+import os
+import typing as t
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..._core.errors import FleetError, Problem
+from ..._core.objects.fleet_member import FleetMember
+from ..._local.cluster import TIMEOUT
+from ..._local.state import default_root
+from ..members import Clients
+from .command import CommandDriver
+from .contract import Driver
+from .local import LocalDriver
+from .placeholders import NAMES, unknown
+from .role import RoleDriver
+
+Options = t.Mapping[str, t.Any]
+
+LOCAL, COMMAND, ROLE = "local", "command", "role"
+_SUPPORTED = (LOCAL, COMMAND, ROLE)
+_WITHOUT_REFERENCE = tuple(name for name in NAMES if name != "reference")
+# Option of each driver: its kind, and whether it has to be there.
+_KNOWN: t.Mapping[str, t.Mapping[str, tuple[str, bool]]] = {
+    LOCAL: {"root": ("path", False), "binaries_dir": ("path", False), "timeout": ("seconds", False)},
+    COMMAND: {
+        "begin": ("argv", True),
+        "observe": ("argv", False),
+        "poll": ("argv", False),
+        "environment": ("texts", False),
+        "timeout": ("seconds", False),
+    },
+    ROLE: {
+        "role": ("path", True),
+        "inventory": ("texts", False),
+        "extra_vars": ("mapping", False),
+        "environment": ("texts", False),
+        "roles_path": ("texts", False),
+        "collections_path": ("texts", False),
+    },
+}
+_PLACEHOLDERS = {"observe": ("member",), "begin": _WITHOUT_REFERENCE, "poll": NAMES}
+_NAMED = 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """Where drivers work: ``operations`` has a folder for each operation, and has to be kept from run to run.
+
+    ``environ`` is ours; ``cwd`` is where relative paths begin.
+    """
+
+    operations: Path
+    environ: t.Mapping[str, str]
+    cwd: Path
+
+
+def drivers_from(
+    options: Options, members: t.Mapping[str, FleetMember], clients: Clients, place: Place
+) -> dict[str, Driver]:
+    """The driver of each member by its ``spec.driver``; ``options`` has a mapping for each driver, by name.
+
+    ``local``:   ``root``, ``binaries_dir``, ``timeout`` (seconds, 120). Needs no options.
+    ``command``: ``begin``, ``observe``, ``poll`` (lists of arguments), ``environment`` (names), ``timeout`` (60).
+    ``role``:    ``role``, ``inventory``, ``extra_vars``, ``environment``, ``roles_path``, ``collections_path``.
+
+    FleetError with all problems: ``no-driver``, ``driver-not-supported``, ``driver-without-options``, ``bad-option``.
+    """
+    used: dict[str, list[str]] = {}
+    for name in sorted(members):
+        used.setdefault(members[name].spec.driver, []).append(name)
+    problems = [*_choice_problems(options, used), *_option_problems(options, place.cwd)]
+    if problems:
+        raise FleetError.of(problems)
+    makers = {LOCAL: _local, COMMAND: _command, ROLE: _role}
+    made = {driver: makers[driver](options.get(driver) or {}, clients, place) for driver in used}
+    return {name: made[members[name].spec.driver] for name in sorted(members)}
+
+
+def _choice_problems(options: Options, used: t.Mapping[str, t.Sequence[str]]) -> t.Iterator[Problem]:
+    for driver, names in used.items():
+        where = f"member{'s' if len(names) > 1 else ''} {_listed(names)}"
+        if not driver:
+            hint = f"set spec.driver of the FleetMember to one of {', '.join(_SUPPORTED)}"
+            yield Problem("no-driver", "nothing says how to upgrade the cluster", where, hint)
+        elif driver not in _SUPPORTED:
+            hint = f"use one of {', '.join(_SUPPORTED)}"
+            yield Problem("driver-not-supported", f"the driver {driver} cannot be used yet", where, hint)
+        elif driver != LOCAL and not options.get(driver):
+            needed = ", ".join(name for name, (_kind, needs) in _KNOWN[driver].items() if needs)
+            hint = f"give drivers.{driver} with at least {needed}"
+            yield Problem("driver-without-options", f"the driver {driver} has no options", where, hint)
+
+
+def _option_problems(options: Options, cwd: Path) -> t.Iterator[Problem]:
+    for driver, given in options.items():
+        where = f"drivers.{driver}"
+        if driver not in _KNOWN:
+            yield Problem("bad-option", "there is no such driver", where, f"one of {', '.join(_KNOWN)}")
+        elif given is not None and not isinstance(given, t.Mapping):
+            yield Problem("bad-option", "a mapping of options is wanted", where)
+        elif given:
+            yield from _problems_of(driver, given, where, cwd)
+
+
+def _problems_of(driver: str, given: Options, where: str, cwd: Path) -> t.Iterator[Problem]:
+    known = _KNOWN[driver]
+    for name in given:
+        if name not in known:
+            yield Problem("bad-option", "there is no such option", f"{where}.{name}", f"one of {', '.join(known)}")
+    for name, (kind, needed) in known.items():
+        value = given.get(name)
+        if value is None:
+            if needed:
+                yield Problem("bad-option", "this option is needed", f"{where}.{name}")
+            continue
+        wrong = _wrong(kind, value)
+        if wrong:
+            yield Problem("bad-option", wrong, f"{where}.{name}")
+        elif kind == "argv":
+            for word in unknown(value, _PLACEHOLDERS[name]):
+                hint = "known here: " + ", ".join(f"{{{one}}}" for one in _PLACEHOLDERS[name])
+                yield Problem("bad-option", f"nothing stands for {{{word}}}", f"{where}.{name}", hint)
+        elif name == "role" and os.sep in value and not _path(value, cwd).is_dir():
+            yield Problem("bad-option", f"there is no folder {_path(value, cwd)}", f"{where}.{name}")
+
+
+def _wrong(kind: str, value: t.Any) -> str:
+    """Why ``value`` is not of that kind; empty if it is."""
+    if kind == "path":
+        return "" if isinstance(value, str) and value else "a text is wanted"
+    if kind == "seconds":
+        number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        return "" if number and value > 0 else "a number of seconds above 0 is wanted"
+    if kind == "mapping":
+        return _wrong_mapping(value)
+    texts = isinstance(value, (list, tuple)) and all(isinstance(each, str) for each in value)
+    if kind == "argv":
+        return "" if texts and value and value[0] else "a list of arguments is wanted, the program first"
+    return "" if texts else "a list of texts is wanted"
+
+
+def _wrong_mapping(value: t.Any) -> str:
+    if not isinstance(value, t.Mapping):
+        return "a mapping is wanted"
+    try:
+        json.dumps(dict(value))
+    except (TypeError, ValueError):
+        return "only texts, numbers, booleans, lists and mappings can be passed on"
+    return ""
+
+
+def _local(given: Options, clients: Clients, place: Place) -> Driver:
+    root = _path(given["root"], place.cwd) if given.get("root") else default_root(place.environ)
+    return LocalDriver(
+        clients=clients,
+        root=root.resolve(),
+        operations=place.operations,
+        environ=place.environ,
+        binaries_dir=_path(given["binaries_dir"], place.cwd) if given.get("binaries_dir") else None,
+        timeout=float(given.get("timeout") or TIMEOUT),
+    )
+
+
+def _command(given: Options, clients: Clients, place: Place) -> Driver:
+    return CommandDriver(
+        clients=clients,
+        operations=place.operations,
+        environ=place.environ,
+        cwd=place.cwd,
+        begin_argv=tuple(given["begin"]),
+        observe_argv=tuple(given.get("observe") or ()),
+        poll_argv=tuple(given.get("poll") or ()),
+        environment=tuple(given.get("environment") or ()),
+        timeout=float(given.get("timeout") or 60.0),
+    )
+
+
+def _role(given: Options, clients: Clients, place: Place) -> Driver:
+    role = given["role"]
+    return RoleDriver(
+        clients=clients,
+        operations=place.operations,
+        environ=place.environ,
+        cwd=place.cwd,
+        role=str(_path(role, place.cwd)) if os.sep in role else role,
+        inventories=tuple(given.get("inventory") or ()),
+        extra_vars=dict(given.get("extra_vars") or {}),
+        environment=tuple(given.get("environment") or ()),
+        roles_path=tuple(given.get("roles_path") or ()),
+        collections_path=tuple(given.get("collections_path") or ()),
+    )
+
+
+def _path(text: str, cwd: Path) -> Path:
+    return cwd / Path(text).expanduser()
+
+
+def _listed(names: t.Sequence[str]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more

@@ -1,0 +1,126 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The driver ``role``: a child ``ansible-playbook`` for each member runs a role of the user (executor ``playbook``).
+
+The role runs once per attempt on the host ``<member>``, with connection local and without facts. It is told
+``cluster_upgrade_member``, ``_target``, ``_operation``, ``_attempt``, ``_run``, ``_type``, and how the member is
+reached, by reference and never by content: ``_kubeconfig`` and ``_context``, or ``_secret`` (name, namespace and key of
+a Secret on the hub). When it ends well the member shall be at the target, or get there within the time to settle.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import typing as t
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..._core.objects.fleet_member import FleetMember
+from ..._core.objects.schema import encode
+from ..._kube.access import version
+from ..members import Clients
+from . import detached
+from .contract import Observation, Progress, Work
+from .environment import allowed
+
+GROUP = "cluster_upgrade_target"
+_PLAYBOOK, _INVENTORY, _VARS, _EXTRA = "playbook.json", "inventory.json", "vars.json", "extra_vars.json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoleDriver:
+    """``role`` is a name, or the path of a folder. ``inventories`` and the user's own ``extra_vars`` (which cannot
+    change ours) are passed on; what is in ``extra_vars`` is on disk only while the role runs. ``cwd`` is where an
+    ``ansible.cfg`` is looked for; ``roles_path`` and ``collections_path`` go before what the environment says.
+    """
+
+    clients: Clients
+    operations: Path
+    environ: t.Mapping[str, str]
+    cwd: Path
+    role: str
+    inventories: tuple[str, ...] = ()
+    extra_vars: t.Mapping[str, t.Any] = field(default_factory=dict, repr=False)
+    environment: tuple[str, ...] = ()
+    roles_path: tuple[str, ...] = ()
+    collections_path: tuple[str, ...] = ()
+
+    def observe(self, member: str) -> Observation:
+        return Observation(version=version(self.clients.get(member)))
+
+    def begin(self, work: Work) -> str:
+        folder = detached.folder_of(self.operations, work.operation).absolute()
+        documents = {
+            _PLAYBOOK: _playbook(work, self.role),
+            _INVENTORY: {GROUP: {"hosts": {work.member: {}}}},
+            _VARS: variables(work, self.clients.members.get(work.member)),
+            _EXTRA: dict(self.extra_vars),
+        }
+        return detached.start(
+            folder,
+            detached.Request(
+                argv=self._argv(folder),
+                environ=self._environ(folder),
+                cwd=self.cwd,
+                files={name: json.dumps(document, indent=2) + "\n" for name, document in documents.items()},
+                private=(_EXTRA,),
+            ),
+        )
+
+    def poll(self, work: Work) -> Progress:
+        return detached.look(detached.folder_of(self.operations, work.operation), work.reference)
+
+    def _argv(self, folder: Path) -> tuple[str, ...]:
+        """Of two inventories the later one wins, so ours is first: it only makes sure that the member is there."""
+        inventories = [str(folder / _INVENTORY), *self.inventories]
+        options = [argument for each in inventories for argument in ("-i", each)]
+        options += ["-e", f"@{folder / _EXTRA}", "-e", f"@{folder / _VARS}", str(folder / _PLAYBOOK)]
+        return (sys.executable, "-m", "ansible", "playbook", *options)
+
+    def _environ(self, folder: Path) -> dict[str, str]:
+        environ = allowed(self.environ, self.environment)
+        environ["ANSIBLE_LOCAL_TEMP"] = str(folder / "tmp")
+        for name, paths in (
+            ("ANSIBLE_ROLES_PATH", self.roles_path),
+            ("ANSIBLE_COLLECTIONS_PATH", self.collections_path),
+        ):
+            if paths:
+                environ[name] = os.pathsep.join([*paths, *filter(None, [environ.get(name, "")])])
+        return environ
+
+
+def variables(work: Work, member: FleetMember | None) -> dict[str, t.Any]:
+    """What the role is told, by name."""
+    told = {
+        "member": work.member,
+        "target": work.target,
+        "operation": work.operation,
+        "attempt": work.attempt,
+        "run": work.run,
+        "type": work.upgrade_type,
+        "kubeconfig": "",
+        "context": "",
+        "secret": {},
+    }
+    if member is not None:
+        connection = member.spec.connection
+        path = os.path.expanduser(os.path.expandvars(connection.kubeconfig))
+        told["kubeconfig"] = os.path.abspath(path) if path else ""
+        told["context"] = connection.context
+        told["secret"] = encode(connection.secret_ref) if connection.secret_ref else {}
+    return {f"cluster_upgrade_{name}": value for name, value in told.items()}
+
+
+def _playbook(work: Work, role: str) -> list[dict[str, t.Any]]:
+    play = {
+        "name": f"Upgrade {work.member} to {work.target}",
+        # Not the member's name: that could also be the name of a group in the user's inventory.
+        "hosts": GROUP,
+        "connection": "local",
+        "gather_facts": False,
+        "roles": [{"role": role}],
+    }
+    return [play]
