@@ -11,10 +11,13 @@ import typing as t
 from .._core.errors import FleetError
 from .._kube.paths import Resource
 
-_PLACEMENT = "placement.kubernetes-fleet.io"
+_PLACEMENT, _OURS = "placement.kubernetes-fleet.io", "gitops.fleet"
 _STORED = (
     Resource("cluster.kubernetes-fleet.io", "v1beta1", "MemberCluster", "memberclusters", False),
-    Resource("gitops.fleet", "v1alpha1", "FleetMember", "fleetmembers", False),
+    Resource(_OURS, "v1alpha1", "FleetMember", "fleetmembers", False),
+    Resource(_OURS, "v1alpha1", "UpdateStrategy", "updatestrategies", False),
+    Resource(_OURS, "v1alpha1", "UpdateRun", "updateruns", False),
+    Resource(_OURS, "v1alpha1", "Gate", "gates", False),
     Resource(_PLACEMENT, "v1beta1", "ClusterResourcePlacement", "clusterresourceplacements", False),
     Resource(_PLACEMENT, "v1beta1", "ClusterSchedulingPolicySnapshot", "clusterschedulingpolicysnapshots", False),
     Resource(_PLACEMENT, "v1beta1", "ClusterResourceSnapshot", "clusterresourcesnapshots", False),

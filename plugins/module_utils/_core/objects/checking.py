@@ -14,6 +14,7 @@ from datetime import datetime
 
 from ..values.int_or_percent import INT64, decodes
 from ..values.quantity import read_quantity
+from .english import english, english_field
 from .fields import (
     ANY,
     BOOLEAN,
@@ -36,6 +37,8 @@ from .placement_policy import PlacementPolicy
 from .prop import Prop
 from .rules import Found
 from .schema import parse_time
+from .update_run import NodeImageSelection, UpdateRunSpec
+from .update_strategy import UpdateGroup, UpdateRunStrategy, UpdateStage, UpdateStrategySpec
 
 PLACEHOLDER = "..."
 PERCENT = re.compile(r"(100|[0-9]{1,2})%")
@@ -54,7 +57,27 @@ _WORDS = {
 }
 # Kept by every API server in metadata, and no business of ours.
 _KEPT_METADATA = {"managedFields", "ownerReferences", "selfLink", "generateName", "deletionGracePeriodSeconds"}
-_HINTS: dict[tuple[type, str], str] = {(PlacementPolicy, "taints"): "taints are read from spec.taints of MemberCluster"}
+_NO_VERSIONS = "a strategy holds no versions; they stand in spec.managedClusterUpdate of the UpdateRun"
+_VERSIONS = (
+    "kubernetesVersion",
+    "version",
+    "upgrade",
+    "nodeImageSelection",
+    "nodeImageVersion",
+    "managedClusterUpdate",
+)
+_HINTS: dict[tuple[type, str], str] = {
+    (PlacementPolicy, "taints"): "taints are read from spec.taints of MemberCluster",
+    (NodeImageSelection, "version"): "images are named under customNodeImageVersions, and only for Custom",
+    (NodeImageSelection, "nodeImageVersion"): "images are named under customNodeImageVersions, and only for Custom",
+    (UpdateRunSpec, "stages"): "stages stand under spec.strategy",
+    (UpdateStrategySpec, "stages"): "stages stand under spec.strategy",
+    **{
+        (cls, field): _NO_VERSIONS
+        for cls in (UpdateStrategySpec, UpdateRunStrategy, UpdateStage, UpdateGroup)
+        for field in _VERSIONS
+    },
+}
 _PLAIN = Prop(doc="")
 _BAD: t.Any = object()
 
@@ -113,7 +136,7 @@ def near(word: str, known: t.Iterable[str]) -> str:
 
 
 def _nearest(cls: type, key: t.Any, fields: t.Iterable[str]) -> str:
-    return _HINTS.get((cls, str(key))) or near(str(key), fields)
+    return _HINTS.get((cls, str(key))) or english_field(str(key), fields) or near(str(key), fields)
 
 
 def _check_field(check: Check, spec: Field, value: t.Any, path: str) -> t.Any:
@@ -197,6 +220,10 @@ def _check_leaf(check: Check, form: str, value: t.Any, path: str, prop: Prop) ->
 
 
 def _check_text(check: Check, value: t.Any, path: str, prop: Prop) -> t.Any:
+    if prop.digits and isinstance(value, int) and not isinstance(value, bool):
+        reason = "this is text, and a whole number stands here without quotes"
+        check.repair(Finding("number-not-text", path, path, value, str(value), reason), f'write "{value}"')
+        value = str(value)
     if not isinstance(value, str):
         return _wrong_type(check, TEXT, value, path, prop)
     if value == PLACEHOLDER:
@@ -205,8 +232,18 @@ def _check_text(check: Check, value: t.Any, path: str, prop: Prop) -> t.Any:
         )
     if prop.enum and value not in prop.enum:
         known = ", ".join(prop.enum)
-        check.problem("not-one-of", path, f"{value!r} is not one of {known}", near(value, prop.enum))
+        hint = english(value, prop.enum) or near(value, prop.enum)
+        check.problem("not-one-of", path, f"{value!r} is not one of {known}", hint)
+    elif not _fits(value, prop):
+        length = f"{len(value)} characters, {prop.min_length or 0} to {prop.max_length} are allowed"
+        check.problem("wrong-length", path, length)
+    elif prop.pattern and not re.fullmatch(prop.pattern, value):
+        check.problem("wrong-form", path, f"{value!r} is not {prop.form}")
     return value
+
+
+def _fits(value: str, prop: Prop) -> bool:
+    return (prop.min_length or 0) <= len(value) and (prop.max_length is None or len(value) <= prop.max_length)
 
 
 def _whole(value: t.Any) -> t.Any:

@@ -69,11 +69,18 @@ def _schema(kind: Kind) -> dict[str, t.Any]:
     out["required"] = [each for each in out["required"] if each != "metadata"]
     if not out["required"]:
         del out["required"]
-    if kind.name_limit is not None:
-        rule = f"size(self.metadata.name) <= {kind.name_limit}"
-        message = f"metadata.name has at most {kind.name_limit} characters"
-        out["x-kubernetes-validations"] = [{"rule": rule, "message": message}]
+    rules = [{"rule": rule, "message": message} for rule, message in (*_name_rules(kind), *kind.rules)]
+    if rules:
+        out["x-kubernetes-validations"] = rules
     return out
+
+
+def _name_rules(kind: Kind) -> t.Iterator[tuple[str, str]]:
+    if kind.name_limit is not None:
+        limit = kind.name_limit
+        yield f"size(self.metadata.name) <= {limit}", f"metadata.name has at most {limit} characters"
+    if kind.name_pattern:
+        yield f"self.metadata.name.matches('{kind.name_pattern}')", f"metadata.name is {kind.name_form}"
 
 
 def _column(column: Column) -> dict[str, t.Any]:

@@ -10,6 +10,7 @@ from datetime import datetime
 
 from .meta import Condition, ObjectMeta
 from .prop import prop
+from .update_forms import name_prop
 
 CONNECTION_RULES = (
     (
@@ -45,7 +46,7 @@ class ClusterConnection:
 @dataclass(frozen=True, kw_only=True)
 class FleetMemberSpec:
     connection: ClusterConnection = prop("How the member's API server is reached.", rules=CONNECTION_RULES)
-    group: str = prop("Update group of the member.", default="")
+    group: str = name_prop("Update group of the member.", default="")
     location: str = prop("Where the member runs, in words of the user.", default="")
     driver: str = prop(
         "How the member itself is upgraded.", default="", enum=("local", "cluster_api", "command", "role")

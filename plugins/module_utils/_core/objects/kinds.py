@@ -11,10 +11,14 @@ from dataclasses import dataclass
 from .binding import ClusterResourceBinding
 from .cluster_resource_placement import ClusterResourcePlacement
 from .fleet_member import FleetMember
+from .gate import Gate
 from .member_cluster import MemberCluster
 from .metadata_rules import NAME_LIMIT
 from .resource_snapshot import ClusterResourceSnapshot
 from .scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
+from .update_forms import GUID, GUID_FORM, NAME, NAME_FORM, NAME_LENGTH, RUN_RULES, Rules
+from .update_run import UpdateRun
+from .update_strategy import UpdateStrategy
 
 AnyObject = (
     ClusterResourcePlacement  # pylint: disable=unsupported-binary-operation  # Python 3.11 can
@@ -23,6 +27,9 @@ AnyObject = (
     | ClusterResourceBinding
     | ClusterResourceSnapshot
     | ClusterSchedulingPolicySnapshot
+    | UpdateStrategy
+    | UpdateRun
+    | Gate
 )
 UPSTREAM_VERSIONS = ("v1", "v1beta1")
 
@@ -41,7 +48,8 @@ class Column:
 class Kind:
     """One kind. ``stored`` is the version that the API server keeps; all versions have the same schema.
 
-    ``name_limit`` is set where the name is used as a label value.
+    ``name_limit`` is set where the name is used as a label value; names are of the form ``name_pattern`` where there is
+    one. ``rules`` are CEL rules over the whole object.
     """
 
     cls: type[AnyObject]
@@ -53,6 +61,9 @@ class Kind:
     columns: tuple[Column, ...]
     doc: str
     name_limit: int | None = None
+    name_pattern: str = ""
+    name_form: str = ""
+    rules: Rules = ()
 
     @property
     def kind(self) -> str:
@@ -116,9 +127,40 @@ _BINDING_COLUMNS = (
     Column("Policy", ".spec.schedulingPolicySnapshotName", wide=True),
     _AGE,
 )
+_STRATEGY_COLUMNS = (Column("Stages", ".spec.strategy.stages[*].name"), _AGE)
+_RUN_COLUMNS = (
+    Column("State", ".status.status.state"),
+    Column("Progress", ".status.progress"),
+    Column("Target", ".spec.managedClusterUpdate.upgrade.kubernetesVersion"),
+    Column("Type", ".spec.managedClusterUpdate.upgrade.type"),
+    Column("Outcome", ".status.outcome"),
+    Column("Strategy", ".spec.updateStrategyId", wide=True),
+    Column("Message", ".status.message", wide=True),
+    Column("Started", ".status.status.startTime", "date", True),
+    _AGE,
+)
+_GATE_PLACE = ".spec.target.updateRunProperties"
+_GATE_COLUMNS = (
+    Column("Run", f"{_GATE_PLACE}.name"),
+    Column("Stage", f"{_GATE_PLACE}.stage"),
+    Column("Group", f"{_GATE_PLACE}.group"),
+    Column("Timing", f"{_GATE_PLACE}.timing"),
+    Column("Type", ".spec.gateType"),
+    Column("State", ".status.state"),
+    Column("By", ".status.approval.by"),
+    Column("Due", ".spec.scheduledStartProperties.absoluteStartTime", wide=True),
+    Column("Display-Name", ".spec.displayName", wide=True),
+    _AGE,
+)
 _SNAPSHOT_LABEL = r".metadata.labels.kubernetes-fleet\.io/{}"
 _LATEST = Column("Latest", _SNAPSHOT_LABEL.format("is-latest-snapshot"))
 _PLACEMENT = "placement.kubernetes-fleet.io"
+
+
+def _ours(
+    cls: type[AnyObject], plural: str, short: tuple[str, ...], columns: tuple[Column, ...], doc: str, **names: t.Any
+) -> Kind:
+    return Kind(cls, "gitops.fleet", ("v1alpha1",), "v1alpha1", plural, short, columns, doc, **names)
 
 
 def _record(cls: type[AnyObject], plural: str, short: str, columns: tuple[Column, ...], doc: str) -> Kind:
@@ -137,16 +179,13 @@ KINDS: tuple[Kind, ...] = (
         "A cluster of the fleet: what people decide about it, and what was read from it.",
         NAME_LIMIT,
     ),
-    Kind(
+    _ours(
         FleetMember,
-        "gitops.fleet",
-        ("v1alpha1",),
-        "v1alpha1",
         "fleetmembers",
         ("fm",),
         _MEMBER_COLUMNS,
         "How a member of the fleet is reached and run; it has the name of its MemberCluster.",
-        NAME_LIMIT,
+        name_limit=NAME_LIMIT,
     ),
     Kind(
         ClusterResourcePlacement,
@@ -189,6 +228,36 @@ KINDS: tuple[Kind, ...] = (
         "crb",
         _BINDING_COLUMNS,
         "The record that a placement holds a cluster.",
+    ),
+    _ours(
+        UpdateStrategy,
+        "updatestrategies",
+        ("us",),
+        _STRATEGY_COLUMNS,
+        "A named sequence of stages and groups, for update runs.",
+        name_limit=NAME_LENGTH,
+        name_pattern=NAME,
+        name_form=NAME_FORM,
+    ),
+    _ours(
+        UpdateRun,
+        "updateruns",
+        ("ur",),
+        _RUN_COLUMNS,
+        "What members are upgraded to and in which order, and how far that is.",
+        name_limit=NAME_LENGTH,
+        name_pattern=NAME,
+        name_form=NAME_FORM,
+        rules=RUN_RULES,
+    ),
+    _ours(
+        Gate,
+        "gates",
+        (),
+        _GATE_COLUMNS,
+        "A place at which an update run waits for a person or for the clock.",
+        name_pattern=GUID,
+        name_form=GUID_FORM,
     ),
 )
 KIND_OF: t.Mapping[str, Kind] = {each.kind: each for each in KINDS}

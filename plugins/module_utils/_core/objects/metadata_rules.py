@@ -25,9 +25,14 @@ def name_problem(name: str) -> str:
     return f"{name!r} is not a name: lower-case letters, digits, '-' and '.' are wanted, a letter or digit at each end"
 
 
-def check_metadata(metadata: ObjectMeta, name_limit: int | None) -> t.Iterator[Found]:
-    """``name_limit`` is the number of characters that the kind allows, None for no limit of its own."""
+def check_metadata(
+    metadata: ObjectMeta, name_limit: int | None, pattern: str = "", form: str = ""
+) -> t.Iterator[Found]:
+    """``name_limit`` is the number of characters that the kind allows, None for no limit of its own; names are also of
+    the form ``pattern``, in words ``form``, where the kind has one."""
     problem = name_problem(metadata.name)
+    if not problem and pattern and not re.fullmatch(pattern, metadata.name):
+        problem = f"{metadata.name!r} is not {form}"
     if problem:
         yield Found("invalid-name", "metadata.name", problem)
     if name_limit is not None and len(metadata.name) > name_limit:

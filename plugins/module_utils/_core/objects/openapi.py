@@ -80,7 +80,14 @@ def _shape_schema(shape: Shape, prop: Prop) -> Schema:
         return {**out, **{key: value for key, value in counts.items() if value is not None}}
     if shape.form == LIST:
         return _list_schema(shape, prop)
-    limits = {"enum": list(prop.enum) or None, "minimum": prop.minimum, "maximum": prop.maximum}
+    limits: Schema = {
+        "enum": list(prop.enum) or None,
+        "minimum": prop.minimum,
+        "maximum": prop.maximum,
+        "minLength": prop.min_length,
+        "maxLength": prop.max_length,
+        "pattern": prop.pattern or None,
+    }
     return {**_LEAVES[shape.form], **{key: value for key, value in limits.items() if value is not None}}
 
 

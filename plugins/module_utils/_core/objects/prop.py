@@ -19,7 +19,9 @@ class Prop:
     """What the type annotation of a field does not say.
 
     ``json`` is the name in manifests (camelCase of the attribute if empty). ``required`` follows from the lack of a
-    default. ``rules`` are CEL rules ``(expression, message)`` for the API server.
+    default. ``rules`` are CEL rules ``(expression, message)`` for the API server. A text has the form ``pattern``
+    (anchored, in what RE2 and Python have in common), which ``form`` puts in words; ``digits`` takes a whole number for
+    its digits, as a repair.
     """
 
     doc: str
@@ -29,6 +31,11 @@ class Prop:
     maximum: int | None = None
     min_items: int | None = None
     max_items: int | None = None
+    min_length: int | None = None
+    max_length: int | None = None
+    pattern: str = ""
+    form: str = ""
+    digits: bool = False
     quantity: bool = False
     raw: bool = False
     rules: tuple[tuple[str, str], ...] = ()

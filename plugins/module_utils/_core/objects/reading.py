@@ -15,19 +15,37 @@ from .checking import Check, check_object, near
 from .cluster_resource_placement import ClusterResourcePlacement
 from .finding import Finding
 from .fleet_member import FleetMember
+from .gate import Gate
 from .kinds import KIND_OF, KINDS, AnyObject, Kind
 from .member_cluster import MemberCluster
 from .member_rules import check_fleet_member, check_member_cluster
 from .metadata_rules import check_metadata
 from .placement_repairs import repair_placement
 from .placement_rules import check_placement, check_placement_update, warn_placement
-from .rules import Found
+from .rules import Found, beyond
 from .schema import decode
+from .strategy_rules import check_update_strategy, warn_update_strategy
+from .update_run import UpdateRun
+from .update_run_rules import check_gate, check_gate_update, check_update_run, check_update_run_update, warn_update_run
+from .update_strategy import UpdateStrategy
 
 _RULES: dict[type, Callable[[t.Any], t.Iterator[Found]]] = {
     ClusterResourcePlacement: check_placement,
     MemberCluster: check_member_cluster,
     FleetMember: check_fleet_member,
+    UpdateStrategy: check_update_strategy,
+    UpdateRun: check_update_run,
+    Gate: check_gate,
+}
+_WARNINGS: dict[type, Callable[[t.Any], t.Iterator[Finding]]] = {
+    ClusterResourcePlacement: warn_placement,
+    UpdateStrategy: warn_update_strategy,
+    UpdateRun: warn_update_run,
+}
+_UPDATES: dict[type, Callable[[t.Any, t.Any], t.Iterator[Found]]] = {
+    ClusterResourcePlacement: check_placement_update,
+    UpdateRun: check_update_run_update,
+    Gate: check_gate_update,
 }
 
 
@@ -51,19 +69,20 @@ def read(document: t.Any, where: str = "", strict: bool = False) -> Reading:
     written = repair_placement(check, document) if kind.cls is ClusterResourcePlacement else document
     clean = check_object(check, kind.cls, written)
     obj: AnyObject = decode(kind.cls, copy.deepcopy(clean))
-    found = [*check.problems, *_beyond(check.problems, _rules(kind, obj))]
+    found = [*check.problems, *beyond(check.problems, _rules(kind, obj))]
     if found:
         raise FleetError.of(_problem(each, about) for each in found)
-    findings = [*check.findings, *(warn_placement(obj) if isinstance(obj, ClusterResourcePlacement) else ())]
+    findings = [*check.findings, *(_WARNINGS[kind.cls](obj) if kind.cls in _WARNINGS else ())]
     return Reading(obj, tuple(replace(each, where=f"{about} {each.old_path}") for each in findings))
 
 
 def check_update(old: AnyObject, new: AnyObject, where: str = "") -> tuple[Problem, ...]:
     """What of ``new`` cannot become of ``old``, both accepted by themselves."""
-    if not isinstance(old, ClusterResourcePlacement) or not isinstance(new, ClusterResourcePlacement):
+    judge = _UPDATES.get(type(new))
+    if judge is None or type(old) is not type(new):  # pylint: disable=unidiomatic-typecheck  # objects have no subclasses
         return ()
     about = " ".join(filter(None, (where, f"{new.kind}/{new.name}")))
-    return tuple(_problem(each, about) for each in check_placement_update(old, new))
+    return tuple(_problem(each, about) for each in judge(old, new))
 
 
 def _kind(document: t.Any, where: str) -> Kind:
@@ -97,20 +116,9 @@ def _name(document: Mapping[str, t.Any]) -> str:
 
 
 def _rules(kind: Kind, obj: t.Any) -> t.Iterator[Found]:
-    yield from check_metadata(obj.metadata, kind.name_limit)
+    yield from check_metadata(obj.metadata, kind.name_limit, kind.name_pattern, kind.name_form)
     if kind.cls in _RULES:
         yield from _RULES[kind.cls](obj)
-
-
-def _beyond(known: t.Sequence[Found], found: t.Iterable[Found]) -> t.Iterator[Found]:
-    """Rules over several fields say nothing where a field itself is wrong already: one cause, one problem."""
-    for each in found:
-        if not any(_within(each.path, other.path) or _within(other.path, each.path) for other in known):
-            yield each
-
-
-def _within(path: str, outer: str) -> bool:
-    return path == outer or path.startswith((f"{outer}.", f"{outer}["))
 
 
 def _problem(found: Found, about: str) -> Problem:

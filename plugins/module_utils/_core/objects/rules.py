@@ -35,7 +35,19 @@ class Found:
     hint: str = ""
 
 
+def beyond(known: t.Sequence[Found], found: t.Iterable[Found]) -> t.Iterator[Found]:
+    """Rules over several fields say nothing where a field itself is wrong already: one cause, one problem."""
+    for each in found:
+        if not any(_within(each.path, other.path) or _within(other.path, each.path) for other in known):
+            yield each
+
+
+def _within(path: str, outer: str) -> bool:
+    return path == outer or path.startswith((f"{outer}.", f"{outer}["))
+
+
 _ANY, _CRP, _MEMBER, _FLEET = "all", "ClusterResourcePlacement", "MemberCluster", "FleetMember"
+_RUN, _GATE, _SEQUENCE, _GATES = "UpdateRun", "Gate", "UpdateStrategy, UpdateRun", "UpdateStrategy, UpdateRun, Gate"
 
 RULES: tuple[Rule, ...] = (
     Rule("not-an-object", SCHEMA, _ANY, "The document is no mapping."),
@@ -50,12 +62,19 @@ RULES: tuple[Rule, ...] = (
     Rule("too-many-items", SCHEMA, _ANY, "The list is too long."),
     Rule("too-few-items", SCHEMA, _ANY, "The list is too short."),
     Rule("invalid-count-or-percentage", SCHEMA, _ANY, "Neither a number of at least 0 nor 0% to 100%."),
+    Rule("wrong-form", SCHEMA, _ANY, "The text does not have the form of the field."),
+    Rule("wrong-length", SCHEMA, _ANY, "The text is too short or too long."),
     Rule("invalid-time", SCHEMA, _ANY, "Not an instant in RFC 3339."),
     Rule("invalid-quantity", SCHEMA, _ANY, "A resource amount is not a Kubernetes quantity."),
     Rule("placeholder", SCHEMA, _ANY, "A literal `...` stands for a part that was left out."),
     Rule("placeholder-text", CORE, _ANY, "The same where any text would be taken at its word."),
-    Rule("invalid-name", SCHEMA, _ANY, "metadata.name is not a lower-case DNS name."),
-    Rule("name-too-long", SCHEMA, f"{_CRP}, {_MEMBER}, {_FLEET}", "metadata.name has more than 63 characters."),
+    Rule("invalid-name", SCHEMA, _ANY, "metadata.name is not a lower-case DNS name, or not of the form of its kind."),
+    Rule(
+        "name-too-long",
+        SCHEMA,
+        f"{_CRP}, {_MEMBER}, {_FLEET}, {_SEQUENCE}",
+        "metadata.name has more than 63 characters, or 50 for UpdateStrategy and UpdateRun.",
+    ),
     Rule("unexpected-namespace", CORE, _ANY, "metadata.namespace is given for a cluster-scoped kind."),
     Rule("invalid-label", SCHEMA, _ANY, "A label or annotation key, or a label value, is malformed."),
     Rule("empty-text", CORE, _ANY, "A text that must say something is empty."),
@@ -63,7 +82,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "label-value-missing", CORE, _ANY, "A label has no value, which a server reads as no label, or as an empty one."
     ),
-    Rule("invalid-label-selector", CORE, _CRP, "A label selector has a bad key, operator or value."),
+    Rule("invalid-label-selector", CORE, f"{_CRP}, {_SEQUENCE}", "A label selector has a bad key, operator or value."),
     Rule("name-with-label-selector", SCHEMA, _CRP, "A resource selector has both a name and a label selector."),
     Rule("scope-without-name", SCHEMA, _CRP, "NamespaceWithResourceSelectors needs a name and no label selector."),
     Rule(
@@ -115,6 +134,29 @@ RULES: tuple[Rule, ...] = (
     Rule("duplicate-taint", CORE, _MEMBER, "A taint stands twice."),
     Rule("connection-source", SCHEMA, _FLEET, "Not exactly one of kubeconfig, secretRef and inCluster."),
     Rule("context-in-cluster", SCHEMA, _FLEET, "A context is named for a connection from inside the cluster."),
+    Rule("number-not-text", REPAIR, _SEQUENCE, "A limit is a bare whole number instead of text."),
+    Rule("stage-selects-nothing", SCHEMA, _SEQUENCE, "A stage has neither groups nor a member selector."),
+    Rule("duplicate-stage", SCHEMA, _SEQUENCE, "Two stages have one name."),
+    Rule("duplicate-group", SCHEMA, _SEQUENCE, "Two groups of a stage have one name."),
+    Rule("group-in-two-stages", CORE, _SEQUENCE, "Groups of two stages have one name."),
+    Rule("concurrency-above-ceiling", SCHEMA, _SEQUENCE, "maxConcurrency of a stage is a number above 50."),
+    Rule("schedule-missing", SCHEMA, _GATES, "A ScheduledStart gate does not say when."),
+    Rule("schedule-not-wanted", SCHEMA, _GATES, "An Approval gate has a schedule."),
+    Rule("scheduled-after", SCHEMA, _SEQUENCE, "A ScheduledStart gate stands in afterGates."),
+    Rule("group-limit-stricter", WARNING, _SEQUENCE, "A group tolerates fewer failures than its stage."),
+    Rule("concurrency-above-stage", WARNING, _SEQUENCE, "A group asks for more members at once than its stage has."),
+    Rule("wait-not-served", WARNING, _SEQUENCE, "The last stage has a wait, and no stage follows."),
+    Rule("two-sequences", SCHEMA, _RUN, "Both updateStrategyId and strategy are given."),
+    Rule("version-missing", SCHEMA, _RUN, "Full or ControlPlaneOnly has no kubernetesVersion."),
+    Rule("version-not-wanted", SCHEMA, _RUN, "NodeImageOnly has a kubernetesVersion."),
+    Rule("images-missing", SCHEMA, _RUN, "Custom names no node image."),
+    Rule("images-not-wanted", SCHEMA, _RUN, "Node images are named for Latest or Consistent."),
+    Rule("duplicate-image-family", CORE, _RUN, "Two node images of one family are named."),
+    Rule("images-not-touched", WARNING, _RUN, "ControlPlaneOnly has a selection of node images, which has no effect."),
+    Rule("spec-of-started-run", SCHEMA, _RUN, "An update changes the spec of a run that was started."),
+    Rule("status-not-yours", CORE, _RUN, "An update changes status, which is a record."),
+    Rule("gate-changed", SCHEMA, _GATE, "An update changes the spec of a gate."),
+    Rule("gate-state", CORE, _GATE, "An update changes the state of a gate to other than Completed, or reopens it."),
 )
 RULE_OF: t.Mapping[str, Rule] = {rule.code: rule for rule in RULES}
 

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 from .meta import ObjectMeta
 from .prop import prop
+from .update_forms import RUN_SPEC_RULES, SELECTION_RULES, STRATEGY_ID, UPGRADE_RULES, VERSION
 from .update_run_status import UpdateRunStatus
-from .update_strategy import UpdateRunStrategy
+from .update_strategy import MAX_WAIT_SECONDS, UpdateRunStrategy
 
 FULL, CONTROL_PLANE_ONLY, NODE_IMAGE_ONLY = "Full", "ControlPlaneOnly", "NodeImageOnly"
 UPGRADE_TYPES = (FULL, CONTROL_PLANE_ONLY, NODE_IMAGE_ONLY)
@@ -18,30 +19,39 @@ LATEST, CONSISTENT, CUSTOM = "Latest", "Consistent", "Custom"
 IMAGE_SELECTIONS = (LATEST, CONSISTENT, CUSTOM)
 PENDING_ON_CONFLICT, REFUSE_ON_CONFLICT = "pending", "refuse"
 UNREACHABLE_SECONDS = 1800
+MAX_IMAGES = 50
 
 
 @dataclass(frozen=True, kw_only=True)
 class ManagedClusterUpgradeSpec:
     type: str = prop("What is upgraded.", enum=UPGRADE_TYPES)
-    kubernetes_version: str = prop("Version to upgrade to, x.y.z, or x.y for its newest patch.", default="")
+    kubernetes_version: str = prop(
+        "Version to upgrade to, x.y.z, or x.y for its newest patch.",
+        default="",
+        max_length=30,
+        pattern=VERSION,
+        form="a version such as 1.34.2 or v1.34",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class NodeImageVersion:
-    version: str = prop("Version of a node image, its family included.")
+    version: str = prop("Version of a node image, its family included.", min_length=1, max_length=253)
 
 
 @dataclass(frozen=True, kw_only=True)
 class NodeImageSelection:
     type: str = prop("How node images are chosen.", enum=IMAGE_SELECTIONS)
-    custom_node_image_versions: tuple[NodeImageVersion, ...] = prop("Images, for Custom.", default=())
+    custom_node_image_versions: tuple[NodeImageVersion, ...] = prop(
+        "Images, for Custom.", default=(), min_items=1, max_items=MAX_IMAGES
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class ManagedClusterUpdate:
-    upgrade: ManagedClusterUpgradeSpec = prop("What is upgraded, and to which version.")
+    upgrade: ManagedClusterUpgradeSpec = prop("What is upgraded, and to which version.", rules=UPGRADE_RULES)
     node_image_selection: NodeImageSelection | None = prop(
-        "How node images are chosen; Latest if absent.", default=None
+        "How node images are chosen; Latest if absent.", default=None, rules=SELECTION_RULES
     )
 
 
@@ -49,10 +59,16 @@ class ManagedClusterUpdate:
 class UpdateRunSpec:
     """The sequence is that of an UpdateStrategy, or written out, or, with neither, one member after another."""
 
-    update_strategy_id: str = prop("Name of an UpdateStrategy, or an id that ends with it.", default="")
+    update_strategy_id: str = prop(
+        "Name of an UpdateStrategy, or an id that ends with it.",
+        default="",
+        max_length=1024,
+        pattern=STRATEGY_ID,
+        form="a name of at most 50 characters, or an id that ends with one",
+    )
     strategy: UpdateRunStrategy | None = prop("The sequence, written out.", default=None)
     managed_cluster_update: ManagedClusterUpdate = prop("What members are upgraded to.")
-    auto_upgrade_profile_id: str = prop("Profile that made the run.", default="")
+    auto_upgrade_profile_id: str = prop("Profile that made the run.", default="", max_length=1024)
     on_conflict: str = prop(
         "Whether members that another run holds wait, or the run is refused.",
         default=PENDING_ON_CONFLICT,
@@ -62,7 +78,7 @@ class UpdateRunSpec:
         "How long a member that does not answer is waited for before it is skipped.",
         default=UNREACHABLE_SECONDS,
         minimum=0,
-        maximum=2_592_000,
+        maximum=MAX_WAIT_SECONDS,
     )
 
     @property
@@ -81,7 +97,7 @@ class UpdateRun:
     api_version: str = prop("API version.", default="gitops.fleet/v1alpha1")
     kind: str = prop("Kind.", default="UpdateRun")
     metadata: ObjectMeta = prop("Object metadata.")
-    spec: UpdateRunSpec = prop("Goal and sequence.")
+    spec: UpdateRunSpec = prop("Goal and sequence.", rules=RUN_SPEC_RULES)
     status: UpdateRunStatus = prop("What was done so far.", default=UpdateRunStatus())
 
     @property

@@ -12,6 +12,7 @@ from ..updates.run import ACTIVE, NEW
 from ..updates.states import NOT_STARTED, STATES, SYSTEM, TARGET_TYPES, USER
 from .meta import Condition
 from .prop import prop
+from .update_forms import digest_prop
 from .update_strategy import (
     GATE_TYPES,
     MAX_GATES,
@@ -145,7 +146,7 @@ class UpdateRunStatus:
     stop_requested: bool = prop("Somebody asked it to stop.", default=False)
     strategy: UpdateRunStrategy | None = prop("The sequence as it was at creation.", default=None)
     target_version: str = prop("Kubernetes version that members get.", default="")
-    digest: str = prop("Digest of what the run will do.", default="")
+    digest: str = digest_prop("Digest of what the run will do.")
     epoch: int = prop("Number of the conductor that wrote last.", default=0, minimum=0)
     uncovered_members: tuple[str, ...] = prop("Members that no group has.", default=())
     observed_generation: int = prop("Generation of the spec that the tree was made from.", default=0, minimum=0)
