@@ -25,7 +25,7 @@ from ..module_utils._core.errors import FleetError, Problem
 DISPLAY = Display()
 SPEC_KEYS = ("type", "required", "default", "choices", "elements", "aliases")
 SECRETS = ("token",)
-AT_LEAST_ONE = ("threads", "timeout", "max_facts_age")
+AT_LEAST_ONE = ("threads", "timeout", "max_facts_age", "time_limit", "interval", "settle", "lost_after")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +40,7 @@ class Run:
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """What a verb gives back. ``outcome`` is done, planned, waiting or partial; only partial fails the task."""
+    """What a verb gives back. ``outcome`` is done, planned, waiting, partial or failed; the last two fail the task."""
 
     changed: bool
     outcome: str = "done"
@@ -92,7 +92,7 @@ class Verb(ActionBase):
             result["msg"] = answer.message
         if answer.diff and self._task.diff:
             result["diff"] = list(answer.diff)
-        if answer.outcome == "partial":
+        if answer.outcome in ("partial", "failed"):
             result["failed"] = True
         return result
 

@@ -20,6 +20,7 @@ from .known import PARENT
 from .member_apply import MemberTask, run_on_member
 from .members import Clients, recorded_members
 from .observe import PARENTS, parsed_parent
+from .update_claims import busy
 
 LEASE_SECONDS = 600
 
@@ -51,6 +52,7 @@ def leave(records: Records, wish: Farewell, hub: KubeClient | None, holder: str,
     """Lets the named members go; names that are no members are passed over."""
     members = recorded_members(records)
     names = [name for name in wish.names if name in members]
+    _refuse_busy(records, names)
     if wish.remove:
         _check_brakes(records, names, wish.max_removals)
     with Clients(members={name: members[name].fleet for name in names}, hub=hub) as clients:
@@ -116,6 +118,14 @@ def _check_brakes(records: Records, names: t.Sequence[str], limit: int | str) ->
             stopped.append(Problem("brake-max-removals", brake.message, placement, f"if it is meant: {brake.option}"))
     if stopped:
         raise FleetError.of(stopped)
+
+
+def _refuse_busy(records: Records, names: t.Iterable[str]) -> None:
+    hint = "conduct its run to the end of this upgrade, then let the member go"
+    found = {name: busy(records, records.get("FleetMember", name) or {"metadata": {"name": name}}) for name in names}
+    problems = [Problem("member-busy", f"{each} is in flight", name, hint) for name, each in found.items() if each]
+    if problems:
+        raise FleetError.of(problems)
 
 
 def _unreachable(looked: t.Mapping[str, t.Any], names: t.Sequence[str]) -> list[Problem]:

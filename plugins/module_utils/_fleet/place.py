@@ -17,7 +17,7 @@ from .._core.facts.snapshot import FactsSnapshot, read_snapshot
 from .._kube.client import KubeClient
 from .._kube.credentials import connection_from_kubeconfig
 from .._store.open_records import guard_durable, open_records
-from .._store.records import Records
+from .._store.records import Clock, Records
 
 
 @dataclass(frozen=True)
@@ -37,15 +37,24 @@ class Place:
             self.hub.close()
 
 
-def open_place(options: t.Mapping[str, t.Any], environ: t.Mapping[str, str], now: datetime, writes: bool) -> Place:
-    """What the options ``records`` and ``holder`` name; verbs that write refuse records that would be lost."""
+def open_place(
+    options: t.Mapping[str, t.Any],
+    environ: t.Mapping[str, str],
+    now: datetime,
+    writes: bool,
+    clock: Clock | None = None,
+) -> Place:
+    """What the options ``records`` and ``holder`` name; verbs that write refuse records that would be lost.
+
+    Verbs that take long give a ``clock``: leases end by it. For others the time stands still at ``now``.
+    """
     records_options = {key: value for key, value in (options.get("records") or {}).items() if value is not None}
     kind = records_options.get("type", "sqlite")
     unused = ("kubeconfig", "context") if kind == "sqlite" else ("path", "durable")
     given = {key: value for key, value in records_options.items() if key not in unused}
     if not given.get("durable"):
         given.pop("durable", None)
-    records = open_records(given, environ, lambda: now)
+    records = open_records(given, environ, clock or (lambda: now))
     if writes:
         guard_durable(records, environ)
     holder = options.get("holder") or f"{environ.get('USER', 'user')}@{socket.gethostname()}:{os.getpid()}"

@@ -14,7 +14,10 @@ from .facts import FleetReading
 
 
 def record_facts(records: Records, reading: FleetReading) -> None:
-    """The status of each MemberCluster and FleetMember; another run's newer facts are left to stand."""
+    """The status of each MemberCluster and FleetMember; another run's newer facts are left to stand.
+
+    The operation in flight on a member is not read from it and stays as it is.
+    """
     for cluster in reading.snapshot.members:
         _status(records, "MemberCluster", cluster.name, encode(cluster.status))
     for name, status in reading.statuses.items():
@@ -23,7 +26,12 @@ def record_facts(records: Records, reading: FleetReading) -> None:
 
 def _status(records: Records, kind: str, name: str, status: t.Mapping[str, t.Any]) -> None:
     document = records.get(kind, name)
-    if document is None or document.get("status") == status:
+    if document is None:
+        return
+    operation = (document.get("status") or {}).get("operation")
+    if operation:
+        status = {**status, "operation": operation}
+    if document.get("status") == status:
         return
     try:
         records.replace({**document, "status": status})

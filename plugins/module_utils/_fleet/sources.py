@@ -65,7 +65,7 @@ def _may_be_placement(document: t.Mapping[str, t.Any]) -> bool:
     """Placements, and kinds of their API that would change them if they were passed over (overrides, runs)."""
     group = str(document.get("apiVersion", "")).rpartition("/")[0]
     successor = group == "kubefleet.dev" or group.endswith(".kubefleet.dev")
-    return successor or _ours(document) and document.get("kind") not in ("MemberCluster", "FleetMember")
+    return successor or _ours(document) and group != "gitops.fleet" and document.get("kind") != "MemberCluster"
 
 
 def read_placement(document: t.Mapping[str, t.Any], where: str, strict: bool) -> Sourced:

@@ -1,0 +1,31 @@
+# Copyright: Contributors to the gitops.fleet project
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import typing as t
+
+from ..module_utils._fleet.gate import Which, approver, complete
+from ..module_utils._fleet.place import open_place
+from ..plugin_utils._verb import Answer, Run, Verb
+
+
+class ActionModule(Verb):
+    """Approve gates of update runs."""
+
+    def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
+        which = Which(
+            id=options["id"] or "",
+            stage=options["stage"] or "",
+            group=options["group"] or "",
+            timing=options["timing"] or "",
+            name=options["name"] or "",
+        )
+        with open_place(options, run.environ, run.now, writes=not run.check_mode) as place:
+            who = approver(place.hub, run.environ)
+            write = not run.check_mode
+            done = complete(
+                place.records, options["run"], which, who, options["digest"], options["reason"], run.now, write
+            )
+        data = {"id": done.gate.gate.id, "where": done.gate.position, "by": done.by, "verified": who.verified}
+        return Answer(changed=done.changed, data={**data, "run": done.run, "digest": done.digest})

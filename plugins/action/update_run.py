@@ -1,0 +1,85 @@
+# Copyright: Contributors to the gitops.fleet project
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import typing as t
+from datetime import timedelta
+
+from ..module_utils._core.errors import FleetError
+from ..module_utils._fleet.executor import Pace
+from ..module_utils._fleet.place import Place, open_place
+from ..module_utils._fleet.update_conducting import Wish, carry_on, clock, rehearse, verdict
+from ..module_utils._fleet.update_run import Outcome, absent, as_data, present, skipped, started, stopped, targets_of
+from ..module_utils._fleet.update_sources import name_of, written
+from ..module_utils._report.run_text import run_text, waits_for
+from ..plugin_utils._verb import Answer, Run, Verb
+
+
+class ActionModule(Verb):
+    """Make update runs, start, stop, conduct and delete them."""
+
+    def carry_out(self, options: dict[str, t.Any], run_of: Run) -> Answer:
+        given = written(options["src"], options["definition"], options["strict"])
+        name = name_of(options["name"] or "", given)
+        targets = targets_of(options["targets"], options["state"] == "skipped")
+        write = not run_of.check_mode
+        with open_place(options, run_of.environ, run_of.now, writes=write, clock=clock) as place:
+            state, records = options["state"], place.records
+            if state == "absent":
+                return Answer(changed=absent(records, name, options["force"], write), data={"name": name})
+            if state == "stopped":
+                return _answer(stopped(records, name, run_of.now, write))
+            if state == "skipped":
+                return _answer(skipped(records, name, targets, run_of.now, write))
+            made = present(records, name, given, write, options["digest"])
+            if state == "present":
+                return _answer(made)
+            if state == "started":
+                return _answer(_both(made, started(records, made.run, {}, run_of.now, write)))
+            return _conducted(place, made, _wish(options), run_of)
+
+
+def _conducted(place: Place, made: Outcome, wish: Wish, run_of: Run) -> Answer:
+    if run_of.check_mode:
+        return _answer(_both(made, rehearse(place.records, made.run, place.hub, wish, run_of.environ)), "planned")
+    ending = carry_on(place.records, made.run, place.hub, wish, place.holder, run_of.environ, run_of.say)
+    for line in run_text(ending.run):
+        run_of.say(line)
+    came = verdict(ending)
+    return Answer(
+        changed=made.changed or ending.changed,
+        outcome=came.outcome,
+        code=came.code,
+        message=came.message,
+        resume_at=ending.resume_at.isoformat().replace("+00:00", "Z") if ending.resume_at else "",
+        data=_data(Outcome(run=ending.run, changed=True, notes=made.notes)),
+    )
+
+
+def _wish(options: dict[str, t.Any]) -> Wish:
+    limit = options["time_limit"]
+    if options["max_idle"] < 0:
+        raise FleetError("bad-option", f"{options['max_idle']} is less than 0", "max_idle")
+    return Wish(
+        drivers=options["drivers"],
+        operations=options["operations"] or "",
+        events=options["events"] or "",
+        time_limit=timedelta(seconds=limit) if limit else None,
+        max_idle=timedelta(seconds=options["max_idle"]),
+        pace=Pace(interval=options["interval"], settle=options["settle"], lost_after=options["lost_after"]),
+        timeout=options["timeout"],
+        threads=options["threads"],
+    )
+
+
+def _both(made: Outcome, then: Outcome) -> Outcome:
+    return Outcome(run=then.run, changed=made.changed or then.changed, notes=made.notes)
+
+
+def _answer(outcome: Outcome, word: str = "done") -> Answer:
+    return Answer(changed=outcome.changed, outcome=word, data=_data(outcome))
+
+
+def _data(outcome: Outcome) -> dict[str, t.Any]:
+    return as_data(outcome) | {"tree": run_text(outcome.run), "waits_for": waits_for(outcome.run)}

@@ -1,0 +1,29 @@
+# Copyright: Contributors to the gitops.fleet project
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import typing as t
+
+from ..module_utils._fleet.place import open_place
+from ..module_utils._fleet.update_run import Outcome, as_data, recorded_runs
+from ..module_utils._report.run_text import run_text, waits_for
+from ..plugin_utils._verb import Answer, Run, Verb
+
+
+class ActionModule(Verb):
+    """What the records hold of update runs; no member is asked."""
+
+    def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
+        with open_place(options, run.environ, run.now, writes=False) as place:
+            runs = recorded_runs(place.records, options["names"])
+            conductors = {each.name: each for each in place.records.leases()}
+        found = []
+        for each in runs:
+            lease = conductors.get(f"run/{each.name}")
+            held = lease.holder if lease and not lease.expired(run.now) else ""
+            data = as_data(Outcome(run=each, changed=False))
+            found.append(data | {"tree": run_text(each), "waits_for": waits_for(each), "conducted_by": held})
+        for line in (line for each in found for line in each["tree"]):
+            run.say(line)
+        return Answer(changed=False, data={"runs": found})

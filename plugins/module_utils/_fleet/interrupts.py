@@ -1,0 +1,45 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Being told to end: signals to this process, and the end of the process that started it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import types
+import typing as t
+
+SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
+class Interrupts:
+    """While entered, SIGTERM, SIGINT and SIGHUP end nothing by themselves; calling it says what came, or nothing.
+
+    ansible-playbook leaves the process that carries a task behind when it is ended by SIGTERM: that is noticed too.
+    Handlers can be set in the main thread only; elsewhere just the end of the parent is noticed.
+    """
+
+    def __init__(self) -> None:
+        self._came = ""
+        self._parent = os.getppid()
+        self._before: dict[int, t.Any] = {}
+
+    def __enter__(self) -> Interrupts:
+        if threading.current_thread() is threading.main_thread():
+            for each in SIGNALS:
+                self._before[each] = signal.signal(each, self._note)
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def __call__(self) -> str:
+        if not self._came and os.getppid() != self._parent:
+            self._came = "the process that started this one has ended"
+        return self._came
+
+    def _note(self, number: int, _frame: types.FrameType | None) -> None:
+        self._came = f"interrupted by {signal.Signals(number).name}"

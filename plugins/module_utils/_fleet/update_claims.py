@@ -1,0 +1,109 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""One operation at a time on a member: a lease while it is begun, and a mark on the FleetMember until it has ended.
+
+The lease keeps two conductors from beginning at the same instant. The mark (``status.operation``) has no end of its
+own: it stands for as long as its run says that the operation is in flight, however long nobody conducts that run.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._core.errors import FleetError
+from .._core.updates.run import Obstacle
+from .._core.updates.states import OPERATION_IN_PROGRESS, RUNNING
+from .._store.records import Lease, Record, Records
+
+KIND = "UpdateRun"
+LEASE_SECONDS = 300
+_ATTEMPTS = 5
+
+
+def claim(records: Records, member: str, operation: str, holder: str) -> Lease | Obstacle:
+    """Marks the member as worked on by this operation; the obstacle if another one has it. Repeating is harmless."""
+    try:
+        lease = records.acquire(f"member/{member}", holder, LEASE_SECONDS)
+    except FleetError as error:
+        if error.code != "lease-held":
+            raise
+        return Obstacle(reason=OPERATION_IN_PROGRESS, message=error.message)
+    found = _mark(records, member, operation)
+    if found is None:
+        return lease
+    records.release(lease)
+    return found
+
+
+def release(records: Records, member: str, operation: str, lease: Lease | None) -> None:
+    """Takes the mark off and gives the lease up, if they are still this operation's."""
+    for _attempt in range(_ATTEMPTS):
+        document = records.get("FleetMember", member)
+        if document is None or _mark_of(document) != operation or _marked(records, document, ""):
+            break
+    if lease is not None:
+        try:
+            records.release(lease)
+        except FleetError as error:
+            if error.code != "lease-lost":
+                raise
+
+
+def busy(records: Records, document: Record) -> str:
+    """The operation in flight on a FleetMember, or nothing. A mark that no run stands for is stale."""
+    operation = _mark_of(document)
+    return operation if operation and _in_flight(records, document["metadata"]["name"], operation) else ""
+
+
+def _mark(records: Records, member: str, operation: str) -> Obstacle | None:
+    for _attempt in range(_ATTEMPTS):
+        document = records.get("FleetMember", member)
+        if document is None:
+            return Obstacle(reason=OPERATION_IN_PROGRESS, message="it is leaving the fleet")
+        if _mark_of(document) == operation:
+            return None
+        other = busy(records, document)
+        if other:
+            return Obstacle(reason=OPERATION_IN_PROGRESS, message=f"{other} is in flight")
+        if _marked(records, document, operation):
+            return None
+    return Obstacle(reason=OPERATION_IN_PROGRESS, message="somebody else keeps writing its record")
+
+
+def _mark_of(document: Record) -> str:
+    return str((document.get("status") or {}).get("operation", ""))
+
+
+def _marked(records: Records, document: Record, operation: str) -> bool:
+    status = {key: value for key, value in (document.get("status") or {}).items() if key != "operation"}
+    if operation:
+        status["operation"] = operation
+    try:
+        records.replace({**document, "status": status})
+    except FleetError as error:
+        if error.code != "conflict":
+            raise
+        return False
+    return True
+
+
+def _in_flight(records: Records, member: str, operation: str) -> bool:
+    """Whether the run that the operation belongs to still says so; a mark that nobody stands for is stale."""
+    document = records.get(KIND, run_name(operation, member))
+    return document is not None and any(
+        row.get("operationId") == operation and (row.get("status") or {}).get("state") == RUNNING
+        for row in _members(document)
+    )
+
+
+def run_name(operation: str, member: str) -> str:
+    """The run in ``<run>-<uid8>.<member>.<attempt>``; a name that no run has if it is no such name."""
+    before_attempt = operation.rpartition(".")[0]
+    return before_attempt.removesuffix(f".{member}")[:-9]
+
+
+def _members(document: Record) -> t.Iterator[Record]:
+    for stage in (document.get("status") or {}).get("stages") or ():
+        for group in stage.get("groups") or ():
+            yield from group.get("members") or ()

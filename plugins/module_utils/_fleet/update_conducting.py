@@ -1,0 +1,184 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""A run from its definition to its end: made, checked against its members, started, conducted."""
+
+from __future__ import annotations
+
+import os
+import typing as t
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from .._core.errors import FleetError
+from .._core.objects.fleet_member import FleetMember
+from .._core.objects.update_run import UpdateRun
+from .._core.updates.run import NEW, RunState
+from .._core.updates.states import (
+    COMPLETED,
+    FAILED,
+    MEMBER_GONE,
+    PENDING,
+    SKIPPED,
+    STOPPED,
+    SYSTEM,
+    TERMINAL,
+    UNREACHABLE,
+)
+from .._core.updates.status import derive
+from .._core.updates.tree import run_of
+from .._kube.client import KubeClient, Timeouts
+from .._kube.parallel import in_parallel
+from .._store.records import Records
+from .conductor import Ending, Orders, conduct
+from .drivers.contract import Driver, Observation
+from .drivers.options import Place, drivers_from
+from .executor import Executor, Pace
+from .interrupts import Interrupts
+from .members import Clients, recorded_members
+from .update_claims import KIND
+from .update_events import events_file
+from .update_gates import gates_of
+from .update_progress import Progress
+from .update_run import Outcome, started
+from .update_sight import Sight
+
+Say = t.Callable[[str], None]
+DONE, WAITING, PARTIAL, FAILURE = "done", "waiting", "partial", "failed"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wish:
+    """How to conduct. ``events`` is a file that gets a line of JSON for everything that happens, empty for none."""
+
+    drivers: t.Mapping[str, t.Any] = field(default_factory=dict)
+    operations: str = ""
+    events: str = ""
+    time_limit: timedelta | None = None
+    max_idle: timedelta = timedelta(minutes=2)
+    pace: Pace = Pace()
+    timeout: float = 5.0
+    threads: int = 16
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """What it came to, in the words of every verb's result."""
+
+    outcome: str
+    code: str = ""
+    message: str = ""
+
+
+def carry_on(
+    records: Records,
+    run: UpdateRun,
+    hub: KubeClient | None,
+    wish: Wish,
+    holder: str,
+    environ: t.Mapping[str, str],
+    say: Say,
+) -> Ending:
+    """Starts the run if it never was, and conducts it. FleetError as of ``started`` and ``conduct``, and of drivers."""
+    members = _members_of(records, run)
+    with Clients(members=members, hub=hub, timeout=Timeouts(connect=wish.timeout)) as clients:
+        place = Place(operations=operations_folder(wish.operations, environ), environ=environ, cwd=Path.cwd())
+        drivers = drivers_from(wish.drivers, members, clients, place)
+        if run.status.phase == NEW:
+            run = started(records, run, observed(drivers, wish.threads), clock(), write=True).run
+        sight = Sight(
+            records=records,
+            drivers=drivers,
+            target=run.status.target_version,
+            holder=f"run/{run.name}/{run.metadata.uid}",
+            members=tuple(row.name for stage in run_of(run).stages for group in stage.groups for row in group.members),
+        )
+        with Interrupts() as interrupts, events_file(wish.events, say) as emit:
+            progress = Progress(say=say, emit=emit, journal=_journal(records, run.name), versions=sight.versions)
+            orders = Orders(holder=holder, time_limit=wish.time_limit, max_idle=wish.max_idle, interrupted=interrupts)
+            return conduct(records, run.name, sight, Executor(drivers, wish.pace), clock, progress, orders)
+
+
+def rehearse(
+    records: Records, run: UpdateRun, hub: KubeClient | None, wish: Wish, environ: t.Mapping[str, str]
+) -> Outcome:
+    """What ``carry_on`` would begin with: everything checked, nothing written, members only read."""
+    members = _members_of(records, run)
+    with Clients(members=members, hub=hub, timeout=Timeouts(connect=wish.timeout)) as clients:
+        place = Place(operations=operations_folder(wish.operations, environ), environ=environ, cwd=Path.cwd())
+        drivers = drivers_from(wish.drivers, members, clients, place)
+        if run.status.phase != NEW:
+            return Outcome(run=run, changed=not _settled(run_of(run)))
+        return started(records, run, observed(drivers, wish.threads), clock(), write=False)
+
+
+def observed(drivers: t.Mapping[str, Driver], threads: int) -> dict[str, str]:
+    """Versions of the members that answer."""
+    answers = in_parallel({name: _observe(driver, name) for name, driver in drivers.items()}, threads=threads)
+    return {name: answer.version for name, answer in answers.items() if isinstance(answer, Observation)}
+
+
+def verdict(ending: Ending) -> Verdict:
+    """Done only if every member is where it should be; a run that waits is no failure, one that lost members is."""
+    status = derive(ending.state)
+    rows = [row for stage in ending.state.stages for group in stage.groups for row in group.members]
+    if ending.why == "settled" and status.state == FAILED:
+        return Verdict(outcome=FAILURE, code="run-failed", message=status.message)
+    if ending.why == "settled" and status.state == STOPPED:
+        return Verdict(outcome=WAITING, code="stopped", message="it was stopped; state started takes it up again")
+    if status.state in (COMPLETED, SKIPPED) and ending.why == "settled":
+        lost = [row for row in rows if row.state == FAILED or _lost(row.state, row.skipped_by, row.reason)]
+        if lost:
+            named = "; ".join(f"{row.name} {row.state}: {row.message or row.reason}" for row in lost[:10])
+            return Verdict(outcome=PARTIAL, code="not-all-members", message=named)
+        return Verdict(outcome=DONE)
+    if ending.why != "waiting":
+        code = "time-limit" if ending.why == "time-limit" else "interrupted"
+        return Verdict(outcome=WAITING, code=code, message=f"{ending.why}; start it again to go on")
+    gates = [placed for placed in gates_of(ending.state) if placed.gate.state == PENDING and not placed.gate.due]
+    code = "awaiting-approval" if gates else "waiting"
+    return Verdict(outcome=WAITING, code=code, message=status.message)
+
+
+def operations_folder(given: str, environ: t.Mapping[str, str]) -> Path:
+    """Where operations are kept from run to run."""
+    if given:
+        return Path(given).expanduser().absolute()
+    home = environ.get("HOME") or os.path.expanduser("~")
+    return Path(environ.get("XDG_STATE_HOME") or f"{home}/.local/state", "gitops-fleet", "operations")
+
+
+def _lost(state: str, skipped_by: str, reason: str) -> bool:
+    return state == SKIPPED and skipped_by == SYSTEM and reason in (UNREACHABLE, MEMBER_GONE)
+
+
+def _settled(state: RunState) -> bool:
+    return derive(state).state in (*TERMINAL, STOPPED)
+
+
+def _members_of(records: Records, run: UpdateRun) -> dict[str, FleetMember]:
+    """Those of the run that are in the fleet."""
+    names = {row.name for stage in run_of(run).stages for group in stage.groups for row in group.members}
+    return {name: member.fleet for name, member in recorded_members(records).items() if name in names}
+
+
+def _observe(driver: Driver, name: str) -> t.Callable[[], Observation]:
+    return lambda: driver.observe(name)
+
+
+def clock() -> datetime:
+    """The present, to the second."""
+    return datetime.now(UTC).replace(microsecond=0)
+
+
+def _journal(records: Records, run: str) -> t.Callable[[str, str, str], None]:
+    """The journal is for people; a line that cannot be kept stops no upgrade."""
+
+    def keep(kind: str, reason: str, message: str) -> None:
+        try:
+            records.event(KIND, run, kind, reason, message, clock())
+        except FleetError:
+            return
+
+    return keep

@@ -1,0 +1,321 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Update runs: made from a definition, started, stopped, skipped, deleted. Carrying them on is the conductor's."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from .._core.errors import FleetError, Problem
+from .._core.objects.schema import decode, encode
+from .._core.objects.update_run import CONTROL_PLANE_ONLY, REFUSE_ON_CONFLICT, UpdateRun
+from .._core.objects.update_strategy import UpdateRunStrategy, UpdateStrategy
+from .._core.updates import commands
+from .._core.updates.digest import run_digest
+from .._core.updates.run import NEW, RunState
+from .._core.updates.states import RUNNING, TARGET_TYPES, TERMINAL
+from .._core.updates.status import derive
+from .._core.updates.strategy import Candidate, Resolved, resolve
+from .._core.updates.tree import run_of, status_of
+from .._core.updates.versions import step_refused
+from .._store.records import Record, Records
+from .update_claims import KIND, busy
+from .update_gates import KIND as GATE
+from .update_gates import RUN_LABEL
+from .update_journal import Change, read_run, run_document
+from .update_sources import Written
+
+API = "gitops.fleet/v1alpha1"
+_ATTEMPTS = 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """A run after a command, or as it would be; ``notes`` are worth a word."""
+
+    run: UpdateRun
+    changed: bool
+    notes: tuple[Problem, ...] = ()
+
+
+def present(records: Records, name: str, given: Written, write: bool, approved: str = "") -> Outcome:
+    """The run as it is defined, with its sequence and members fixed. One that was started stands as it is.
+
+    FleetError: ``no-such-run``, ``no-such-strategy``, ``run-started`` (its definition has changed since),
+    ``digest-mismatch``, and the problems of the sequence over the members.
+    """
+    defined, stored = given.runs.get(name), records.get(KIND, name)
+    if defined is None and stored is None:
+        run_document(records, name)
+    before = decode(UpdateRun, stored) if stored else None
+    wanted = defined or before
+    if wanted is None:
+        raise AssertionError("one of both was found")
+    if before is not None and before.status.phase != NEW:
+        if defined is not None and encode(defined.spec) != encode(before.spec):
+            hint = "runs are edited only before their start; make a new one under another name"
+            raise FleetError("run-started", "the run was started and its definition has changed since", name, hint)
+        _check_digest(before, approved)
+        return Outcome(run=before, changed=False, notes=given.findings)
+    _refuse_type(wanted)
+    strategy = _strategy(records, wanted, given)
+    uid = before.metadata.uid if before else ""
+    resolved = resolve(strategy, candidates(records), uid or "00000000-0000-0000-0000-000000000000")
+    run = _prepared(wanted, before, strategy, resolved)
+    _check_digest(run, approved)
+    notes = (
+        *given.findings,
+        *(Problem(each.code, each.message, f"{KIND}/{name} {each.path}") for each in resolved.warnings),
+    )
+    if before is not None and _same(before, run):
+        return Outcome(run=before, changed=False, notes=notes)
+    if write:
+        run = _kept(records, run, stored, strategy, given)
+    return Outcome(run=run, changed=True, notes=notes)
+
+
+def candidates(records: Records) -> tuple[Candidate, ...]:
+    """The members of the fleet by name, with what groups and selectors look at."""
+    labels = {each["metadata"]["name"]: each["metadata"].get("labels") or {} for each in records.list("MemberCluster")}
+    return tuple(
+        Candidate(
+            name=each["metadata"]["name"],
+            group=each["spec"].get("group", ""),
+            labels=labels.get(each["metadata"]["name"], {}),
+        )
+        for each in records.list("FleetMember")
+    )
+
+
+def started(records: Records, run: UpdateRun, versions: t.Mapping[str, str], now: datetime, write: bool) -> Outcome:
+    """The run started, or started again. Nothing changes if it is on its way.
+
+    ``versions`` are those of members as far as they are known: one that would have to skip a minor refuses the start.
+    """
+    state = run_of(run)
+    if state.phase != NEW and not state.stop_requested and derive(state).state in ("Running", "Pending"):
+        return Outcome(run=run, changed=False)
+    problems = [*_too_far(state, run.status.target_version, versions), *_held(records, run, state)]
+    if problems:
+        raise FleetError.of(problems)
+    return _commanded(records, run, lambda at: commands.start(at, now), write)
+
+
+def stopped(records: Records, name: str, now: datetime, write: bool) -> Outcome:
+    """Nothing new begins; what is in flight is followed to its end."""
+    return _commanded(records, read_run(records, name), lambda at: commands.stop(at, now), write)
+
+
+def skipped(records: Records, name: str, targets: t.Sequence[commands.Target], now: datetime, write: bool) -> Outcome:
+    """Members, groups, stages or waits are left out; all of the targets or none."""
+    return _commanded(records, read_run(records, name), lambda at: commands.skip(at, targets, now), write)
+
+
+def targets_of(texts: t.Sequence[str], wanted: bool) -> tuple[commands.Target, ...]:
+    """``Type:name`` as targets of a skip. FleetError ``bad-target`` with every wrong one, ``nothing-asked``."""
+    if wanted and not texts:
+        hint = "such as Member:c-1, Group:eu, Stage:prod or AfterStageWait:canary"
+        raise FleetError("nothing-asked", "state skipped needs targets", "targets", hint)
+    problems, targets = [], []
+    for text in texts:
+        kind, colon, name = text.partition(":")
+        if not colon or not name or ":" in name or kind not in TARGET_TYPES:
+            hint = f"Type:name, with a type of {', '.join(TARGET_TYPES)}"
+            problems.append(Problem("bad-target", f"{text!r} names nothing that can be skipped", "targets", hint))
+        targets.append(commands.Target(type=kind, name=name))
+    if problems:
+        raise FleetError.of(problems)
+    return tuple(targets)
+
+
+def as_data(outcome: Outcome) -> dict[str, t.Any]:
+    """A run for results."""
+    status = outcome.run.status
+    return {
+        "name": outcome.run.name,
+        "state": status.status.state,
+        "run_outcome": status.outcome,
+        "digest": status.digest,
+        "uncovered": list(status.uncovered_members),
+        "status": encode(status),
+        "notes": [each.as_dict() for each in outcome.notes],
+    }
+
+
+def recorded_runs(records: Records, names: t.Sequence[str]) -> tuple[UpdateRun, ...]:
+    """The named runs, or all of them, by name. FleetError ``no-such-run``."""
+    if names:
+        return tuple(read_run(records, name) for name in names)
+    return tuple(decode(UpdateRun, each) for each in records.list(KIND))
+
+
+def absent(records: Records, name: str, force: bool, write: bool) -> bool:
+    """Deletes the run with its gates. What is in flight goes on unobserved, which ``force`` has to say is meant."""
+    document = records.get(KIND, name)
+    if document is None:
+        return False
+    rows = [
+        row for stage in run_of(decode(UpdateRun, document)).stages for group in stage.groups for row in group.members
+    ]
+    flying = [row.name for row in rows if row.state == RUNNING]
+    if flying and not force:
+        hint = "stop it and conduct it to its end, or say force: true; the upgrades go on unobserved then"
+        raise FleetError("run-in-flight", f"upgrades are in flight: {', '.join(flying)}", name, hint)
+    if write:
+        for gate in records.list(GATE, {RUN_LABEL: name}):
+            records.delete(GATE, gate["metadata"]["name"])
+        records.delete(KIND, name)
+    return True
+
+
+def _commanded(records: Records, run: UpdateRun, change: Change, write: bool) -> Outcome:
+    """The run after a command. It takes no lease: the conductor, if there is one, meets the change and goes on."""
+    for _attempt in range(_ATTEMPTS):
+        state = run_of(run)
+        after = change(state)
+        if after == state:
+            return Outcome(run=run, changed=False)
+        status = status_of(after, derive(after), run.status)
+        if not write:
+            return Outcome(run=replace(run, status=status), changed=True)
+        try:
+            kept = records.replace({**run_document(records, run.name), **_versioned(records, run, status)})
+        except FleetError as error:
+            if error.code != "conflict":
+                raise
+            run = read_run(records, run.name)
+            continue
+        return Outcome(run=decode(UpdateRun, kept), changed=True)
+    raise FleetError("conflict", "the run is being written all the time", run.name, "try again")
+
+
+def _versioned(records: Records, run: UpdateRun, status: t.Any) -> Record:
+    """The status, to be written only over what it was made from."""
+    document = run_document(records, run.name)
+    return {
+        "status": encode(status),
+        "metadata": {**document["metadata"], "resourceVersion": run.metadata.resource_version},
+    }
+
+
+def _strategy(records: Records, run: UpdateRun, given: Written) -> UpdateRunStrategy | None:
+    name = run.spec.strategy_name
+    if not name:
+        return run.spec.strategy
+    if name in given.strategies:
+        return given.strategies[name].spec.strategy
+    document = records.get("UpdateStrategy", name)
+    if document is None:
+        there = sorted({*given.strategies, *(each["metadata"]["name"] for each in records.list("UpdateStrategy"))})
+        hint = f"strategies that are known: {', '.join(there) or 'none'}"
+        raise FleetError("no-such-strategy", f"there is no UpdateStrategy {name}", f"{KIND}/{run.name}", hint)
+    return decode(UpdateStrategy, document).spec.strategy
+
+
+def _prepared(
+    wanted: UpdateRun, before: UpdateRun | None, strategy: UpdateRunStrategy | None, resolved: Resolved
+) -> UpdateRun:
+    """The run with its tree, not started."""
+    run = replace(wanted, metadata=before.metadata if before else wanted.metadata)
+    state = RunState(
+        name=run.name,
+        uid=run.metadata.uid,
+        stages=resolved.stages,
+        unreachable_timeout=timedelta(seconds=run.spec.unreachable_timeout_seconds),
+    )
+    upgrade = run.spec.managed_cluster_update.upgrade
+    base = replace(
+        (before or run).status,
+        strategy=strategy,
+        target_version=upgrade.kubernetes_version,
+        digest=run_digest(run.spec, resolved.stages),
+        uncovered_members=resolved.uncovered,
+        observed_generation=run.metadata.generation,
+    )
+    return replace(run, status=status_of(state, derive(state), base))
+
+
+def _same(before: UpdateRun, run: UpdateRun) -> bool:
+    """Whether the recorded run says the same, and its tree was made already."""
+    made = before.status.observed_generation == before.metadata.generation and before.status.stages
+    return bool(made) and encode(before.spec) == encode(run.spec) and before.status.digest == run.status.digest
+
+
+def _kept(
+    records: Records, run: UpdateRun, stored: Record | None, strategy: UpdateRunStrategy | None, given: Written
+) -> UpdateRun:
+    """Writes strategies, the run, and its tree, which needs the run's uid."""
+    for each in given.strategies.values():
+        _keep_strategy(records, each)
+    body = {"apiVersion": API, "kind": KIND, "spec": encode(run.spec)}
+    if stored is None:
+        metadata = {
+            "name": run.name,
+            "labels": dict(run.metadata.labels),
+            "annotations": dict(run.metadata.annotations),
+        }
+        stored = records.create({**body, "metadata": {key: value for key, value in metadata.items() if value}})
+    else:
+        stored = records.replace({**stored, **body})
+    fresh = decode(UpdateRun, stored)
+    resolved = resolve(strategy, candidates(records), fresh.metadata.uid)
+    ready = _prepared(fresh, fresh, strategy, resolved)
+    return decode(UpdateRun, records.replace({**stored, "status": encode(ready.status)}))
+
+
+def _keep_strategy(records: Records, strategy: UpdateStrategy) -> None:
+    stored = records.get("UpdateStrategy", strategy.name)
+    body = {"apiVersion": API, "kind": "UpdateStrategy", "spec": encode(strategy.spec)}
+    if stored is None:
+        records.create({**body, "metadata": {"name": strategy.name}})
+    elif stored["spec"] != body["spec"]:
+        records.replace({**stored, **body})
+
+
+def _check_digest(run: UpdateRun, approved: str) -> None:
+    if approved and approved != run.status.digest:
+        raise FleetError(
+            "digest-mismatch",
+            f"approved was {approved}, the run now is {run.status.digest}",
+            run.name,
+            "members or the definition have changed; look at it again and have the new digest approved",
+        )
+
+
+def _refuse_type(run: UpdateRun) -> None:
+    kind = run.spec.managed_cluster_update.upgrade.type
+    if kind != CONTROL_PLANE_ONLY:
+        raise FleetError(
+            "upgrade-type-not-supported",
+            f"runs of type {kind} cannot be carried out yet",
+            f"{KIND}/{run.name} spec.managedClusterUpdate.upgrade.type",
+            f"use {CONTROL_PLANE_ONLY}",
+        )
+
+
+def _too_far(state: RunState, target: str, versions: t.Mapping[str, str]) -> list[Problem]:
+    found = []
+    for row in (row for stage in state.stages for group in stage.groups for row in group.members):
+        if row.state in TERMINAL or row.name not in versions:
+            continue
+        refused = step_refused(versions[row.name], target)
+        if refused:
+            hint = "bring it up one minor at a time by runs of its own, or skip it"
+            found.append(Problem("minor-skipped", refused.message, row.name, hint))
+    return found
+
+
+def _held(records: Records, run: UpdateRun, state: RunState) -> list[Problem]:
+    """Members that another run works on, if the run is to be refused for them."""
+    if run.spec.on_conflict != REFUSE_ON_CONFLICT:
+        return []
+    names = {row.name for stage in state.stages for group in stage.groups for row in group.members}
+    found = []
+    for document in records.list("FleetMember"):
+        operation = busy(records, document) if document["metadata"]["name"] in names else ""
+        if operation and not operation.startswith(f"{run.name}-{run.metadata.uid[:8]}."):
+            found.append(Problem("member-busy", f"{operation} is in flight", document["metadata"]["name"]))
+    return found

@@ -1,0 +1,139 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a conductor sees of its members: who is in the fleet, and who of those that are due may begin.
+
+A member is looked at when its turn comes, not before: a run over a thousand members begins as soon as one over three.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+from .._core.errors import FleetError
+from .._core.updates.run import Begin, MemberView, Obstacle
+from .._core.updates.states import OPERATION_IN_PROGRESS, PRECONDITION_FAILED, UNREACHABLE
+from .._core.updates.versions import nothing_to_do, step_refused
+from .._kube.parallel import in_parallel
+from .._store.records import Lease, Records
+from .drivers.contract import Driver, Observation
+from .update_claims import LEASE_SECONDS, claim, release
+
+LOOK_AGAIN = timedelta(seconds=15)
+FRESH = timedelta(seconds=5)
+RENEW_AFTER = timedelta(seconds=LEASE_SECONDS // 3)
+LIST_AFTER = timedelta(seconds=15)
+GONE = Obstacle(reason=PRECONDITION_FAILED, message="the member has no driver any more")
+
+
+@dataclass
+class Sight:
+    """Views for ``decide``, and the claims of members that are in flight. ``holder`` is the same for every conductor of
+    the run, so that its next one has the members at once."""
+
+    records: Records
+    drivers: t.Mapping[str, Driver]
+    target: str
+    holder: str
+    members: t.Collection[str]
+    views: dict[str, MemberView] = field(default_factory=dict)
+    versions: dict[str, str] = field(default_factory=dict)
+    _claims: dict[str, tuple[str, Lease]] = field(default_factory=dict)
+    _again: dict[str, datetime] = field(default_factory=dict)
+    _seen: dict[str, datetime] = field(default_factory=dict)
+    _listed: datetime | None = None
+
+    def refresh(self, now: datetime) -> None:
+        """Who is in the fleet now; obstacles that are due to be looked at again are forgotten."""
+        if self._listed is None or now >= self._listed + LIST_AFTER:
+            here = {each["metadata"]["name"] for each in self.records.list("FleetMember")}
+            self.views = {name: self.views.get(name) or MemberView(name=name) for name in self.members if name in here}
+            self._listed = now
+        for name in [name for name, at in self._again.items() if now >= at]:
+            del self._again[name]
+            if name in self.views:
+                self.views[name] = MemberView(name=name)
+
+    def next_look(self) -> datetime | None:
+        return min(self._again.values(), default=None)
+
+    def clear(self, begins: t.Sequence[Begin], now: datetime) -> bool:
+        """Looks at those that are to begin, and claims them. False if one may not: decide anew."""
+        unclear = [each for each in begins if self._claims.get(each.member, ("",))[0] != each.operation]
+        looked = self._look(unclear, now)
+        for each in unclear:
+            self._judge(each, looked.get(each.member), now)
+        return not unclear
+
+    def renew(self, now: datetime) -> None:
+        """Keeps the leases of claimed members. A lost one does no harm: the mark on the member stands."""
+        for member, (operation, lease) in list(self._claims.items()):
+            if now >= lease.renewed + RENEW_AFTER:
+                try:
+                    self._claims[member] = (operation, self.records.renew(lease))
+                except FleetError as error:
+                    if error.code != "lease-lost":
+                        raise
+
+    def take_up(self, member: str, operation: str) -> None:
+        """Claims a member whose operation was in flight when this conductor came."""
+        found = claim(self.records, member, operation, self.holder)
+        if isinstance(found, Lease):
+            self._claims[member] = (operation, found)
+
+    def keep_only(self, in_flight: t.Mapping[str, str]) -> None:
+        """Gives up every claim but those of operations in flight, by member."""
+        for member, (operation, lease) in list(self._claims.items()):
+            if in_flight.get(member) != operation:
+                del self._claims[member]
+                release(self.records, member, operation, lease)
+
+    def _look(self, begins: t.Sequence[Begin], now: datetime) -> dict[str, Observation | FleetError]:
+        due = [
+            each.member
+            for each in begins
+            if each.member in self.drivers and now >= self._seen.get(each.member, now - FRESH) + FRESH
+        ]
+        return in_parallel({member: self._observe(member) for member in due})
+
+    def _observe(self, member: str) -> t.Callable[[], Observation]:
+        driver = self.drivers[member]
+        return lambda: driver.observe(member)
+
+    def _judge(self, begin: Begin, found: Observation | FleetError | None, now: datetime) -> None:
+        view = MemberView(name=begin.member)
+        if begin.member not in self.drivers:
+            self.views[begin.member] = replace(view, fail=GONE)
+            return
+        if isinstance(found, FleetError):
+            self._blocked(view, Obstacle(reason=UNREACHABLE, message=found.message), now)
+            return
+        if found is not None:
+            self._seen[begin.member] = now
+            self.versions[begin.member] = found.version
+            if found.busy:
+                words = f"its platform works on it: {found.busy}"
+                self._blocked(view, Obstacle(reason=OPERATION_IN_PROGRESS, message=words), now)
+                return
+        view = _verdict(view, self.versions[begin.member], self.target)
+        self.views[begin.member] = view
+        if view.skip or view.fail:
+            return
+        claimed = claim(self.records, begin.member, begin.operation, self.holder)
+        if isinstance(claimed, Obstacle):
+            self._blocked(view, claimed, now)
+        else:
+            self._claims[begin.member] = (begin.operation, claimed)
+
+    def _blocked(self, view: MemberView, obstacle: Obstacle, now: datetime) -> None:
+        self.views[view.name] = replace(view, obstacles=(obstacle,))
+        self._again[view.name] = now + LOOK_AGAIN
+
+
+def _verdict(view: MemberView, version: str, target: str) -> MemberView:
+    try:
+        return replace(view, skip=nothing_to_do(version, target), fail=step_refused(version, target))
+    except ValueError as error:
+        return replace(view, fail=Obstacle(reason=PRECONDITION_FAILED, message=str(error)))

@@ -1,0 +1,151 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""An update run as a tree of text: how far it is, what it waits for, what each member became."""
+
+from __future__ import annotations
+
+import typing as t
+from datetime import timedelta
+
+from .._core.objects.schema import write_time
+from .._core.objects.update_run import UpdateRun
+from .._core.objects.update_run_status import (
+    MemberUpdateStatus,
+    UpdateGroupStatus,
+    UpdateRunGateStatus,
+    UpdateStageStatus,
+    UpdateStatus,
+    WaitStatus,
+)
+from .._core.updates.states import COMPLETED, FAILED, NOT_STARTED, PENDING, RUNNING, SKIPPED
+from .text import table
+
+SHOWN = 40
+_FIRST = {FAILED: 0, RUNNING: 1, PENDING: 2}
+Row = tuple[str, str, str]
+
+
+def run_text(run: UpdateRun) -> list[str]:
+    """The tree, at most 80 columns wide; of a large group what failed, runs or waits comes first."""
+    status = run.status
+    goal = f"{run.spec.managed_cluster_update.upgrade.type} to {status.target_version or 'newer node images'}"
+    members = [member for stage in status.stages for group in stage.groups for member in group.members]
+    lines = [f"run {run.name}: {goal}, {run.spec.strategy_name or 'own sequence'}", f"digest {status.digest}"]
+    state = status.status.state + (f" ({status.outcome})" if status.outcome else "")
+    rows: list[Row] = [(run.name, state, _joined(_tally(members), status.message))]
+    for stage in status.stages:
+        rows += _stage(stage)
+    if status.uncovered_members:
+        rows.append(("not covered", "", ", ".join(status.uncovered_members)))
+    return lines + table(("WHAT", "STATE", "HOW FAR, AND WHY"), rows, "")
+
+
+def waits_for(run: UpdateRun) -> list[dict[str, str]]:
+    """Everything that holds the run now: open gates, a counting wait, members that cannot begin."""
+    found = []
+    for stage in run.status.stages:
+        owned = [(stage.name, stage.before_gates, stage.after_gates)]
+        owned += [(f"{stage.name}/{group.name}", group.before_gates, group.after_gates) for group in stage.groups]
+        for place, before, after in owned:
+            for timing, gates in (("Before", before), ("After", after)):
+                found += [_gate_waits(gate, timing, place) for gate in gates if gate.status.state == PENDING]
+        wait = stage.after_stage_wait_status
+        if wait and wait.status.state == RUNNING and wait.ends:
+            found.append({"type": "wait", "where": stage.name, "until": write_time(wait.ends), "message": ""})
+        for group in stage.groups:
+            found += [
+                {"type": "member", "where": member.name, "reason": member.reason, "message": member.message}
+                for member in group.members
+                if member.status.state == PENDING
+            ]
+    return found
+
+
+def _gate_waits(gate: UpdateRunGateStatus, timing: str, place: str) -> dict[str, str]:
+    words = {"type": "gate", "where": f"{timing.lower()} {place}", "id": gate.gate_id, "name": gate.display_name}
+    return words | ({"until": write_time(gate.due)} if gate.due else {})
+
+
+def _stage(stage: UpdateStageStatus) -> list[Row]:
+    members = [member for group in stage.groups for member in group.members]
+    rows: list[Row] = [(f"  {stage.name}", stage.status.state, _joined(_tally(members), stage.message))]
+    rows += [_gate(gate, "before", "    ") for gate in stage.before_gates]
+    for group in stage.groups:
+        rows += _group(group)
+    rows += [_gate(gate, "after", "    ") for gate in stage.after_gates]
+    if stage.after_stage_wait_status:
+        rows.append(_wait(stage.after_stage_wait_status))
+    return rows
+
+
+def _group(group: UpdateGroupStatus) -> list[Row]:
+    limits = f"{group.max_concurrency} at once" + (
+        f", {group.max_allowed_failures} may fail" if group.max_allowed_failures else ""
+    )
+    message = "" if group.status.state == FAILED else group.message
+    rows: list[Row] = [(f"    {group.name}", group.status.state, _joined(_tally(group.members), limits, message))]
+    rows += [_gate(gate, "before", "      ") for gate in group.before_gates]
+    shown = sorted(group.members, key=_rank)[:SHOWN] if len(group.members) > SHOWN else group.members
+    rows += [(f"      {each.name}", each.status.state, _member(each)) for each in shown]
+    if len(group.members) > len(shown):
+        rows.append((f"      {len(group.members) - len(shown)} more", "", "all of them in the result"))
+    return rows + [_gate(gate, "after", "      ") for gate in group.after_gates]
+
+
+def _rank(member: MemberUpdateStatus) -> int:
+    return _FIRST.get(member.status.state, len(_FIRST))
+
+
+def _member(member: MemberUpdateStatus) -> str:
+    again = f"attempt {member.attempt}" if member.attempt > 1 else ""
+    versions = f"{member.version_before} -> {member.version_after}" if member.version_after else member.version_before
+    if member.status.state == COMPLETED:
+        return _joined(versions, _took(member.status), again, member.message)
+    who = f"skipped by {member.skipped_by}" if member.status.state == SKIPPED and member.skipped_by else ""
+    return _joined(who, member.reason, again, member.message)
+
+
+def _gate(gate: UpdateRunGateStatus, timing: str, indent: str) -> Row:
+    state = gate.status.state
+    words = [gate.display_name]
+    if state == COMPLETED:
+        words.append(f"completed by {gate.by}" if gate.by else "completed by the clock")
+    elif state == PENDING:
+        words.append(f"opens at {write_time(gate.due)}" if gate.due else f"approve {gate.gate_id}")
+    return f"{indent}gate {timing}", state, _joined(*words)
+
+
+def _wait(wait: WaitStatus) -> Row:
+    words = _span(timedelta(seconds=wait.wait_duration_in_seconds))
+    until = f"until {write_time(wait.ends)}" if wait.status.state == RUNNING and wait.ends else ""
+    return "    wait", wait.status.state, _joined(words, until, wait.reason)
+
+
+def _tally(members: t.Sequence[MemberUpdateStatus]) -> str:
+    """``3/7 done (1 skipped, 1 failed)``."""
+    states = [each.status.state for each in members]
+    other = ", ".join(
+        f"{states.count(state)} {word}"
+        for state, word in ((RUNNING, "in flight"), (SKIPPED, "skipped"), (FAILED, "failed"), (PENDING, "pending"))
+        if states.count(state)
+    )
+    return f"{states.count(COMPLETED)}/{len(states)} done" + (f" ({other})" if other else "")
+
+
+def _took(status: UpdateStatus) -> str:
+    if not status.start_time or not status.completed_time or status.state == NOT_STARTED:
+        return ""
+    return _span(status.completed_time - status.start_time)
+
+
+def _span(span: timedelta) -> str:
+    seconds = int(span.total_seconds())
+    hours, minutes = seconds // 3600, seconds // 60 % 60
+    if hours:
+        return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+    return f"{minutes} min {seconds % 60} s" if minutes else f"{seconds} s"
+
+
+def _joined(*words: str) -> str:
+    return "; ".join(word for word in words if word)
