@@ -1,0 +1,181 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What people and executors do to an update run, each only in the states in which it is allowed.
+
+Start and stop are those of Azure Fleet Manager; stop is possible in Pending too, start after Stopped and Failed. A
+refusal is a FleetError with code ``conflict-state`` that names the state, and nothing has changed then.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import replace
+from datetime import datetime
+
+from ..errors import FleetError
+from .facts import DONE, latched
+from .gates import closed
+from .run import ACTIVE, GateRow, GroupRow, MemberRow, RunState, StageRow
+from .skipping import Target, skip
+from .states import (
+    ALREADY_AT_TARGET,
+    COMPLETED,
+    FAILED,
+    NOT_STARTED,
+    PENDING,
+    RUNNING,
+    SKIPPED,
+    STOPPED,
+    STOPPING,
+    SYSTEM,
+    UPGRADE_FAILED,
+)
+from .status import derive
+
+__all__ = ["Target", "completable", "record", "referenced", "skip", "start", "stop"]
+
+STARTABLE = (NOT_STARTED, STOPPED, FAILED)
+STOPPABLE = (RUNNING, PENDING)
+STOPPED_ALREADY = (STOPPING, STOPPED, SKIPPED)
+_RESULTS = {COMPLETED: "", FAILED: UPGRADE_FAILED, SKIPPED: ALREADY_AT_TARGET}
+
+
+def start(run: RunState, now: datetime) -> RunState:
+    """Begins a new run, or goes on with a Stopped or Failed one: what ended well stays, failed members are retried.
+
+    Failures in stages that are done, and in segments that the user skipped, are left as they are.
+    """
+    status = derive(run)
+    if status.state not in STARTABLE:
+        hint = "Completed and Skipped are final" if status.state in DONE else ""
+        raise FleetError("conflict-state", f"a run in state {status.state} cannot be started", _where(run), hint)
+    stages = (
+        stage if one.state in DONE and status.state != NOT_STARTED else _again(stage)
+        for stage, one in zip(run.stages, status.stages, strict=True)
+    )
+    fresh = replace(run, phase=ACTIVE, stop_requested=False, completed=None, stages=tuple(stages))
+    return replace(fresh, stages=tuple(closed(stage, fresh, now) for stage in fresh.stages))
+
+
+def stop(run: RunState, now: datetime) -> RunState:
+    """Nothing new starts; what is in flight goes on to its end. The same run where nothing is left to stop."""
+    state = derive(run).state
+    if state in STOPPED_ALREADY:
+        return run
+    if state not in STOPPABLE:
+        raise FleetError("conflict-state", f"a run in state {state} cannot be stopped", _where(run))
+    stages = tuple(_each_member(stage, _stopped) for stage in run.stages)
+    return replace(run, stop_requested=True, stages=tuple(latched(stage) for stage in stages))
+
+
+def record(
+    run: RunState,
+    operation: str,
+    result: str,
+    now: datetime,
+    message: str = "",
+    reason: str = "",
+    version_before: str = "",
+    version_after: str = "",
+) -> RunState:
+    """The end of an attempt: ``result`` is Completed, Failed, or Skipped (there was nothing to do).
+
+    The same run if ``operation`` is not in flight, so that a result told twice or late does nothing. ValueError for
+    another result.
+    """
+    if result not in _RESULTS:
+        raise ValueError(f"{result!r} is no end of an attempt")
+
+    def ended(row: MemberRow) -> MemberRow:
+        return replace(
+            row,
+            state=result,
+            reason=reason or _RESULTS[result],
+            message=message,
+            skipped_by=SYSTEM if result == SKIPPED else "",
+            version_before=version_before or row.version_before,
+            version_after=version_after or row.version_after,
+            completed=now,
+        )
+
+    return _in_flight(run, operation, ended)
+
+
+def referenced(run: RunState, operation: str, reference: str) -> RunState:
+    """What the driver gave back to find the operation again; the same run if it is not in flight."""
+    return _in_flight(run, operation, lambda row: replace(row, reference=reference))
+
+
+def completable(run: RunState, gate: str) -> bool:
+    """Whether completing this gate changes something: True while it is open, False when it is Completed or Skipped.
+
+    FleetError ``gate-not-open`` before it opens, ``unknown-gate`` for an id that is none of the run's.
+    """
+    gates = {row.id: row for row in _gates(run)}
+    found = gates.get(gate)
+    if found is None:
+        known = ", ".join(gates) or "none"
+        raise FleetError("unknown-gate", f"the run has no gate {gate}", _where(run), f"its gates: {known}")
+    if found.state == NOT_STARTED:
+        hint = "it opens when the run gets there; approving ahead is not possible"
+        raise FleetError("gate-not-open", f"gate {found.name} is not open yet", _where(run), hint)
+    return found.state == PENDING
+
+
+def _again(stage: StageRow) -> StageRow:
+    groups = tuple(_group_again(group, stage.user_skipped or group.user_skipped) for group in stage.groups)
+    return replace(stage, groups=groups, breached=False)
+
+
+def _group_again(group: GroupRow, skipped: bool) -> GroupRow:
+    members = group.members if skipped else tuple(_member_again(row) for row in group.members)
+    return replace(group, members=members, breached=False)
+
+
+def _member_again(row: MemberRow) -> MemberRow:
+    """Number of the attempt and first start are kept."""
+    if row.state not in (FAILED, STOPPED):
+        return row
+    return replace(row, state=NOT_STARTED, reason="", message="", completed=None, pending_since=None)
+
+
+def _stopped(row: MemberRow) -> MemberRow:
+    if row.state != PENDING:
+        return row
+    return replace(row, state=STOPPED, reason="", message="", pending_since=None)
+
+
+def _in_flight(run: RunState, operation: str, change: t.Callable[[MemberRow], MemberRow]) -> RunState:
+    def changed(row: MemberRow) -> MemberRow:
+        return change(row) if row.operation == operation and row.state == RUNNING else row
+
+    stages = tuple(_each_member(stage, changed) for stage in run.stages)
+    if all(new is old for new, old in zip(stages, run.stages, strict=True)):
+        return run
+    return replace(run, stages=tuple(latched(stage) for stage in stages))
+
+
+def _each_member(stage: StageRow, change: t.Callable[[MemberRow], MemberRow]) -> StageRow:
+    """The same stage if no member changes."""
+    groups = []
+    for group in stage.groups:
+        members = tuple(map(change, group.members))
+        unchanged = all(new is old for new, old in zip(members, group.members, strict=True))
+        groups.append(group if unchanged else replace(group, members=members))
+    if all(new is old for new, old in zip(groups, stage.groups, strict=True)):
+        return stage
+    return replace(stage, groups=tuple(groups))
+
+
+def _gates(run: RunState) -> t.Iterator[GateRow]:
+    for stage in run.stages:
+        yield from stage.before_gates
+        yield from stage.after_gates
+        for group in stage.groups:
+            yield from group.before_gates
+            yield from group.after_gates
+
+
+def _where(run: RunState) -> str:
+    return f"UpdateRun/{run.name}"

@@ -1,0 +1,178 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Who starts now in one stage: slots of stage and groups, the order of members, the turn of the groups."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from . import obstacles
+from .facts import over_limit, stage_over_limit
+from .gates import cleared
+from .run import Begin, GroupRow, MemberRow, Members, Obstacle, RunState, StageRow
+from .states import ALREADY_AT_TARGET, NOT_STARTED, PENDING, PRECONDITION_FAILED, RUNNING, SKIPPED
+from .status import StageLook
+from .windows_order import order
+
+IDLE = (NOT_STARTED, PENDING)
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What holds for all groups of one decision; attempts to begin gather in ``begun``."""
+
+    run: RunState
+    stage: StageRow
+    members: Members
+    now: datetime
+    begun: list[Begin] = field(default_factory=list)
+
+
+@dataclass
+class Lane:
+    """One group while slots are given out. ``queue`` holds places of its members, the next one last."""
+
+    group: GroupRow
+    rows: list[MemberRow]
+    free: int
+    failed: int
+    open: bool
+    changed: bool = False
+    queue: list[int] | None = None
+    tried: set[int] = field(default_factory=set)
+
+    def put(self, at: int, row: MemberRow) -> None:
+        if row is not self.rows[at]:
+            self.rows[at], self.changed = row, True
+
+
+def dispatch(turn: Turn, seen: StageLook) -> StageRow:
+    """The stage after giving out all free slots. ``seen`` is ``turn.stage`` as it is.
+
+    Groups take turns for the slots of the stage, and the next decision goes on after the group that was served last. A
+    member that cannot start takes no slot: it becomes Pending, and the next of its group is tried.
+    """
+    stage = turn.stage
+    live = not (turn.run.stop_requested or seen.facts.breached or stage.user_skipped) and cleared(stage.before_gates)
+    lanes = [
+        Lane(
+            group=group,
+            rows=list(group.members),
+            free=group.max_concurrency - facts.count.in_flight,
+            failed=facts.count.failed,
+            open=live
+            and not (facts.breached or facts.user_skipped or facts.count.ended)
+            and cleared(group.before_gates),
+        )
+        for group, facts in zip(stage.groups, seen.groups, strict=True)
+    ]
+    next_group = _serve(turn, lanes, stage.max_concurrency - seen.facts.in_flight)
+    for lane in lanes:
+        _refresh(turn, lane)
+    if not any(lane.changed for lane in lanes):
+        return stage
+    groups = tuple(
+        replace(lane.group, members=tuple(lane.rows), reached=lane.group.reached or bool(lane.tried))
+        if lane.changed
+        else lane.group
+        for lane in lanes
+    )
+    return replace(stage, groups=groups, next_group=next_group)
+
+
+def _serve(turn: Turn, lanes: list[Lane], free: int) -> int:
+    """Gives out ``free`` slots; the index of the group whose turn is next."""
+    following = at = turn.stage.next_group % len(lanes)
+    missed = 0
+    while free > 0 and missed < len(lanes):
+        lane = lanes[at]
+        failures = lane.failed
+        served = lane.open and lane.free > 0 and _start_one(turn, lane)
+        at = (at + 1) % len(lanes)
+        missed = 0 if served else missed + 1
+        if served:
+            free, following = free - 1, at
+        if lane.failed > failures:
+            _halt(turn, lanes)
+    return following
+
+
+def _start_one(turn: Turn, lane: Lane) -> bool:
+    """Tries members in order until one starts; False if none did."""
+    if lane.queue is None:
+        lane.queue = _queue(turn, lane)
+    while lane.queue:
+        at = lane.queue.pop()
+        lane.tried.add(at)
+        row = _try(turn, lane.group, lane.rows[at])
+        lane.put(at, row)
+        if row.state == RUNNING:
+            lane.free -= 1
+            return True
+        if row.state not in (PENDING, SKIPPED):
+            lane.failed += 1
+            if over_limit(lane.group, turn.stage, lane.failed):
+                return False
+    return False
+
+
+def _queue(turn: Turn, lane: Lane) -> list[int]:
+    keys = [(order(turn.members[row.name], at, turn.now), at) for at, row in enumerate(lane.rows) if row.state in IDLE]
+    keys.sort(reverse=True)
+    return [at for _key, at in keys]
+
+
+def _try(turn: Turn, group: GroupRow, row: MemberRow) -> MemberRow:
+    """The member whose turn it is: Running, or Skipped, Failed or Pending without any attempt."""
+    view = turn.members[row.name]
+    if view.skip is not None:
+        why = view.skip if view.skip.reason else replace(view.skip, reason=ALREADY_AT_TARGET)
+        return obstacles.skipped(row, why, turn.now)
+    if view.fail is not None:
+        why = view.fail if view.fail.reason else replace(view.fail, reason=PRECONDITION_FAILED)
+        return obstacles.failed(row, why, turn.now)
+    found = obstacles.obstacle(view, turn.now)
+    if found is not None:
+        return obstacles.held(row, found, turn.run, turn.now)
+    attempt = row.attempt + 1
+    operation = operation_name(turn.run, row.name, attempt)
+    turn.begun.append(
+        Begin(stage=turn.stage.name, group=group.name, member=row.name, attempt=attempt, operation=operation)
+    )
+    return MemberRow(
+        name=row.name,
+        state=RUNNING,
+        attempt=attempt,
+        operation=operation,
+        started=row.started or turn.now,
+    )
+
+
+def operation_name(run: RunState, member: str, attempt: int) -> str:
+    return f"{run.name}-{run.uid[:8]}.{member}.{attempt}"
+
+
+def _halt(turn: Turn, lanes: list[Lane]) -> None:
+    """Closes what a failed precondition has put over its limit."""
+    over = stage_over_limit(turn.stage, [lane.failed for lane in lanes])
+    for lane in lanes:
+        lane.open = lane.open and not over and not over_limit(lane.group, turn.stage, lane.failed)
+
+
+def _refresh(turn: Turn, lane: Lane) -> None:
+    """Pending members that were not tried: their obstacle may be another by now, or gone while no slot is free."""
+    for at, row in enumerate(lane.rows):
+        if row.state != PENDING or at in lane.tried:
+            continue
+        found = obstacles.obstacle(turn.members[row.name], turn.now)
+        if found is None:
+            found = obstacles.NO_SLOT if lane.open else obstacles.NO_REASON
+        held = obstacles.held if lane.open else _keep
+        lane.put(at, held(row, found, turn.run, turn.now))
+
+
+def _keep(row: MemberRow, why: Obstacle, _run: RunState, now: datetime) -> MemberRow:
+    """In a halted segment no time runs out."""
+    return obstacles.pending(row, why, now)

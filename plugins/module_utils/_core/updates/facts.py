@@ -1,0 +1,196 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the derivation tables ask of a group, a stage and the run: counts and flags, taken from the stored rows."""
+
+from __future__ import annotations
+
+import typing as t
+from collections import Counter
+from dataclasses import dataclass, replace
+from operator import attrgetter
+
+from .run import NEW, GateRow, GroupRow, MemberRow, RunState, StageRow
+from .states import COMPLETED, FAILED, NOT_STARTED, PENDING, RUNNING, SKIPPED, STOPPED
+
+DONE = (COMPLETED, SKIPPED)
+_ENDED = (COMPLETED, SKIPPED, FAILED)
+_state = attrgetter("state")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Tally:
+    """Members of one group by state."""
+
+    members: int
+    in_flight: int
+    failed: int
+    skipped: int
+    completed: int
+    pending: int
+    stopped: int
+
+    @property
+    def ended(self) -> bool:
+        return self.failed + self.skipped + self.completed == self.members
+
+
+def tally(members: t.Sequence[MemberRow]) -> Tally:
+    found = Counter(map(_state, members))
+    return Tally(
+        members=len(members),
+        in_flight=found[RUNNING],
+        failed=found[FAILED],
+        skipped=found[SKIPPED],
+        completed=found[COMPLETED],
+        pending=found[PENDING],
+        stopped=found[STOPPED],
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GroupFacts:
+    """``user_skipped`` itself or with its stage. ``breached``: more failures than allowed, now or latched earlier."""
+
+    count: Tally
+    user_skipped: bool
+    breached: bool
+    stage_breached: bool
+    stop: bool
+    reached: bool
+    stage_reached: bool
+    before_pending: bool
+    after_pending: bool
+    after_unopened: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StageFacts:
+    """``groups`` are derived states, ``breached_groups`` says of each whether its own limit is breached."""
+
+    new: bool
+    stop: bool
+    groups: tuple[str, ...]
+    breached_groups: tuple[bool, ...]
+    in_flight: int
+    failed: int
+    user_skipped: bool
+    breached: bool
+    reached: bool
+    before_pending: bool
+    after_pending: bool
+    after_unopened: bool
+    wait_running: bool
+    wait_unopened: bool
+
+    @property
+    def latched(self) -> bool:
+        return self.breached or any(self.breached_groups)
+
+    @property
+    def groups_done(self) -> bool:
+        return all(state in DONE for state in self.groups)
+
+    @property
+    def groups_ended(self) -> bool:
+        return all(state in _ENDED for state in self.groups)
+
+    @property
+    def drained(self) -> bool:
+        """Whether a group is breached and each other one is finished: then nothing new may start in the stage."""
+        sides = zip(self.groups, self.breached_groups, strict=True)
+        return any(self.breached_groups) and all(breached or state in DONE for state, breached in sides)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunFacts:
+    """``stages`` are derived states."""
+
+    new: bool
+    stop: bool
+    stages: tuple[str, ...]
+    in_flight: int
+    latched: bool
+
+    @property
+    def current(self) -> str:
+        """State of the first stage that is not done, empty if there is none."""
+        return next((state for state in self.stages if state not in DONE), "")
+
+
+def over_limit(group: GroupRow, stage: StageRow, failed: int) -> bool:
+    """The latch, or more failures than allowed. Failures of a segment that the user skipped do not count."""
+    return group.breached or (failed > group.max_allowed_failures and not (group.user_skipped or stage.user_skipped))
+
+
+def stage_over_limit(stage: StageRow, failed: t.Iterable[int]) -> bool:
+    """``failed`` of each group, in order."""
+    if stage.breached or stage.user_skipped:
+        return stage.breached
+    counted = (number for group, number in zip(stage.groups, failed, strict=True) if not group.user_skipped)
+    return sum(counted) > stage.max_allowed_failures
+
+
+def group_facts(group: GroupRow, stage: StageRow, count: Tally, stage_breached: bool, stop: bool) -> GroupFacts:
+    return GroupFacts(
+        count=count,
+        user_skipped=group.user_skipped or stage.user_skipped,
+        breached=over_limit(group, stage, count.failed),
+        stage_breached=stage_breached,
+        stop=stop,
+        reached=group.reached,
+        stage_reached=stage.reached,
+        before_pending=_any(group.before_gates, PENDING),
+        after_pending=_any(group.after_gates, PENDING),
+        after_unopened=_any(group.after_gates, NOT_STARTED),
+    )
+
+
+def stage_facts(
+    stage: StageRow, groups: t.Sequence[GroupFacts], states: tuple[str, ...], breached: bool, run: RunState
+) -> StageFacts:
+    wait = stage.wait
+    return StageFacts(
+        new=run.phase == NEW,
+        stop=run.stop_requested,
+        groups=states,
+        breached_groups=tuple(each.breached for each in groups),
+        in_flight=sum(each.count.in_flight for each in groups),
+        failed=sum(each.count.failed for each in groups),
+        user_skipped=stage.user_skipped,
+        breached=breached,
+        reached=stage.reached,
+        before_pending=_any(stage.before_gates, PENDING),
+        after_pending=_any(stage.after_gates, PENDING),
+        after_unopened=_any(stage.after_gates, NOT_STARTED),
+        wait_running=wait is not None and wait.state == RUNNING,
+        wait_unopened=wait is not None and wait.state == NOT_STARTED,
+    )
+
+
+def run_facts(run: RunState, stages: t.Sequence[StageFacts], states: tuple[str, ...]) -> RunFacts:
+    return RunFacts(
+        new=run.phase == NEW,
+        stop=run.stop_requested,
+        stages=states,
+        in_flight=sum(each.in_flight for each in stages),
+        latched=any(each.latched for each in stages),
+    )
+
+
+def latched(stage: StageRow) -> StageRow:
+    """The stage with breaches of limits written down, so that a later skip of the failed member lifts none."""
+    failed = [tally(group.members).failed for group in stage.groups]
+    breaches = [over_limit(group, stage, number) for group, number in zip(stage.groups, failed, strict=True)]
+    if any(breach != group.breached for group, breach in zip(stage.groups, breaches, strict=True)):
+        groups = (
+            group if group.breached == breach else replace(group, breached=breach)
+            for group, breach in zip(stage.groups, breaches, strict=True)
+        )
+        stage = replace(stage, groups=tuple(groups))
+    breached = stage_over_limit(stage, failed)
+    return stage if breached == stage.breached else replace(stage, breached=breached)
+
+
+def _any(gates: tuple[GateRow, ...], state: str) -> bool:
+    return any(gate.state == state for gate in gates)

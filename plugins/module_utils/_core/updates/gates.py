@@ -1,0 +1,190 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Gates and waits: opened, completed by people or by the clock, closed with a segment that is skipped."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta, timezone
+
+from ..objects.update_strategy import DAYS
+from .run import Approval, GateRow, GroupRow, OpenGate, RunState, Schedule, StageRow, WaitRow
+from .states import AFTER, BEFORE, COMPLETED, LAST_STAGE, NOT_STARTED, PENDING, REQUESTED_BY_USER, RUNNING, SKIPPED
+from .status import StageLook, look
+
+Gates = tuple[GateRow, ...]
+
+
+@dataclass(frozen=True)
+class Desk:
+    """What one decision works with; the gates that it opened gather in ``opened``."""
+
+    run: RunState
+    approvals: t.Mapping[str, Approval]
+    now: datetime
+    opened: list[OpenGate] = field(default_factory=list)
+
+
+def next_occurrence(schedule: Schedule, after: datetime) -> datetime:
+    """The first such day and time later than ``after``, in ``after``'s zone; at most a week away."""
+    sign = -1 if schedule.utc_offset.startswith("-") else 1
+    hours, minutes = schedule.utc_offset[1:].split(":")
+    zone = timezone(sign * timedelta(hours=int(hours), minutes=int(minutes)))
+    hour, minute = schedule.time.split(":")
+    local = after.astimezone(zone)
+    days = (DAYS.index(schedule.day) - local.weekday()) % 7
+    found = local.replace(hour=int(hour), minute=int(minute), second=0, microsecond=0) + timedelta(days=days)
+    return (found if found > local else found + timedelta(days=7)).astimezone(after.tzinfo)
+
+
+def passed(stage: StageRow, desk: Desk) -> StageRow:
+    """Gates that were approved or are due, and the wait that is over; clocks go on while a run is stopped."""
+    if not stage.reached:
+        return stage
+    groups = tuple(_both(group, lambda gates: _completed(gates, desk)) for group in stage.groups)
+    stage = _both(_with(stage, groups), lambda gates: _completed(gates, desk))
+    wait = stage.wait
+    if wait and wait.state == RUNNING and wait.ends is not None and wait.ends <= desk.now:
+        stage = replace(stage, wait=replace(wait, state=COMPLETED, completed=wait.ends))
+    return stage
+
+
+def open_before(stage: StageRow, seen: StageLook, desk: Desk) -> StageRow:
+    """Opens the stage's gates, and once they are passed those of its groups, that of a group which is to be skipped
+    excepted. ``seen`` is the stage as it is."""
+    before = _opened(stage.before_gates, (stage.name, "", BEFORE), desk)
+    if before is not stage.before_gates:
+        stage = replace(stage, before_gates=before)
+    if not cleared(before):
+        return stage
+    groups = []
+    for group, facts, state in zip(stage.groups, seen.groups, seen.facts.groups, strict=True):
+        if group.before_gates and not (facts.user_skipped or facts.breached or state == SKIPPED):
+            gates = _opened(group.before_gates, (stage.name, group.name, BEFORE), desk)
+            if gates is not group.before_gates:
+                group = replace(group, before_gates=gates, reached=True)
+        groups.append(group)
+    return _with(stage, tuple(groups))
+
+
+def open_after(stage: StageRow, desk: Desk, last: bool) -> StageRow:
+    """Opens the gates after groups whose members ended, then those of the stage together with its wait.
+
+    Nothing opens in a segment that is halted. The wait of the last stage is not served, as nothing follows.
+    """
+    seen = look(stage, desk.run)
+    groups = []
+    for group, facts, state in zip(stage.groups, seen.groups, seen.facts.groups, strict=True):
+        if state == RUNNING and facts.count.ended:
+            gates = _opened(group.after_gates, (stage.name, group.name, AFTER), desk)
+            group = replace(group, after_gates=gates) if gates is not group.after_gates else group
+        groups.append(group)
+    stage = _with(stage, tuple(groups))
+    if not seen.facts.groups_done or seen.facts.breached or seen.state == SKIPPED:
+        return stage
+    wait = stage.wait
+    if last and wait and wait.state == NOT_STARTED:
+        stage = replace(stage, wait=close_wait(wait, LAST_STAGE, desk.now))
+    if desk.run.stop_requested:
+        return stage
+    gates = _opened(stage.after_gates, (stage.name, "", AFTER), desk)
+    if gates is not stage.after_gates:
+        stage = replace(stage, after_gates=gates)
+    if wait and not last and wait.state == NOT_STARTED:
+        ends = desk.now + timedelta(seconds=wait.seconds)
+        stage = replace(stage, wait=replace(wait, state=RUNNING, started=desk.now, ends=ends))
+    return stage
+
+
+def closed(stage: StageRow, run: RunState, now: datetime) -> StageRow:
+    """Gates and wait of what a user skipped, and of what is Skipped by now, are Skipped with it, reached or not.
+
+    What was passed before stays as it is. A skipped segment that still drains opens nothing any more either.
+    """
+    seen = look(stage, run)
+    groups = tuple(
+        _both(group, lambda gates: _skipped(gates, now)) if facts.user_skipped or state == SKIPPED else group
+        for group, facts, state in zip(stage.groups, seen.groups, seen.facts.groups, strict=True)
+    )
+    stage = _with(stage, groups)
+    if not (stage.user_skipped or seen.state == SKIPPED):
+        return stage
+    stage = _both(stage, lambda gates: _skipped(gates, now))
+    wait, why = stage.wait, REQUESTED_BY_USER if stage.user_skipped else ""
+    return replace(stage, wait=close_wait(wait, why, now)) if wait and wait.state in (NOT_STARTED, RUNNING) else stage
+
+
+def close_wait(wait: WaitRow, reason: str, now: datetime) -> WaitRow:
+    return replace(wait, state=SKIPPED, reason=reason, completed=now)
+
+
+def cleared(gates: Gates) -> bool:
+    """Whether none holds anything up."""
+    return all(gate.state in (COMPLETED, SKIPPED) for gate in gates)
+
+
+def due_at(stage: StageRow) -> list[datetime]:
+    """Instants at which the clock completes a gate or the wait."""
+    gates = [*stage.before_gates, *stage.after_gates]
+    for group in stage.groups:
+        gates += (*group.before_gates, *group.after_gates)
+    found = [gate.due for gate in gates if gate.state == PENDING and gate.due is not None]
+    if stage.wait and stage.wait.state == RUNNING and stage.wait.ends is not None:
+        found.append(stage.wait.ends)
+    return found
+
+
+def _opened(gates: Gates, place: tuple[str, str, str], desk: Desk) -> Gates:
+    """All at once. The same tuple if none was to be opened."""
+    if not any(gate.state == NOT_STARTED for gate in gates):
+        return gates
+    stage, group, timing = place
+    rows = []
+    for gate in gates:
+        if gate.state == NOT_STARTED:
+            due = next_occurrence(gate.schedule, desk.now) if gate.schedule else None
+            gate = replace(gate, state=PENDING, opened=desk.now, due=due)
+            desk.opened.append(OpenGate(stage=stage, group=group, timing=timing, gate=gate))
+        rows.append(gate)
+    return tuple(rows)
+
+
+def _completed(gates: Gates, desk: Desk) -> Gates:
+    rows = tuple(_pass(gate, desk) if gate.state == PENDING else gate for gate in gates)
+    return gates if all(new is old for new, old in zip(rows, gates, strict=True)) else rows
+
+
+def _pass(gate: GateRow, desk: Desk) -> GateRow:
+    given = desk.approvals.get(gate.id)
+    if given is not None:
+        return replace(gate, state=COMPLETED, completed=given.at, by=given.by)
+    if gate.due is not None and gate.due <= desk.now:
+        return replace(gate, state=COMPLETED, completed=gate.due)
+    return gate
+
+
+def _skipped(gates: Gates, now: datetime) -> Gates:
+    if not any(gate.state in (NOT_STARTED, PENDING) for gate in gates):
+        return gates
+    return tuple(
+        replace(gate, state=SKIPPED, completed=now) if gate.state in (NOT_STARTED, PENDING) else gate for gate in gates
+    )
+
+
+Gated = t.TypeVar("Gated", GroupRow, StageRow)
+
+
+def _both(row: Gated, change: t.Callable[[Gates], Gates]) -> Gated:
+    """The row with both its lists of gates changed, the same row if neither did."""
+    before, after = change(row.before_gates), change(row.after_gates)
+    if before is row.before_gates and after is row.after_gates:
+        return row
+    return replace(row, before_gates=before, after_gates=after)
+
+
+def _with(stage: StageRow, groups: tuple[GroupRow, ...]) -> StageRow:
+    """The same stage if no group changed."""
+    unchanged = all(new is old for new, old in zip(groups, stage.groups, strict=True))
+    return stage if unchanged else replace(stage, groups=groups)

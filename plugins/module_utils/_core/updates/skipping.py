@@ -1,0 +1,129 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Members, groups, stages and waits that a user wants left out (the ``skip`` action of Azure Fleet Manager's runs)."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from ..errors import FleetError, Problem
+from .facts import latched
+from .gates import close_wait, closed
+from .run import GroupRow, MemberRow, RunState, StageRow
+from .states import (
+    AFTER_STAGE_WAIT,
+    COMPLETED,
+    FAILED,
+    GROUP,
+    MEMBER,
+    NOT_STARTED,
+    PENDING,
+    REQUESTED_BY_USER,
+    RUNNING,
+    SKIPPED,
+    STAGE,
+    STOPPED,
+    TARGET_TYPES,
+    USER,
+)
+from .status import derive
+
+SKIPPABLE = (NOT_STARTED, RUNNING, PENDING, STOPPED, FAILED)
+_IDLE = (NOT_STARTED, PENDING, STOPPED)
+_DONE = (COMPLETED, SKIPPED)
+States = t.Mapping[tuple[str, str], str]
+
+
+@dataclass(frozen=True)
+class Target:
+    """``type`` is Member, Group, Stage or AfterStageWait; the name of a wait is that of its stage."""
+
+    type: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.type}:{self.name}"
+
+
+def skip(run: RunState, targets: t.Sequence[Target], now: datetime) -> RunState:
+    """All targets or none; what is finished already stays as it is.
+
+    A member in flight is refused, a group or stage with one lets it finish. A failed member can be skipped once the run
+    is Stopped or Failed, and that alone starts nothing. FleetError with all problems: ``unknown-target`` says which
+    there are, ``conflict-state`` names the state.
+    """
+    status = derive(run)
+    if status.state not in SKIPPABLE:
+        raise FleetError("conflict-state", f"nothing can be skipped in a run in state {status.state}", _where(run))
+    states: dict[tuple[str, str], str] = {}
+    for stage, one in zip(run.stages, status.stages, strict=True):
+        states[STAGE, stage.name] = one.state
+        if stage.wait is not None:
+            states[AFTER_STAGE_WAIT, stage.name] = stage.wait.state
+        for group, each in zip(stage.groups, one.groups, strict=True):
+            states[GROUP, group.name] = each.state
+            states |= {(MEMBER, row.name): row.state for row in group.members}
+    problems = [problem for target in targets if (problem := _problem(run, target, states, status.state))]
+    if problems:
+        raise FleetError.of(problems)
+    wanted = {(each.type, each.name) for each in targets if states[each.type, each.name] not in _DONE}
+    stages = tuple(_stage(latched(stage), wanted, now) for stage in run.stages)
+    return replace(run, stages=tuple(closed(stage, run, now) for stage in stages))
+
+
+def _problem(run: RunState, target: Target, states: States, state: str) -> Problem | None:
+    found = states.get((target.type, target.name))
+    if found is None:
+        names = sorted(name for kind, name in states if kind == target.type)
+        told = f"there are: {', '.join(names) or 'none'}"
+        if target.type not in TARGET_TYPES:
+            told = f"types are {', '.join(TARGET_TYPES)}"
+        return Problem("unknown-target", f"the run has no {target}", _where(run), told)
+    if target.type != MEMBER:
+        return None
+    if found == RUNNING:
+        hint = "its upgrade is in flight; skip its group or stage, and it is the last one there"
+        return Problem("conflict-state", f"{target} is {found}", _where(run), hint)
+    if found == FAILED and state not in (STOPPED, FAILED):
+        hint = "a failed member can be skipped when the run is Stopped or Failed"
+        return Problem("conflict-state", f"{target} is {found} while the run is {state}", _where(run), hint)
+    return None
+
+
+def _stage(stage: StageRow, wanted: set[tuple[str, str]], now: datetime) -> StageRow:
+    whole = (STAGE, stage.name) in wanted
+    groups = tuple(_group(group, STAGE if whole else "", wanted, now) for group in stage.groups)
+    wait = stage.wait
+    if wait and (AFTER_STAGE_WAIT, stage.name) in wanted:
+        wait = close_wait(wait, REQUESTED_BY_USER, now)
+    return replace(stage, groups=groups, wait=wait, user_skipped=stage.user_skipped or whole)
+
+
+def _group(group: GroupRow, via: str, wanted: set[tuple[str, str]], now: datetime) -> GroupRow:
+    whole = (GROUP, group.name) in wanted
+    above = via or (GROUP if whole else "")
+    members = tuple(_member(row, above, (MEMBER, row.name) in wanted, now) for row in group.members)
+    return replace(group, members=members, user_skipped=group.user_skipped or whole)
+
+
+def _member(row: MemberRow, above: str, itself: bool, now: datetime) -> MemberRow:
+    """What ended keeps its state, unless a failed member itself is named."""
+    if not (itself or (above and row.state in _IDLE)):
+        return row
+    return replace(
+        row,
+        state=SKIPPED,
+        skipped_by=USER,
+        skipped_via=MEMBER if itself else above,
+        reason=REQUESTED_BY_USER,
+        message="skipped on request",
+        completed=now,
+        pending_since=None,
+    )
+
+
+def _where(run: RunState) -> str:
+    return f"UpdateRun/{run.name}"

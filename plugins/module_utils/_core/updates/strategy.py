@@ -1,0 +1,249 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""A strategy laid over the members of a fleet: who is in which group, with limits as numbers.
+
+Rules are those of Azure Fleet Manager's update strategies: groups take members by their group name or by labels, a
+stage's selector filters before, a stage with a selector alone has one group. Numbers are settled once, here.
+"""
+
+from __future__ import annotations
+
+import typing as t
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ..errors import FleetError, Problem
+from ..objects.rules import Found
+from ..objects.update_strategy import (
+    MAX_CONCURRENCY,
+    GateConfiguration,
+    MemberSelector,
+    UpdateGroup,
+    UpdateRunStrategy,
+    UpdateStage,
+)
+from ..values.int_or_percent import scaled
+from ..values.selector import Matcher, compile_selector
+from ..values.selector_text import parse_selector
+from .run import GateRow, GroupRow, MemberRow, Schedule, StageRow, WaitRow
+from .states import AFTER, BEFORE
+
+NAMESPACE = uuid.uuid5(uuid.NAMESPACE_DNS, "gates.gitops.fleet")
+DEFAULT = "default"
+INHERIT = "inherit"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidate:
+    """A member of the fleet, as far as strategies look at it."""
+
+    name: str
+    group: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resolved:
+    """``uncovered`` are members that no group takes: they are not updated. ``warnings`` tell of them too."""
+
+    stages: tuple[StageRow, ...]
+    uncovered: tuple[str, ...] = ()
+    warnings: tuple[Found, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Taken:
+    """The members of one group."""
+
+    stage: UpdateStage
+    group: UpdateGroup
+    path: str
+    members: tuple[Candidate, ...]
+    implicit: bool = False
+
+
+def resolve(strategy: UpdateRunStrategy | None, candidates: t.Sequence[Candidate], uid: str) -> Resolved:
+    """The rows of a new run; members keep the order of ``candidates``. None: all of them, one after another.
+
+    ``uid`` of the run makes the ids of its gates, the same each time. FleetError with all problems at once:
+    ``overlapping-groups`` (a member that two groups take), ``invalid-label-selector``,
+    ``invalid-count-or-percentage``.
+    """
+    if strategy is None:
+        return _one_by_one(candidates)
+    problems: list[Problem] = []
+    taken = [_take(stage, index, strategy, candidates, problems) for index, stage in enumerate(strategy.stages)]
+    problems += _overlaps([one for groups in taken for one in groups])
+    warnings: list[Found] = []
+    stages = tuple(
+        _stage(stage, f"strategy.stages[{index}]", groups, uid, problems, warnings)
+        for index, (stage, groups) in enumerate(zip(strategy.stages, taken, strict=True))
+    )
+    if problems:
+        raise FleetError.of(problems)
+    covered = {one.name for groups in taken for group in groups for one in group.members}
+    uncovered = tuple(one.name for one in candidates if one.name not in covered)
+    if uncovered:
+        warnings.append(Found("uncovered-members", "strategy", f"in no group, not updated: {', '.join(uncovered)}"))
+    return Resolved(stages=stages, uncovered=uncovered, warnings=tuple(warnings))
+
+
+def _one_by_one(candidates: t.Sequence[Candidate]) -> Resolved:
+    members = tuple(MemberRow(name=one.name) for one in candidates)
+    group = GroupRow(name=DEFAULT, members=members, max_concurrency=min(1, len(members)), max_allowed_failures=0)
+    return Resolved(stages=(StageRow(name=DEFAULT, groups=(group,), max_concurrency=1, max_allowed_failures=0),))
+
+
+def _take(
+    stage: UpdateStage,
+    index: int,
+    strategy: UpdateRunStrategy,
+    candidates: t.Sequence[Candidate],
+    problems: list[Problem],
+) -> tuple[_Taken, ...]:
+    path = f"strategy.stages[{index}]"
+    chosen = tuple(candidates)
+    if stage.member_selector is not None:
+        chosen = _matching(stage.member_selector, f"{path}.memberSelector.byLabel", chosen, problems)
+    if not stage.groups:
+        return (_Taken(stage, UpdateGroup(name=_free_name(stage, strategy)), path, chosen, implicit=True),)
+    found = []
+    for at, group in enumerate(stage.groups):
+        where = f"{path}.groups[{at}]"
+        if group.member_selector is not None:
+            members = _matching(group.member_selector, f"{where}.memberSelector.byLabel", chosen, problems)
+        else:
+            members = tuple(one for one in chosen if one.group == group.name)
+        found.append(_Taken(stage, group, where, members))
+    return tuple(found)
+
+
+def _free_name(stage: UpdateStage, strategy: UpdateRunStrategy) -> str:
+    """The implicit group bears its stage's name, unless a group that is spelled out has it."""
+    taken = {group.name for each in strategy.stages for group in each.groups}
+    taken |= {each.name for each in strategy.stages if each is not stage}
+    name = stage.name
+    while name in taken:
+        name = f"{name}-all"
+    return name
+
+
+def _matching(
+    selector: MemberSelector, path: str, among: tuple[Candidate, ...], problems: list[Problem]
+) -> tuple[Candidate, ...]:
+    try:
+        matches: Matcher = compile_selector(parse_selector(selector.by_label))
+    except ValueError as error:
+        problems.append(Problem("invalid-label-selector", str(error), path))
+        return ()
+    return tuple(one for one in among if matches(one.labels))
+
+
+def _overlaps(taken: t.Sequence[_Taken]) -> list[Problem]:
+    places: dict[str, list[str]] = {}
+    for one in taken:
+        for member in one.members:
+            places.setdefault(member.name, []).append(f"group {one.group.name} of stage {one.stage.name}")
+    hint = "a member belongs to at most one group of a run"
+    return [
+        Problem("overlapping-groups", f"member {member} is in {' and in '.join(found)}", "strategy.stages", hint)
+        for member, found in places.items()
+        if len(found) > 1
+    ]
+
+
+def _stage(
+    stage: UpdateStage,
+    path: str,
+    taken: tuple[_Taken, ...],
+    uid: str,
+    problems: list[Problem],
+    warnings: list[Found],
+) -> StageRow:
+    size = sum(len(one.members) for one in taken)
+    limits = _Limits(path, size, problems)
+    slots = min(limits.concurrency(stage.max_concurrency or str(MAX_CONCURRENCY)), MAX_CONCURRENCY)
+    failures = limits.failures(stage.max_allowed_failures)
+    wait = stage.after_stage_wait_in_seconds
+    return StageRow(
+        name=stage.name,
+        groups=tuple(_group(one, slots, failures, uid, problems, warnings) for one in taken),
+        max_concurrency=slots,
+        max_allowed_failures=failures,
+        wait=WaitRow(seconds=wait) if wait else None,
+        before_gates=_gates(stage.before_gates, f"{uid}/{stage.name}//{BEFORE}"),
+        after_gates=_gates(stage.after_gates, f"{uid}/{stage.name}//{AFTER}"),
+    )
+
+
+def _group(
+    one: _Taken, slots: int, failures: int, uid: str, problems: list[Problem], warnings: list[Found]
+) -> GroupRow:
+    """A selector stage's implicit group has the stage's values."""
+    group, size = one.group, len(one.members)
+    limits = _Limits(one.path, size, problems)
+    wanted = slots if one.implicit else limits.concurrency(group.max_concurrency or "1")
+    inherits = one.implicit or group.max_allowed_failures == INHERIT
+    allowed = failures if inherits else limits.failures(group.max_allowed_failures)
+    if not size:
+        warnings.append(Found("empty-group", one.path, f"group {group.name} has no members; it is skipped"))
+    elif wanted > min(slots, size) and not one.implicit:
+        message = f"{wanted} is cut to {min(slots, size)}: the stage allows {slots}, the group has {size} members"
+        warnings.append(Found("concurrency-cut", f"{one.path}.maxConcurrency", message))
+    if size and allowed < failures:
+        message = (
+            f"the group allows {allowed} failed members and its stage {failures}: the stricter one halts the group"
+        )
+        warnings.append(Found("group-limit-below-stage", f"{one.path}.maxAllowedFailures", message))
+    place = f"{uid}/{one.stage.name}/{group.name}"
+    return GroupRow(
+        name=group.name,
+        members=tuple(MemberRow(name=member.name) for member in one.members),
+        max_concurrency=min(wanted, slots, size),
+        max_allowed_failures=allowed,
+        before_gates=_gates(group.before_gates, f"{place}/{BEFORE}"),
+        after_gates=_gates(group.after_gates, f"{place}/{AFTER}"),
+    )
+
+
+@dataclass(frozen=True)
+class _Limits:
+    """Counts and percentages of ``size`` members: slots are rounded down but never to none, failures up."""
+
+    path: str
+    size: int
+    problems: list[Problem]
+
+    def concurrency(self, text: str) -> int:
+        return max(1, self._number(text, "maxConcurrency", round_up=False))
+
+    def failures(self, text: str) -> int:
+        return self._number(text or "0", "maxAllowedFailures", round_up=True)
+
+    def _number(self, text: str, name: str, round_up: bool) -> int:
+        try:
+            return scaled(text, self.size, round_up) if text.endswith("%") else int(text)
+        except ValueError:
+            message = f"{text!r} is neither a number nor a percentage"
+            self.problems.append(Problem("invalid-count-or-percentage", message, f"{self.path}.{name}"))
+            return 0
+
+
+def _gates(configured: tuple[GateConfiguration, ...], place: str) -> tuple[GateRow, ...]:
+    return tuple(
+        GateRow(
+            name=gate.display_name or gate.type,
+            id=str(uuid.uuid5(NAMESPACE, f"{place}/{index}")),
+            schedule=_schedule(gate),
+        )
+        for index, gate in enumerate(configured)
+    )
+
+
+def _schedule(gate: GateConfiguration) -> Schedule | None:
+    given = gate.scheduled_start_configuration
+    if given is None:
+        return None
+    return Schedule(day=given.start_day, time=given.start_time, utc_offset=given.utc_offset)
