@@ -18,10 +18,26 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.rules i
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.schema import encode
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
-from ansible_collections.gitops.fleet.tests.data.bad_manifests import BAD
-from ansible_collections.gitops.fleet.tests.data.good_manifests import GOOD, REPAIRED, UPDATES
+from ansible_collections.gitops.fleet.tests.data.bad_manifests import BAD as BAD_PLACEMENTS
+from ansible_collections.gitops.fleet.tests.data.bad_update_manifests import BAD_STATUS, BAD_UPDATES
+from ansible_collections.gitops.fleet.tests.data.good_manifests import GOOD as GOOD_PLACEMENTS
+from ansible_collections.gitops.fleet.tests.data.good_manifests import REPAIRED as REPAIRED_PLACEMENTS
+from ansible_collections.gitops.fleet.tests.data.good_manifests import UPDATES as PLACEMENT_CHANGES
+from ansible_collections.gitops.fleet.tests.data.good_update_manifests import CHANGES, GOOD_UPDATES, REPAIRED_UPDATES
 from ansible_collections.gitops.fleet.tests.data.manifest_parts import Manifest, Row, Update, cluster, crp, member
+from ansible_collections.gitops.fleet.tests.data.update_parts import (
+    DIGEST,
+    MONDAY,
+    gate,
+    stage,
+    update_run,
+    update_strategy,
+)
 
+BAD = (*BAD_PLACEMENTS, *BAD_UPDATES)
+GOOD = (*GOOD_PLACEMENTS, *GOOD_UPDATES)
+REPAIRED = (*REPAIRED_PLACEMENTS, *REPAIRED_UPDATES)
+UPDATES = (*PLACEMENT_CHANGES, *CHANGES)
 DRY = {"dryRun": "All", "fieldValidation": "Strict"}
 KEPT = ("name", "labels", "annotations")
 
@@ -79,6 +95,9 @@ def test_updates(client: KubeClient, update: Update) -> None:
     stored = client.post(path, update.before, {"fieldValidation": "Strict"})
     name = stored["metadata"]["name"]
     try:
+        if "status" in update.before:
+            before = {**stored, "status": update.before["status"]}
+            stored = client.put(f"{path}/{name}/status", before, {"fieldValidation": "Strict"})
         after = copy.deepcopy(update.after)
         after["metadata"]["resourceVersion"] = stored["metadata"]["resourceVersion"]
         if SCHEMA in classes(update):
@@ -87,6 +106,27 @@ def test_updates(client: KubeClient, update: Update) -> None:
             client.put(f"{path}/{name}", after, DRY)
     finally:
         client.delete(f"{path}/{name}")
+
+
+@pytest.mark.parametrize("row", BAD_STATUS, ids=lambda row: row.name)
+def test_d3_45_what_no_status_can_be_is_refused_by_the_server_too(client: KubeClient, row: Row) -> None:
+    path, name = path_of(row.manifest), row.manifest["metadata"]["name"]
+    stored = client.post(path, {**row.manifest, "status": None}, {"fieldValidation": "Strict"})
+    try:
+        refused(client, "PUT", f"{path}/{name}/status", {**stored, "status": row.manifest["status"]})
+    finally:
+        client.delete(f"{path}/{name}")
+
+
+def test_a_gate_that_is_done_stays_so(client: KubeClient) -> None:
+    """Whoever may write its status may complete it, and not open it again."""
+    path = f"{path_of(gate())}/{gate()['metadata']['name']}"
+    stored = client.post(path_of(gate()), gate(), {"fieldValidation": "Strict"})
+    try:
+        done = client.put(f"{path}/status", {**stored, "status": {"state": "Completed"}}, {"fieldValidation": "Strict"})
+        assert "stays as it is" in refused(client, "PUT", f"{path}/status", {**done, "status": {"state": "Pending"}})
+    finally:
+        client.delete(path)
 
 
 def test_the_server_gives_our_reasons(client: KubeClient) -> None:
@@ -101,6 +141,67 @@ STATUS: dict[str, t.Any] = {
         {"type": f"ClusterResourcePlacement{kind}", "status": "True", "reason": "a", "observedGeneration": 1}
         for kind in ("Scheduled", "WorkSynchronized", "Available")
     ],
+}
+
+
+FAILED = {"startTime": NOON, "completedTime": NOON, "state": "Failed", "error": {"code": "UpgradeFailed"}}
+WAITING = {
+    "displayName": "ticket",
+    "status": {"startTime": NOON, "state": "Pending"},
+    "id": "3f0a8c52-6a4e-5b0d-9c1e-0123456789ab",
+    "type": "ScheduledStart",
+    "schedule": MONDAY,
+    "due": NOON,
+}
+SEGMENT: dict[str, t.Any] = {
+    "maxConcurrency": 2,
+    "maxAllowedFailures": 0,
+    "failureCount": 1,
+    "status": FAILED,
+    "message": "m1: no answer",
+    "userSkipped": False,
+    "breached": True,
+    "reached": True,
+    "beforeGates": [WAITING],
+    "afterGates": [{"status": {"state": "NotStarted"}, "id": WAITING["id"], "type": "Approval"}],
+}
+MEMBER: dict[str, t.Any] = {
+    "name": "m1",
+    "operationId": "release-7-0b9c1d2e.m1.1",
+    "message": "no answer",
+    "status": FAILED,
+    "attempt": 1,
+    "reference": "/var/lib/m1",
+    "versionBefore": "v1.33.1",
+    "versionAfter": "v1.33.1",
+    "reason": "UpgradeFailed",
+    "skippedBy": "user",
+    "skippedVia": "Group",
+    "pendingSince": "2024-05-01T12:00:00.5Z",
+}
+RUN_STATUS: dict[str, t.Any] = {
+    "status": FAILED,
+    "stages": [
+        {
+            **SEGMENT,
+            "name": "first",
+            "nextGroup": 1,
+            "groups": [{**SEGMENT, "name": "canary", "members": [MEMBER]}],
+            "afterStageWaitStatus": {"status": {"state": "Running"}, "waitDurationInSeconds": 60, "ends": NOON},
+        }
+    ],
+    "failureCount": 1,
+    "outcome": "CompletedWithFailures",
+    "message": "m1: no answer",
+    "progress": "0/1 completed (0 skipped, 1 failed)",
+    "phase": "active",
+    "stopRequested": False,
+    "strategy": update_strategy(stage())["spec"]["strategy"],
+    "targetVersion": "1.34.2",
+    "digest": DIGEST,
+    "epoch": 3,
+    "uncoveredMembers": ["m2"],
+    "observedGeneration": 1,
 }
 
 
@@ -129,6 +230,11 @@ STATUS: dict[str, t.Any] = {
             member({"inCluster": True}),
             {"version": "v1.36.3", "nodePools": [{"name": "a", "count": 0}], "lastRead": "2024-05-01T12:00:00.5Z"},
         ),
+        (update_run(), RUN_STATUS),
+        (
+            gate(target={"updateRunProperties": {"name": "r", "stage": "s", "group": "g", "timing": "After"}}),
+            {"state": "Completed", "approval": {"by": "ana", "verified": True, "at": NOON, "digest": DIGEST}},
+        ),
     ],
     ids=lambda given: given.get("kind", "status"),
 )
@@ -138,7 +244,9 @@ def test_d4_84_status_is_a_subresource_and_comes_back(
     path = f"{path_of(manifest)}/{manifest['metadata']['name']}"
     stored = client.post(path_of(manifest), {**manifest, "status": status}, {"fieldValidation": "Strict"})
     try:
-        assert "status" not in stored
+        assert stored.get("status") == encode(read(manifest).object).get("status"), (
+            "defaults, and nothing of what was sent"
+        )
         written = encode(read({**manifest, "status": status}).object)
         written["metadata"]["resourceVersion"] = stored["metadata"]["resourceVersion"]
         assert client.put(f"{path}/status", written, {"fieldValidation": "Strict"})["status"] == written["status"]

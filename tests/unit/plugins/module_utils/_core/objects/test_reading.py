@@ -12,8 +12,12 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import F
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.reading import check_update, read
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.rules import CORE, REPAIR, RULE_OF, WARNING
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.schema import encode
-from ansible_collections.gitops.fleet.tests.data.bad_manifests import BAD
-from ansible_collections.gitops.fleet.tests.data.good_manifests import GOOD, REPAIRED, UPDATES
+from ansible_collections.gitops.fleet.tests.data.bad_manifests import BAD as BAD_PLACEMENTS
+from ansible_collections.gitops.fleet.tests.data.bad_update_manifests import BAD_STATUS, BAD_UPDATES
+from ansible_collections.gitops.fleet.tests.data.good_manifests import GOOD as GOOD_PLACEMENTS
+from ansible_collections.gitops.fleet.tests.data.good_manifests import REPAIRED as REPAIRED_PLACEMENTS
+from ansible_collections.gitops.fleet.tests.data.good_manifests import UPDATES as PLACEMENT_CHANGES
+from ansible_collections.gitops.fleet.tests.data.good_update_manifests import CHANGES, GOOD_UPDATES, REPAIRED_UPDATES
 from ansible_collections.gitops.fleet.tests.data.manifest_parts import (
     NAMESPACE,
     PREFERRED,
@@ -29,6 +33,10 @@ from ansible_collections.gitops.fleet.tests.data.manifest_parts import (
     wish,
 )
 
+BAD = (*BAD_PLACEMENTS, *BAD_UPDATES, *BAD_STATUS)
+GOOD = (*GOOD_PLACEMENTS, *GOOD_UPDATES)
+REPAIRED = (*REPAIRED_PLACEMENTS, *REPAIRED_UPDATES)
+UPDATES = (*PLACEMENT_CHANGES, *CHANGES)
 EVERY_CODE = {expected.split(" ", 1)[0] for row in (*GOOD, *REPAIRED, *BAD, *UPDATES) for expected in row.expected}
 
 
