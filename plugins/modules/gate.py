@@ -1,0 +1,88 @@
+#!/usr/bin/python
+# Copyright: Contributors to the gitops.fleet project
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Documentation and options of the verb; the action plugin of the same name does the work."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: gate
+short_description: Approve a gate of an update run
+version_added: 0.1.0
+description:
+  - Completes a gate that a run waits for. The run goes on when it is conducted the next time, or at once if it is being
+    conducted.
+  - The approval is bound to the digest of the run, and records who gave it. On a hub that is the user as the API server
+    sees it; with records in a file it is the user of this process, recorded as not verified.
+author:
+  - Contributors to the gitops.fleet project (@gitops-fleet)
+extends_documentation_fragment:
+  - gitops.fleet.verb
+  - gitops.fleet.records
+options:
+  run:
+    description: The run.
+    type: str
+    required: true
+  id:
+    description: The gate's id, as M(gitops.fleet.update_run_info) tells it.
+    type: str
+  stage:
+    description: The stage that the gate guards, or whose group it guards.
+    type: str
+  group:
+    description: The group that the gate guards.
+    type: str
+  timing:
+    description: Whether the gate is passed before or after its stage or group.
+    type: str
+    choices: [Before, After]
+  name:
+    description: The gate's display name.
+    type: str
+  digest:
+    description: Digest of the run that was looked at. The approval is refused if the run has another one by now.
+    type: str
+    default: ""
+  reason:
+    description: Why, for the record.
+    type: str
+    default: ""
+"""
+
+EXAMPLES = r"""
+- name: Let the run go on after its canary
+  gitops.fleet.gate:
+    run: web-136
+    stage: canary
+    timing: After
+    reason: no errors for a day
+"""
+
+RETURN = r"""
+run:
+  description: The run.
+  returned: success
+  type: str
+id:
+  description: The gate.
+  returned: success
+  type: str
+where:
+  description: Where the gate stands, such as C(after canary).
+  returned: success
+  type: str
+by:
+  description: Who approved it.
+  returned: success
+  type: str
+verified:
+  description: Whether an API server vouches for this caller.
+  returned: success
+  type: bool
+digest:
+  description: Digest of the run that the approval is bound to.
+  returned: success
+  type: str
+"""

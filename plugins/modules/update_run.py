@@ -1,0 +1,248 @@
+#!/usr/bin/python
+# Copyright: Contributors to the gitops.fleet project
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Documentation and options of the verb; the action plugin of the same name does the work."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: update_run
+short_description: Upgrade the clusters of a fleet in stages
+version_added: 0.1.0
+description:
+  - Makes update runs from their manifests, starts and stops them, and carries them on, stage by stage and group by
+    group, with limits of concurrency and of failures, waits and gates.
+  - A run that is killed, or whose time is up, goes on where it was when it is conducted again. Every upgrade is
+    recorded before it is begun, and looked for on its member before anything is repeated.
+  - C(docs/updates.md) tells how runs, drivers and gates work together.
+author:
+  - Contributors to the gitops.fleet project (@gitops-fleet)
+extends_documentation_fragment:
+  - gitops.fleet.verb
+  - gitops.fleet.records
+options:
+  state:
+    description:
+      - V(present) records the run with its sequence and its members, and starts nothing.
+      - V(started) starts it, also again after it was stopped or has failed; failed members are tried once more.
+      - V(conducted) starts it if it never was, and carries it on until it ends, waits, or O(time_limit) is over.
+      - V(stopped) lets nothing new begin. Upgrades in flight go on, and are followed while the run is conducted.
+      - V(skipped) leaves out what O(targets) names.
+      - V(absent) deletes the run and its gates.
+    type: str
+    choices: [present, started, conducted, stopped, skipped, absent]
+    default: present
+  name:
+    description: The run. Not needed where O(src) and O(definition) define exactly one.
+    type: str
+  src:
+    description:
+      - Files and folders with manifests of C(UpdateRun) and C(UpdateStrategy). Without a definition the run has to be
+        recorded already.
+    type: list
+    elements: path
+    default: []
+  definition:
+    description: Manifests of C(UpdateRun) and C(UpdateStrategy), besides those in O(src).
+    type: list
+    elements: dict
+    default: []
+  strict:
+    description: Refuse manifests that would be repaired otherwise.
+    type: bool
+    default: false
+  digest:
+    description: Digest of the approved run; a run that would do anything else is refused.
+    type: str
+    default: ""
+  targets:
+    description:
+      - What O(state=skipped) leaves out, as V(Member:c-1), V(Group:eu), V(Stage:prod) or V(AfterStageWait:canary).
+      - All of them, or none if one is refused.
+    type: list
+    elements: str
+    default: []
+  force:
+    description: With O(state=absent), delete a run with upgrades in flight too. They go on unobserved.
+    type: bool
+    default: false
+  drivers:
+    description:
+      - How members are upgraded, by the name of the driver in their C(FleetMember).
+    type: dict
+    default: {}
+    suboptions:
+      local:
+        description: Local clusters of M(gitops.fleet.local_cluster). Needs no options.
+        type: dict
+        suboptions:
+          root:
+            description: Folder that holds the clusters, as in M(gitops.fleet.local_cluster).
+            type: path
+          binaries_dir:
+            description: Folder with the binaries, as in M(gitops.fleet.local_cluster).
+            type: path
+          timeout:
+            description: Seconds for the upgraded cluster to be ready.
+            type: int
+      command:
+        description:
+          - Commands, each a list of arguments, run without a shell. V({member}), V({target}), V({operation}),
+            V({attempt}), V({run}) and, in C(poll), V({reference}) are replaced.
+        type: dict
+        suboptions:
+          begin:
+            description: Upgrades one member. Runs once per attempt, outside of this process, as long as it takes.
+            type: list
+            elements: str
+            required: true
+          observe:
+            description: Prints the version of a member. Without it C(/version) of its API server is read.
+            type: list
+            elements: str
+          poll:
+            description: Tells how an operation stands that goes on after C(begin) has ended. Changes nothing.
+            type: list
+            elements: str
+          environment:
+            description: Names of environment variables that are passed on besides the usual ones.
+            type: list
+            elements: str
+          timeout:
+            description: Seconds for C(observe) and C(poll) to answer.
+            type: int
+      role:
+        description: A role, run in an C(ansible-playbook) of its own for each member.
+        type: dict
+        suboptions:
+          role:
+            description: Name of the role, or path of its folder.
+            type: str
+            required: true
+          inventory:
+            description: Inventories that are given to it.
+            type: list
+            elements: path
+          extra_vars:
+            description: Variables that are given to it. They are on disk only while the role runs.
+            type: dict
+          environment:
+            description: Names of environment variables that are passed on besides the usual ones.
+            type: list
+            elements: str
+          roles_path:
+            description: Folders in which roles are looked for first.
+            type: list
+            elements: path
+          collections_path:
+            description: Folders in which collections are looked for first.
+            type: list
+            elements: path
+  operations:
+    description:
+      - Folder that holds a folder for every upgrade, with its output and its result. Has to be kept from run to run.
+      - The default is C(gitops-fleet/operations) in C(XDG_STATE_HOME) or C(~/.local/state).
+    type: path
+  events:
+    description: File to which a line of JSON is added for everything that happens.
+    type: path
+  time_limit:
+    description: Seconds after which nothing new is begun and the task ends. Upgrades in flight go on.
+    type: int
+  max_idle:
+    description:
+      - Seconds to stay while nothing is in flight and nothing can begin. A wait that ends sooner is waited for; a gate
+        for approval is not.
+    type: int
+    default: 120
+  interval:
+    description: Seconds between two looks at an upgrade in flight.
+    type: int
+    default: 2
+  settle:
+    description: Seconds for a member to be at the target after its driver says that it is done.
+    type: int
+    default: 120
+  lost_after:
+    description:
+      - Seconds to watch a member whose upgrade was begun on another machine and cannot be seen from here, before the
+        upgrade counts as failed.
+    type: int
+    default: 900
+  threads:
+    description: Members that are looked at at the same time before the start.
+    type: int
+    default: 16
+  timeout:
+    description: Seconds to wait for a connection to a member.
+    type: int
+    default: 5
+"""
+
+EXAMPLES = r"""
+- name: Record a run, to be looked at and approved
+  gitops.fleet.update_run:
+    src: [fleet/updates]
+    name: web-136
+  register: update_recorded
+
+- name: Carry out just what was approved
+  gitops.fleet.update_run:
+    state: conducted
+    name: web-136
+    digest: "{{ update_recorded.digest }}"
+    drivers:
+      role:
+        role: acme.platform.upgrade_cluster
+    time_limit: 3000
+
+- name: Leave out a cluster that is in use
+  gitops.fleet.update_run:
+    state: skipped
+    name: web-136
+    targets: ["Member:west-2"]
+"""
+
+RETURN = r"""
+name:
+  description: The run.
+  returned: success
+  type: str
+state:
+  description: C(NotStarted), C(Running), C(Pending), C(Stopping), C(Stopped), C(Failed), C(Skipped) or C(Completed).
+  returned: unless the run is absent
+  type: str
+run_outcome:
+  description: C(Succeeded), C(CompletedWithFailures) or C(CompletedWithSkips), once the run has ended.
+  returned: unless the run is absent
+  type: str
+digest:
+  description: Digest of what the run does; approvals of its gates are bound to it.
+  returned: unless the run is absent
+  type: str
+tree:
+  description: Stages, groups, members, gates and waits, as lines of text.
+  returned: unless the run is absent
+  type: list
+  elements: str
+status:
+  description: The status of the C(UpdateRun).
+  returned: unless the run is absent
+  type: dict
+waits_for:
+  description: Gates, waits and members that hold the run now, each with C(type), C(where) and what is known of it.
+  returned: unless the run is absent
+  type: list
+  elements: dict
+uncovered:
+  description: Members of the fleet that no group takes; they are not updated.
+  returned: unless the run is absent
+  type: list
+  elements: str
+notes:
+  description: What is worth a word about the definition.
+  returned: unless the run is absent
+  type: list
+  elements: dict
+"""
