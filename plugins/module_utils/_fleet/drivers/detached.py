@@ -141,7 +141,7 @@ def _read(path: Path) -> dict[str, t.Any] | None:
     """None if it is not there; it is whole if it is."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError) as error:
         raise FleetError("operation-unreadable", f"{path} cannot be read: {error}") from None

@@ -1,0 +1,256 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Operations that outlive whoever began them, with real processes that are killed in every way."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import typing as t
+from pathlib import Path
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers import detached
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import (
+    FAILED,
+    IN_PROGRESS,
+    SUCCEEDED,
+    UNKNOWN,
+    Progress,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.host import here
+from ansible_collections.gitops.fleet.plugins.module_utils._local import processes
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
+
+TREE = Path(__file__).resolve().parents[6] / ".cache" / "collections"
+
+
+def shell(script: str, **fields: t.Any) -> detached.Request:
+    given = {"environ": {"PATH": os.environ["PATH"]}, "cwd": Path("/"), "files": {}, **fields}
+    return detached.Request(argv=("/bin/sh", "-c", script), **given)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> t.Iterator[Path]:
+    """Of one operation; whatever a test leaves running in it is ended."""
+    yield tmp_path / "operations" / "one"
+    processes.stop(processes.marked(str(tmp_path / "operations" / "one")), grace=1)
+
+
+def until(folder: Path, holds: t.Callable[[Progress], bool], reference: str = "") -> Progress:
+    end = time.monotonic() + 20
+    while not holds(progress := detached.look(folder, reference)):
+        assert time.monotonic() < end, progress
+        time.sleep(0.01)
+    return progress
+
+
+def ended(folder: Path) -> Progress:
+    return until(folder, lambda progress: progress.state != IN_PROGRESS)
+
+
+def says(word: str) -> t.Callable[[Progress], bool]:
+    return lambda progress: progress.state == IN_PROGRESS and word in progress.message
+
+
+def pid_of(reference: str) -> int:
+    assert reference.startswith(f"{here()}:")
+    return int(reference.removeprefix(f"{here()}:").split(":")[0])
+
+
+def test_it_runs_to_its_end_and_tells_its_last_lines(folder: Path):
+    reference = detached.start(folder, shell("echo one; echo two >&2; read x; cat x", files={"x": "1"}))
+    progress = ended(folder)
+    assert (progress.state, progress.message.splitlines()[:2]) == (FAILED, ["ended with exit code 1", "one"])
+    assert detached.look(folder, reference) == progress
+    assert {path.stat().st_mode & 0o077 for path in (folder, *folder.iterdir())} == {0}
+
+
+def test_success_is_exit_code_0(folder: Path):
+    detached.start(folder, shell("echo done"))
+    assert ended(folder) == Progress(state=SUCCEEDED, message="done")
+
+
+def test_a_program_that_is_not_there_is_a_failure(folder: Path):
+    request = detached.Request(argv=("no-such-program",), environ={"PATH": "/bin"}, cwd=Path("/"), files={})
+    detached.start(folder, request)
+    progress = ended(folder)
+    assert progress.state == FAILED and "no-such-program cannot be started: No such file" in progress.message
+
+
+def test_what_is_private_is_gone_at_the_end(folder: Path):
+    request = shell(
+        f"cat {folder}/extra; test ! -e nothing", files={"extra": "s3cret", "kept": "1"}, private=("extra",)
+    )
+    detached.start(folder, request)
+    assert ended(folder).message == "s3cret"
+    assert not (folder / "extra").exists() and (folder / "kept").exists()
+
+
+def test_only_the_given_environment_reaches_it(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("JOB_ID", "7")
+    detached.start(folder, shell("env"))
+    names = {line.partition("=")[0] for line in ended(folder).message.splitlines()}
+    # A shell adds some of its own, and Python says how it reads text.
+    assert names - {"PWD", "SHLVL", "_", "OLDPWD", "LC_CTYPE"} == {"PATH", processes.MARK}
+
+
+def test_repeated_it_is_started_once(folder: Path):
+    request = shell("echo line >> count; sleep 0.2", cwd=folder.parent.parent)
+    references: set[str] = set()
+    threads = [
+        threading.Thread(target=lambda: references.add(detached.start(folder, request)), daemon=True) for _n in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    assert ended(folder).state == SUCCEEDED
+    references.add(detached.start(folder, request))
+    assert len(references) == 1
+    assert (folder.parent.parent / "count").read_text() == "line\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_it_survives_its_beginner_and_its_group(folder: Path, number: signal.Signals):
+    code = (
+        "import sys, time; from pathlib import Path\n"
+        f"sys.path.insert(0, {str(TREE)!r})\n"
+        "from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers import detached\n"
+        "request = detached.Request(argv=('/bin/sh', '-c', 'echo up; sleep 0.5; echo end'),"
+        " environ={'PATH': '/bin:/usr/bin'}, cwd=Path('/'), files={})\n"
+        f"print(detached.start(Path({str(folder)!r}), request), flush=True)\n"
+        "time.sleep(60)\n"
+    )
+    beginner = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, start_new_session=True)
+    assert beginner.stdout is not None
+    with beginner.stdout:
+        reference = beginner.stdout.readline().strip()
+    os.killpg(beginner.pid, number)
+    beginner.wait(10)
+    assert detached.look(folder, reference).state == IN_PROGRESS
+    assert ended(folder) == Progress(state=SUCCEEDED, message="up\nend")
+
+
+# Two of them, one in a session of its own, as Ansible's workers are.
+TWO = "setsid sleep 987 & echo up; sleep 987"
+
+
+@pytest.mark.parametrize("number, words", [(signal.SIGKILL, "was killed"), (signal.SIGTERM, "ended by SIGTERM")])
+def test_the_end_of_its_process_is_the_end_of_all_and_recorded(folder: Path, number: signal.Signals, words: str):
+    reference = detached.start(folder, shell(TWO))
+    until(folder, says("up"))
+    os.kill(pid_of(reference), number)
+    _wait_for(folder / "result.json")
+    assert processes.marked(str(folder)) == () or _wait_for_none(folder)
+    progress = detached.look(folder, reference)
+    assert progress.state == FAILED and words in progress.message and "ended with it" in progress.message
+
+
+def test_the_inner_process_may_be_killed_too(folder: Path):
+    reference = detached.start(folder, shell(TWO))
+    until(folder, says("up"))
+    (inner,) = _children(pid_of(reference))
+    os.kill(inner, signal.SIGKILL)
+    _wait_for(folder / "result.json")
+    _wait_for_none(folder)
+    assert "was killed" in detached.look(folder, reference).message
+
+
+def test_if_all_that_stands_over_it_is_killed_the_next_look_ends_what_is_left(folder: Path):
+    reference = detached.start(folder, shell(TWO, files={"extra": "s3cret"}, private=("extra",)))
+    until(folder, says("up"))
+    os.killpg(pid_of(reference), signal.SIGKILL)
+    progress = ended(folder)
+    assert progress.state == FAILED
+    assert "its process was killed" in progress.message and "left behind" in progress.message
+    assert processes.marked(str(folder)) == () and not (folder / "extra").exists()
+    assert detached.start(folder, shell(TWO)) == reference, "an operation is never started twice"
+
+
+def test_a_zombie_has_ended(folder: Path):
+    """Its beginner lives on and never asks for its exit code."""
+    reference = detached.start(folder, shell("echo up; read x"))
+    end = time.monotonic() + 10
+    while _state(pid_of(reference)) != "Z":
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    (folder / "result.json").unlink()
+    assert detached.look(folder, reference).state == FAILED
+
+
+def test_another_process_of_the_same_number_is_not_it(folder: Path):
+    """A process is told by number and start, for numbers are used again."""
+    detached.start(folder, shell("true"))
+    ended(folder)
+    (folder / "result.json").unlink()
+    record = json.loads((folder / "process.json").read_text())
+    record["pid"] = os.getpid()
+    (folder / "process.json").write_text(json.dumps(record))
+    progress = detached.look(folder)
+    assert progress.state == FAILED and "killed" in progress.message
+
+
+def test_nothing_is_known_of_what_was_not_begun_here(folder: Path):
+    assert detached.look(folder, here()).state == UNKNOWN
+    folder.mkdir(parents=True)
+    assert detached.look(folder).state == UNKNOWN
+
+
+def test_another_machine_may_tell_the_result_but_not_the_process(folder: Path):
+    reference = detached.start(folder, shell("true"))
+    ended(folder)
+    record = json.loads((folder / "process.json").read_text())
+    (folder / "process.json").write_text(json.dumps({**record, "here": "process:other/1"}))
+    assert detached.look(folder).state == SUCCEEDED
+    assert detached.look(folder, reference).state == UNKNOWN, "the reference is of this machine, the record is not"
+    (folder / "result.json").unlink()
+    progress = detached.look(folder)
+    assert progress.state == UNKNOWN and "other" in progress.message
+
+
+def test_a_folder_that_cannot_be_written_is_refused(tmp_path: Path):
+    (tmp_path / "operations").write_text("a file")
+    with pytest.raises(FleetError) as refused:
+        detached.start(tmp_path / "operations" / "one", shell("true"))
+    assert refused.value.code == "unwritable-folder"
+
+
+def test_long_names_of_operations_stay_apart(tmp_path: Path):
+    one, two = (detached.folder_of(tmp_path, "x" * 250 + end) for end in "ab")
+    assert one != two and len(one.name) < 255
+    assert detached.folder_of(tmp_path, "run-1.east.1").name == "run-1.east.1"
+
+
+def _wait_for(path: Path) -> None:
+    end = time.monotonic() + 15
+    while not path.exists():
+        assert time.monotonic() < end, f"no {path.name}"
+        time.sleep(0.01)
+
+
+def _wait_for_none(folder: Path) -> bool:
+    end = time.monotonic() + 5
+    while processes.marked(str(folder)):
+        assert time.monotonic() < end, "processes are left"
+        time.sleep(0.01)
+    return True
+
+
+def _state(pid: int) -> str:
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    return ""
+
+
+def _children(pid: int) -> list[int]:
+    return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
