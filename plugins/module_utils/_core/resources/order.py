@@ -92,12 +92,15 @@ _PLACE = {kind: place for place, kind in enumerate(HASH_ORDER)}
 _WAVE = {group_kind: wave for wave, kinds in enumerate(WAVES) for group_kind in kinds}
 
 
-def hash_place(each: ObjectId) -> tuple[int, str, str, str, str, str]:
-    """Sort key of the hash order: known kinds by the list above, the others after them by group, version and kind."""
-    place = _PLACE.get(each.kind)
+def hash_place(each: ObjectId) -> tuple[int, str, str]:
+    """Sort key of the hash order: known kinds by the list above, the others after them by group, version and kind.
+
+    Inside a kind it goes by API version, then by ``namespace/name`` as one text, as upstream has it.
+    """
+    place, named = _PLACE.get(each.kind), f"{each.namespace}/{each.name}"
     if place is None:
-        return (len(HASH_ORDER), each.group, each.version, each.kind, each.namespace, each.name)
-    return (place, each.group, each.version, "", each.namespace, each.name)
+        return (len(HASH_ORDER), f"{each.group}/{each.version}, Kind={each.kind}", named)
+    return (place, each.api_version, named)
 
 
 def in_hash_order(manifests: t.Iterable[Manifest]) -> tuple[Manifest, ...]:

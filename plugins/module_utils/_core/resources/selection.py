@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which objects a placement's resource selectors mean (KubeFleet's rules for ClusterResourcePlacement)."""
+"""Which objects a placement's resource selectors mean (KubeFleet's resource selector resolver)."""
 
 from __future__ import annotations
 
@@ -51,6 +51,7 @@ class _Picking:
     catalog: dict[ObjectId, Manifest]
     scopes: Scopes
     inside: str | None
+    own: bool
     services: frozenset[tuple[str, str]]
     terminating: frozenset[str]
     picked: dict[ObjectId, int] = field(default_factory=dict)
@@ -58,19 +59,23 @@ class _Picking:
     findings: list[Problem] = field(default_factory=list)
 
 
-def select(selectors: t.Sequence[Selector], objects: t.Iterable[Manifest], scopes: Scopes) -> Selected:
+def select(
+    selectors: t.Sequence[Selector], objects: t.Iterable[Manifest], scopes: Scopes, namespace: str = ""
+) -> Selected:
     """The union of what the selectors mean among ``objects`` (all manifests of the files, or lists from the hub).
 
-    ``scopes`` tells by (group, kind) whether a kind is namespaced; see ``scopes.known_scopes``. An object that two
-    selectors reach, or that stands twice among the objects, is a problem. So are a kind of the wrong scope, an unknown
-    kind and a reserved namespace. A name that is not there, an object that is being deleted and one that must never
-    be placed contribute nothing, which is a finding.
+    ``namespace`` is that of a ResourcePlacement, which means namespaced kinds in it and nothing else; it is empty for
+    a ClusterResourcePlacement. ``scopes`` tells by (group, kind) whether a kind is namespaced; see
+    ``scopes.known_scopes``. An object that two selectors reach, or that stands twice among the objects, is a problem.
+    So are a kind of the wrong scope, an unknown kind and a reserved namespace. A name that is not there, an object
+    that is being deleted and one that must never be placed contribute nothing, which is a finding.
     """
     catalog, problems, repeated = _catalog(objects)
     picking = _Picking(
         catalog=catalog,
         scopes=scopes,
-        inside=next((one.name for one in selectors if _opens_namespace(one)), None),
+        inside=namespace or next((one.name for one in selectors if _opens_namespace(one)), None),
+        own=bool(namespace),
         services=frozenset(
             (each.namespace, each.name) for each in catalog if (each.group, each.kind) == ("", "Service")
         ),
@@ -117,11 +122,11 @@ def _pick(picking: _Picking, selector: Selector, index: int) -> None:
         return
     inside = picking.inside if picking.scopes[group_kind] else None
     found = [each for each, manifest in picking.catalog.items() if _means(selector, each, manifest, inside)]
-    if selector.name and not found:
-        if _opens_namespace(selector):
-            picking.problems.append(Problem("missing-namespace", f"namespace {selector.name} does not exist", where))
-        else:
-            picking.findings.append(_missing(picking, selector, where))
+    if _opens_namespace(selector) and (not found or selector.name in picking.terminating):
+        gone = "is being deleted" if found else "does not exist"
+        picking.problems.append(Problem("missing-namespace", f"namespace {selector.name} {gone}", where))
+    elif selector.name and not found:
+        picking.findings.append(_missing(picking, selector, where))
     for each in found:
         if _is_namespace(each):
             _take_namespace(picking, each, selector.selection_scope, index, where)
@@ -137,6 +142,10 @@ def _usable(picking: _Picking, selector: Selector, where: str) -> bool:
     if namespaced is None:
         hint = "give the CustomResourceDefinition beside it, or check group and kind"
         picking.problems.append(Problem("unknown-kind", f"kind {name} is not known", where, hint))
+    elif picking.own and not namespaced:
+        hint = "use a ClusterResourcePlacement"
+        message = f"kind {name} is cluster-scoped, and a ResourcePlacement selects in its own namespace"
+        picking.problems.append(Problem("wrong-scope", message, where, hint))
     elif namespaced and picking.inside is None:
         hint = f"select its namespace, or one namespace by name with selectionScope {WITH_RESOURCE_SELECTORS}"
         picking.problems.append(Problem("wrong-scope", f"kind {name} lives in namespaces", where, hint))

@@ -11,6 +11,7 @@ from .canonical import canonical_json, digest_of
 from .identity import Manifest
 
 PART_LIMIT = 800 * 1024
+OVERRIDES_KEPT = 10
 DEFAULT_POLICY = {"placementType": "PickAll"}
 
 
@@ -26,6 +27,11 @@ def policy_hash(policy: t.Mapping[str, t.Any] | None) -> str:
 def resource_hash(object_hashes: t.Iterable[str]) -> str:
     """Hex SHA-256 over the hashes of all objects (``sealing.object_hash``), in whatever order they are given."""
     return digest_of(sorted(object_hashes))
+
+
+def override_hash(spec: t.Mapping[str, t.Any]) -> str:
+    """Hex SHA-256 of the spec of an override, as its manifest has it."""
+    return digest_of(spec)
 
 
 def parts(manifests: t.Iterable[Manifest], limit: int = PART_LIMIT) -> tuple[tuple[Manifest, ...], ...]:
@@ -52,6 +58,11 @@ def policy_snapshot_name(placement: str, index: int) -> str:
 def resource_snapshot_name(placement: str, index: int, part: int = 0) -> str:
     """The first part is the master, ``<placement>-<index>-snapshot``; the next is ``<placement>-<index>-0``."""
     return f"{placement}-{index}-snapshot" if part == 0 else f"{placement}-{index}-{part - 1}"
+
+
+def override_snapshot_name(override: str, index: int) -> str:
+    """The newest ``OVERRIDES_KEPT`` of an override are kept."""
+    return f"{override}-{index}"
 
 
 def snapshot_index(name: str) -> int:

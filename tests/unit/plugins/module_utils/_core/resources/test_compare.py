@@ -88,3 +88,74 @@ def test_values_of_secrets_show_as_lengths() -> None:
 def test_the_list_of_differences_is_limited() -> None:
     wanted = {"data": {f"key{number}": "a" for number in range(150)}}
     assert len(differences(wanted, {"data": dict.fromkeys(wanted["data"], "b")})) == MAX_DIFFS == 100
+
+
+def paths(wanted: t.Any, live: t.Any) -> list[str]:
+    return [one.path for one in differences(wanted, live, full=True)]
+
+
+def test_a_full_comparison_counts_what_only_the_live_object_has() -> None:
+    wanted = {"spec": {"replicas": 1, "template": {"spec": {"containers": [{"name": "web", "image": "a"}]}}}}
+    live = {
+        "spec": {
+            "replicas": 2,
+            "paused": False,
+            "template": {"spec": {"containers": [{"name": "web", "image": "a", "tty": True}, {"name": "side"}]}},
+        },
+        "status": {"ready": True},
+        "data": {"a": "b"},
+    }
+    assert differences(wanted, live) == (FieldDiff(".spec.replicas", 1, 2),)
+    assert differences(wanted, live, full=True) == (
+        FieldDiff(".spec.replicas", 1, 2),
+        FieldDiff('.spec.template.spec.containers[name="web"].tty', None, True),
+        FieldDiff('.spec.template.spec.containers[name="side"]', None, {"name": "side"}),
+        FieldDiff(".spec.paused", None, False),
+        FieldDiff(".data", None, {"a": "b"}),
+    )
+
+
+def test_null_in_the_manifest_is_as_good_as_nothing() -> None:
+    assert paths({"spec": {"a": None}}, {"spec": {"a": 1, "b": None}}) == [".spec.a"]
+    assert differences({"spec": {"a": None}}, {"spec": {"a": 1}}) == ()
+
+
+def test_a_full_comparison_leaves_identity_and_the_marks_of_others_alone() -> None:
+    wanted = {"apiVersion": "v1", "kind": "X", "metadata": {"name": "x", "labels": {"a": "b"}}}
+    metadata = {
+        "name": "x",
+        "uid": "1",
+        "resourceVersion": "5",
+        "finalizers": ["example.com/keep"],
+        "ownerReferences": [{}],
+        "labels": {"a": "b", "c": "d", "app.kubernetes.io/name": "x", "gitops.fleet/x": "y"},
+        "annotations": {"note": "n", "deployment.kubernetes.io/revision": "3", "kubernetes-fleet.io/spec-hash": "h"},
+    }
+    live = {"apiVersion": "v1", "kind": "X", "metadata": metadata}
+    assert paths(wanted, live) == [".metadata.labels.c", ".metadata.annotations.note"]
+    assert paths({"apiVersion": "v1", "kind": "X"}, live)[0] == ".metadata.labels.a"
+
+
+def test_items_that_only_the_live_list_has_count_too() -> None:
+    keyed = {"f:ports": {'k:{"port":80}': {".": {}}, 'k:{"port":81}': {".": {}}}, "f:tags": {'v:"a"': {}}}
+    live = {
+        "metadata": {"managedFields": [{"manager": "m", "operation": "Update", "fieldsV1": {"f:spec": keyed}}]},
+        "spec": {"ports": [{"port": 80}, {"port": 81}], "tags": ["b", "a"], "args": ["x", "y"]},
+    }
+    wanted = {"spec": {"ports": [{"port": 80}], "tags": ["a"], "args": ["x", "y"]}}
+    assert differences(wanted, live) == ()
+    assert paths(wanted, live) == [".spec.ports[1]", '.spec.tags[="b"]']
+
+
+def test_what_only_a_live_secret_has_shows_as_a_length() -> None:
+    wanted = {"apiVersion": "v1", "kind": "Secret", "data": {"pw": "c2VjcmV0"}}
+    live = {**wanted, "data": {"pw": "c2VjcmV0", "other": "b3RoZXI="}}
+    assert differences(wanted, live, full=True) == (FieldDiff(".data.other", None, "<masked, 5 bytes>"),)
+    assert differences({"apiVersion": "v1", "kind": "Secret"}, live, full=True) == (
+        FieldDiff(".data", None, {"pw": "<masked, 6 bytes>", "other": "<masked, 5 bytes>"}),
+    )
+
+
+def test_equal_objects_are_equal_in_full() -> None:
+    live = {"apiVersion": "v1", "kind": "X", "spec": {"a": [{"name": "b"}, {"name": "c"}], "d": {"e": [1, "2"]}}}
+    assert differences(live, live, full=True) == ()

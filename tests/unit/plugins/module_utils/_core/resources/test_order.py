@@ -73,3 +73,10 @@ def test_deletion_is_the_same_backwards() -> None:
 def test_a_kind_of_the_same_name_in_another_group_is_another_kind() -> None:
     assert apply_wave(identify(thing("v1", "Service"))) == 4
     assert apply_wave(identify(thing("serving.knative.dev/v1", "Service"))) == LAST_WAVE
+
+
+def test_namespace_and_name_are_compared_as_one_text() -> None:
+    settings = [thing("v1", "ConfigMap", "x", namespace) for namespace in ("a", "a-b")]
+    assert words(in_hash_order(settings)) == ["ConfigMap a-b/x", "ConfigMap a/x"]
+    kinds = [thing("b/v1", "Gadget"), thing("a.b/v1", "Widget"), thing("v1", "Thing")]
+    assert words(in_hash_order(kinds)) == ["Thing x", "Widget x", "Gadget x"]

@@ -49,8 +49,8 @@ RBAC = ("rbac.authorization.k8s.io", "v1", "ClusterRole")
 TEAM_A = LabelSelector({"team": "a"})
 
 
-def chosen(*selectors: Choice, objects: tuple[dict[str, t.Any], ...] = OBJECTS) -> Selected:
-    return select(selectors, objects, known_scopes(objects))
+def chosen(*selectors: Choice, objects: tuple[dict[str, t.Any], ...] = OBJECTS, namespace: str = "") -> Selected:
+    return select(selectors, objects, known_scopes(objects), namespace)
 
 
 def names(selected: Selected) -> list[str]:
@@ -145,6 +145,28 @@ def test_selectors_inside_one_namespace() -> None:
     assert names(selected) == ["Namespace web", "ConfigMap web/settings", "ClusterRole reader"]
     gone = Choice("", "v1", "Namespace", "gone", selection_scope="NamespaceWithResourceSelectors")
     assert codes(chosen(gone, Choice("", "v1", "ConfigMap"))) == ["missing-namespace"]
+
+
+def test_the_namespace_that_selectors_look_into_must_not_be_leaving() -> None:
+    leaving = thing("v1", "Namespace", "web", deletionTimestamp="2026-01-01T00:00:00Z")
+    web = Choice("", "v1", "Namespace", "web", selection_scope="NamespaceWithResourceSelectors")
+    selected = chosen(web, Choice("", "v1", "ConfigMap"), objects=(leaving, *OBJECTS[3:]))
+    assert (codes(selected), selected.objects) == (["missing-namespace"], ())
+
+
+def test_a_namespaced_placement_selects_in_its_own_namespace_only_d4_05() -> None:
+    both = chosen(Choice("", "v1", "ConfigMap"), Choice("apps", "v1", "Deployment", "shop"), namespace="web")
+    assert names(both) == ["ConfigMap web/settings", "Deployment web/shop"]
+    assert names(chosen(Choice("", "v1", "ConfigMap", "settings"), namespace="api")) == ["ConfigMap api/settings"]
+    missing = chosen(Choice("apps", "v1", "Deployment", "shop"), namespace="api")
+    assert (missing.objects, [one.code for one in missing.findings]) == ((), ["missing-object"])
+
+
+@pytest.mark.parametrize("choice", [Choice(*RBAC), Choice("", "v1", "Namespace", "web")])
+def test_a_namespaced_placement_selects_no_cluster_scoped_kind(choice: Choice) -> None:
+    selected = chosen(choice, namespace="web")
+    assert codes(selected) == ["wrong-scope"]
+    assert "ClusterResourcePlacement" in selected.problems[0].hint
 
 
 def test_an_unknown_kind_is_a_problem_until_its_definition_is_there() -> None:
