@@ -1,0 +1,120 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Which driver each member gets, and what is refused before anything starts."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from pathlib import Path
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.fleet_member import FleetMember
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.schema import decode
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.command import CommandDriver
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import Work
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.local import LocalDriver
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.options import Place, drivers_from
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.role import RoleDriver, variables
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members import Clients
+
+COMMAND = {"begin": ["upgrade", "{member}"]}
+
+
+def member(name: str, driver: str, **connection: t.Any) -> FleetMember:
+    spec = {"connection": connection or {"kubeconfig": "/k"}, "driver": driver}
+    document = {"apiVersion": "gitops.fleet/v1alpha1", "kind": "FleetMember", "metadata": {"name": name}, "spec": spec}
+    return decode(FleetMember, document)
+
+
+def made(options: t.Mapping[str, t.Any], cwd: Path = Path("/base"), **drivers: str) -> t.Mapping[str, t.Any]:
+    members = {name: member(name, driver) for name, driver in drivers.items()}
+    place = Place(operations=Path("/operations"), environ={"HOME": "/home/ann"}, cwd=cwd)
+    return drivers_from(options, members, Clients(members), place)
+
+
+def refused(options: t.Mapping[str, t.Any], **drivers: str) -> list[tuple[str, str, str]]:
+    with pytest.raises(FleetError) as error:
+        made(options, **drivers)
+    return [(each.code, each.where, each.message) for each in error.value.problems]
+
+
+def test_each_member_gets_the_driver_of_its_spec(tmp_path: Path):
+    (tmp_path / "roles" / "mine").mkdir(parents=True)
+    options = {"local": {"root": "clusters"}, "command": COMMAND, "role": {"role": "./roles/mine"}}
+    found = made(options, tmp_path, east="local", west="command", north="role", south="command")
+    assert isinstance(found["east"], LocalDriver) and found["east"].root == (tmp_path / "clusters").resolve()
+    assert isinstance(found["west"], CommandDriver) and found["south"] is found["west"]
+    assert isinstance(found["north"], RoleDriver) and found["north"].role == str(tmp_path / "roles" / "mine")
+
+
+def test_local_clusters_need_no_options():
+    assert made({}, east="local")["east"].root == Path("/home/ann/.local/state/gitops-fleet/local")
+
+
+def test_a_role_may_be_a_name_in_a_collection():
+    assert made({"role": {"role": "acme.ops.upgrade"}}, east="role")["east"].role == "acme.ops.upgrade"
+
+
+def test_all_problems_at_once_each_with_its_members():
+    found = refused({"command": {}}, a="", b="cluster_api", c="command", d="", e="role")
+    assert [(code, where) for code, where, _message in found] == [
+        ("no-driver", "members a, d"),
+        ("driver-not-supported", "member b"),
+        ("driver-without-options", "member c"),
+        ("driver-without-options", "member e"),
+    ]
+
+
+def test_of_many_members_some_are_named():
+    ((_code, where, _message),) = refused({}, **{f"m{number:02}": "" for number in range(12)})
+    assert where.endswith("m09 and 2 more")
+
+
+@pytest.mark.parametrize(
+    "options, where, words",
+    [
+        ({"command": {"begin": ["x", "{cluster}"]}}, "drivers.command.begin", "{cluster}"),
+        ({"command": {"begin": ["x", "{reference}"]}}, "drivers.command.begin", "{reference}"),
+        ({"command": {**COMMAND, "observe": ["x", "{target}"]}}, "drivers.command.observe", "{target}"),
+        ({"command": {"begin": "x --now"}}, "drivers.command.begin", "list"),
+        ({"command": {"begin": []}}, "drivers.command.begin", "list"),
+        ({"command": {"poll": ["x"]}}, "drivers.command.begin", "needed"),
+        ({"command": {**COMMAND, "timeout": 0}}, "drivers.command.timeout", "seconds"),
+        ({"command": {**COMMAND, "shell": True}}, "drivers.command.shell", "no such option"),
+        ({"role": {"role": "./nowhere"}}, "drivers.role.role", "/base/nowhere"),
+        ({"role": {"role": "x", "extra_vars": {"a": object()}}}, "drivers.role.extra_vars", "only texts"),
+        ({"role": {"role": "x", "inventory": "hosts"}}, "drivers.role.inventory", "list"),
+        ({"local": []}, "drivers.local", "mapping"),
+        ({"helm": {}}, "drivers.helm", "no such driver"),
+    ],
+)
+def test_bad_options_are_refused_whether_used_or_not(options: dict[str, t.Any], where: str, words: str):
+    found = refused(options, east="local")
+    assert [(code, place) for code, place, _message in found] == [("bad-option", where)]
+    assert words in found[0][2]
+
+
+class TestWhatARoleIsTold:
+    WORK = Work(operation="run-1.east.2", run="run", member="east", upgrade_type="Full", target="1.36.3", attempt=2)
+
+    def test_by_reference_and_never_by_content(self):
+        told = variables(self.WORK, member("east", "role", kubeconfig="~/k", context="east-admin"))
+        assert told == {
+            "cluster_upgrade_member": "east",
+            "cluster_upgrade_target": "1.36.3",
+            "cluster_upgrade_operation": "run-1.east.2",
+            "cluster_upgrade_attempt": 2,
+            "cluster_upgrade_run": "run",
+            "cluster_upgrade_type": "Full",
+            "cluster_upgrade_kubeconfig": str(Path("~/k").expanduser()),
+            "cluster_upgrade_context": "east-admin",
+            "cluster_upgrade_secret": {},
+        }
+
+    def test_a_secret_on_the_hub_is_named(self):
+        told = variables(self.WORK, member("east", "role", secretRef={"name": "s", "namespace": "n"}))
+        assert told["cluster_upgrade_secret"] == {"name": "s", "namespace": "n", "key": "kubeconfig"}
+        assert told["cluster_upgrade_kubeconfig"] == "" and json.dumps(told)
