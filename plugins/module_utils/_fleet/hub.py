@@ -47,7 +47,7 @@ def install(client: KubeClient, write: bool) -> HubOutcome:
     for definition in definitions:
         name = definition["metadata"]["name"]
         found = live[name]
-        if found is not None and _same(definition["spec"], found["spec"]):
+        if found is not None and _installed(definition["spec"], found["spec"]):
             unchanged.append(name)
             continue
         (updated if found else created).append(name)
@@ -111,6 +111,16 @@ def _exists(client: KubeClient, path: str) -> bool:
             return False
         raise
     return True
+
+
+def _installed(wanted: dict[str, t.Any], live: dict[str, t.Any]) -> bool:
+    """Whether the definition is there as we have it. A field too many is a difference too: an older definition of ours
+    has fields that are gone since, and a field that somebody added would be kept in objects and mean nothing."""
+    return _same(wanted, live) and _schemas(wanted) == _schemas(live)
+
+
+def _schemas(spec: dict[str, t.Any]) -> list[t.Any]:
+    return [version.get("schema") for version in spec["versions"]]
 
 
 def _same(wanted: t.Any, live: t.Any) -> bool:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import time
 import typing as t
 
 import pytest
@@ -12,7 +13,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import F
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.applyset import MANAGED_BY
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.hub import CRD_FOLDER, DEFINITIONS, install
 from ansible_collections.gitops.fleet.plugins.module_utils._store.kinds import KINDS
-from small_fleet import OURS, Server
+from small_fleet import OURS, Document, Server
 
 
 @pytest.fixture
@@ -47,6 +48,46 @@ def test_a_definition_that_somebody_changed_is_put_back(server: Server) -> None:
     server.patch(f"{DEFINITIONS}/{name}", {"spec": {"names": {"shortNames": ["other"]}}})
     assert install(server.client, write=True).updated == (name,)
     assert not install(server.client, write=False).changed
+
+
+def until_gone(server: Server, names: t.Iterable[str]) -> None:
+    end = time.monotonic() + 30
+    while any(server.get(f"{DEFINITIONS}/{name}") for name in names):
+        assert time.monotonic() < end, "the definitions are still there"
+        time.sleep(0.1)
+
+
+def properties_of(definition: Document) -> Document:
+    return definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
+
+
+@pytest.mark.parametrize("lacking", [False, True], ids=["a field too many", "a field that is lacking"])
+def test_the_fields_of_another_version_of_ours_are_noticed(server: Server, lacking: bool) -> None:
+    """As an older collection left them, or somebody changed them: foretold without writing, then put right once."""
+    install(server.client, write=True)
+    name = "fleetmembers.gitops.fleet"
+    older = server.client.get(f"{DEFINITIONS}/{name}")
+    older["metadata"].pop("managedFields")
+    if lacking:
+        del properties_of(older)["group"]
+    else:
+        properties_of(older)["former"] = {"type": "string"}
+    server.client.put(f"{DEFINITIONS}/{name}", older)
+    assert install(server.client, write=False).updated == (name,)
+    assert install(server.client, write=True).updated == (name,)
+    fields = properties_of(server.client.get(f"{DEFINITIONS}/{name}"))
+    assert "group" in fields and "former" not in fields
+    assert not install(server.client, write=True).changed
+
+
+def test_kinds_that_an_older_set_lacks_are_added(server: Server) -> None:
+    install(server.client, write=True)
+    new = ("gates.gitops.fleet", "updateruns.gitops.fleet", "updatestrategies.gitops.fleet")
+    for name in new:
+        server.client.delete(f"{DEFINITIONS}/{name}")
+    until_gone(server, new)
+    assert install(server.client, write=True).created == new
+    assert not install(server.client, write=True).changed
 
 
 def test_definitions_that_are_not_ours_are_left_alone(server: Server) -> None:
