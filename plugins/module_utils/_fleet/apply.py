@@ -14,6 +14,7 @@ from .._core.objects.schema import decode, encode
 from .._core.plan.document import KEPT, LOST, PlacementPlan
 from .._core.plan.status import placement_status
 from .._store.records import Records
+from .holding import take
 from .look import Outcomes, Ways, on_members
 from .members import Clients
 from .plan import FleetPlan, PlanRequest
@@ -112,7 +113,7 @@ def carry_out(
             outcomes[each.name], statuses[each.name] = looked, status
             continue
         try:
-            lease = records.acquire(f"placement/{each.name}", holder, LEASE_SECONDS)
+            lease = take(records, f"placement/{each.name}", holder, LEASE_SECONDS)
         except FleetError as error:
             if error.code != "lease-held":
                 raise

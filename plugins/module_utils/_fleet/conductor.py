@@ -23,6 +23,7 @@ from .._core.updates.update_run import decide
 from .._store.records import Records
 from .drivers.contract import Work
 from .executor import Begun, Blocked, Ended, Event, Said
+from .holding import take
 from .update_gates import approvals, publish
 from .update_journal import Change, Journal
 from .update_progress import Progress
@@ -84,7 +85,7 @@ def conduct(
     FleetError ``lease-held`` (another conductor is at it), ``lease-lost`` (it was taken over), ``run-deleted``,
     ``no-such-run``. Upgrades in flight go on in every case.
     """
-    lease = records.acquire(f"run/{name}", orders.holder, LEASE_SECONDS)
+    lease = take(records, f"run/{name}", orders.holder, LEASE_SECONDS)
     conductor = None
     try:
         journal = Journal(records, name, lease)
@@ -288,7 +289,7 @@ def in_flight(run: RunState) -> list[MemberRow]:
 def change_of(event: Begun | Ended, now: datetime) -> Change:
     """What an event does to the run; nothing if its operation is not in flight any more."""
     if isinstance(event, Begun):
-        return lambda run: referenced(run, event.operation, event.reference)
+        return lambda run: referenced(run, event.operation, event.reference, event.version_before)
     return lambda run: record(
         run,
         event.operation,

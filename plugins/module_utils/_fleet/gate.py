@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import os
+import pwd
 import typing as t
 from dataclasses import dataclass
 from datetime import datetime
@@ -55,7 +57,7 @@ def approver(hub: KubeClient | None, environ: t.Mapping[str, str]) -> Approver:
     """The user as the hub sees us; without a hub whoever the environment says, unverified."""
     if hub is not None:
         return Approver(name=who_am_i(hub).name, verified=True)
-    return Approver(name=environ.get("USER") or environ.get("LOGNAME") or "unknown", verified=False)
+    return Approver(name=environ.get("USER") or environ.get("LOGNAME") or _account(), verified=False)
 
 
 def complete(
@@ -91,6 +93,13 @@ def complete(
         if not write or _written(records, document, who, found, reason, now):
             return Completed(gate=placed, run=run, digest=found, by=who.name, changed=True)
     raise FleetError("conflict", "the gate is being written all the time", placed.gate.id, "try again")
+
+
+def _account() -> str:
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return f"uid {os.getuid()}"
 
 
 def _find(run: RunState, which: Which) -> Placed:

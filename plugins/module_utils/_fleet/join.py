@@ -19,6 +19,7 @@ from .._kube.credentials import contexts
 from .._kube.parallel import in_parallel
 from .._store.digest_key import digest_key
 from .._store.records import Records
+from .holding import take
 from .members import Clients
 
 CLUSTER_API = "cluster.kubernetes-fleet.io/v1beta1"
@@ -183,7 +184,7 @@ def _canonical(document: Document) -> t.Any:
 def _write(
     records: Records, name: str, old: t.Mapping[str, Document | None], moved: t.Mapping[str, Document], holder: str
 ) -> None:
-    lease = records.acquire(f"member/{name}", holder, LEASE_SECONDS)
+    lease = take(records, f"member/{name}", holder, LEASE_SECONDS)
     try:
         for kind, document in moved.items():
             before = old[kind]

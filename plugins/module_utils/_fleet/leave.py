@@ -16,6 +16,7 @@ from .._kube.client import KubeClient
 from .._kube.lists import list_objects
 from .._kube.parallel import in_parallel
 from .._store.records import Records
+from .holding import take
 from .known import PARENT
 from .member_apply import MemberTask, run_on_member
 from .members import Clients, recorded_members
@@ -63,7 +64,7 @@ def leave(records: Records, wish: Farewell, hub: KubeClient | None, holder: str,
             raise FleetError.of(_unreachable(looked, unreachable))
         if not write:
             return Left(left=tuple(names), outcomes=_outcomes(looked), unreachable=tuple(unreachable))
-        leases = [records.acquire(f"member/{name}", holder, LEASE_SECONDS) for name in names]
+        leases = [take(records, f"member/{name}", holder, LEASE_SECONDS) for name in names]
         try:
             done = in_parallel(
                 {name: _emptied(clients, name, wish, write=True) for name in names if name not in unreachable}

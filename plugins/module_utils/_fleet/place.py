@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import typing as t
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,6 +17,7 @@ from .._kube.client import KubeClient
 from .._kube.credentials import connection_from_kubeconfig
 from .._store.open_records import guard_durable, open_records
 from .._store.records import Clock, Records
+from .holding import holder_name
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def open_place(
     records = open_records(given, environ, clock or (lambda: now))
     if writes:
         guard_durable(records, environ)
-    holder = options.get("holder") or f"{environ.get('USER', 'user')}@{socket.gethostname()}:{os.getpid()}"
+    holder = options.get("holder") or holder_name(environ)
     return Place(records, hub_client(given, environ) if kind == "hub" else None, holder)
 
 

@@ -22,6 +22,7 @@ from .._kube.apply import apply_object
 from .._kube.client import KubeClient
 from .._kube.parallel import in_parallel
 from .._store.records import Records
+from .holding import take
 from .known import CLEANUP, LATEST, PARENT, POLICY_INDEX, RESOURCE_HASH, RESOURCE_INDEX
 from .leave import applysets_on
 from .members import Clients
@@ -74,7 +75,7 @@ def recover(
         if name in described and not records.list("ClusterResourceBinding", {PARENT: name})
     }
     for name, by_cluster in lost.items() if write else ():
-        lease = records.acquire(f"placement/{name}", holder, LEASE_SECONDS)
+        lease = take(records, f"placement/{name}", holder, LEASE_SECONDS)
         try:
             _rebuild(records, clients, described[name], by_cluster, key_bytes)
         finally:

@@ -15,7 +15,7 @@ from datetime import datetime
 
 from ..errors import FleetError
 from .facts import DONE, latched
-from .gates import closed
+from .gates import Desk, closed
 from .run import ACTIVE, GateRow, GroupRow, MemberRow, RunState, StageRow
 from .skipping import Target, skip
 from .states import (
@@ -31,7 +31,7 @@ from .states import (
     SYSTEM,
     UPGRADE_FAILED,
 )
-from .status import derive
+from .status import derive, look
 
 __all__ = ["Target", "completable", "record", "referenced", "skip", "start", "stop"]
 
@@ -55,7 +55,8 @@ def start(run: RunState, now: datetime) -> RunState:
         for stage, one in zip(run.stages, status.stages, strict=True)
     )
     fresh = replace(run, phase=ACTIVE, stop_requested=False, completed=None, stages=tuple(stages))
-    return replace(fresh, stages=tuple(closed(stage, fresh, now) for stage in fresh.stages))
+    desk = Desk(fresh, now)
+    return replace(fresh, stages=tuple(closed(stage, desk) for stage in fresh.stages))
 
 
 def stop(run: RunState, now: datetime) -> RunState:
@@ -66,7 +67,7 @@ def stop(run: RunState, now: datetime) -> RunState:
     if state not in STOPPABLE:
         raise FleetError("conflict-state", f"a run in state {state} cannot be stopped", _where(run))
     stages = tuple(_each_member(stage, _stopped) for stage in run.stages)
-    return replace(run, stop_requested=True, stages=tuple(latched(stage) for stage in stages))
+    return replace(run, stop_requested=True, stages=tuple(latched(stage, look(stage, run).facts) for stage in stages))
 
 
 def record(
@@ -102,9 +103,13 @@ def record(
     return _in_flight(run, operation, ended)
 
 
-def referenced(run: RunState, operation: str, reference: str) -> RunState:
-    """What the driver gave back to find the operation again; the same run if it is not in flight."""
-    return _in_flight(run, operation, lambda row: replace(row, reference=reference))
+def referenced(run: RunState, operation: str, reference: str, version_before: str = "") -> RunState:
+    """What the driver gave back to find the operation again, and where it began; the same run if it is not in flight."""
+    return _in_flight(
+        run,
+        operation,
+        lambda row: replace(row, reference=reference, version_before=version_before or row.version_before),
+    )
 
 
 def completable(run: RunState, gate: str) -> bool:
@@ -153,7 +158,7 @@ def _in_flight(run: RunState, operation: str, change: t.Callable[[MemberRow], Me
     stages = tuple(_each_member(stage, changed) for stage in run.stages)
     if all(new is old for new, old in zip(stages, run.stages, strict=True)):
         return run
-    return replace(run, stages=tuple(latched(stage) for stage in stages))
+    return replace(run, stages=tuple(latched(stage, look(stage, run).facts) for stage in stages))
 
 
 def _each_member(stage: StageRow, change: t.Callable[[MemberRow], MemberRow]) -> StageRow:

@@ -1,0 +1,68 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Leases under a name that tells who holds them, and whether that process is still there."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import platform
+import re
+import typing as t
+
+from .._core.errors import FleetError
+from .._store.records import Lease, Records
+
+_HOLDER = re.compile(r".*:(?P<pid>\d+)#(?P<machine>[0-9a-f]{8})-(?P<started>\d+)")
+
+
+def holder_name(environ: t.Mapping[str, str]) -> str:
+    """``user@host:pid#machine-start``, unique to this process. ``machine`` is this boot of this machine, as one
+    namespace of processes sees it."""
+    user = environ.get("USER") or "user"
+    return f"{user}@{platform.node()}:{os.getpid()}#{_machine()}-{_started(os.getpid())}"
+
+
+def take(records: Records, name: str, holder: str, seconds: int) -> Lease:
+    """As ``Records.acquire``; a holder that was a process of this machine, and has ended, is not waited for."""
+    try:
+        return records.acquire(name, holder, seconds)
+    except FleetError as error:
+        held = next((each for each in records.leases() if each.name == name), None)
+        if error.code != "lease-held" or held is None or not has_ended(held.holder):
+            raise
+    try:
+        records.release(held)
+    except FleetError as error:
+        if error.code != "lease-lost":
+            raise
+    return records.acquire(name, holder, seconds)
+
+
+def has_ended(holder: str) -> bool:
+    """Whether the holder was a process that this machine would still show if it were there."""
+    found = _HOLDER.fullmatch(holder)
+    if found is None or found["machine"] != _machine():
+        return False
+    return _started(int(found["pid"])) != int(found["started"])
+
+
+def _machine() -> str:
+    boot = namespace = ""
+    with contextlib.suppress(OSError):
+        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+            boot = file.read().strip()
+        namespace = os.readlink("/proc/self/ns/pid")
+    return hashlib.sha256(f"{platform.node()} {boot} {namespace}".encode()).hexdigest()[:8]
+
+
+def _started(pid: int) -> int:
+    """Clock ticks from boot to the start of the process; 0 if there is none, or it is a zombie."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            fields = file.read().rpartition(")")[2].split()
+    except OSError:
+        return 0
+    return 0 if fields[0] in "ZX" else int(fields[19])
