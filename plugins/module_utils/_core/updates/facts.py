@@ -178,18 +178,15 @@ def run_facts(run: RunState, stages: t.Sequence[StageFacts], states: tuple[str, 
     )
 
 
-def latched(stage: StageRow) -> StageRow:
+def latched(stage: StageRow, facts: StageFacts) -> StageRow:
     """The stage with breaches of limits written down, so that a later skip of the failed member lifts none."""
-    failed = [tally(group.members).failed for group in stage.groups]
-    breaches = [over_limit(group, stage, number) for group, number in zip(stage.groups, failed, strict=True)]
-    if any(breach != group.breached for group, breach in zip(stage.groups, breaches, strict=True)):
+    if any(breach != group.breached for group, breach in zip(stage.groups, facts.breached_groups, strict=True)):
         groups = (
             group if group.breached == breach else replace(group, breached=breach)
-            for group, breach in zip(stage.groups, breaches, strict=True)
+            for group, breach in zip(stage.groups, facts.breached_groups, strict=True)
         )
         stage = replace(stage, groups=tuple(groups))
-    breached = stage_over_limit(stage, failed)
-    return stage if breached == stage.breached else replace(stage, breached=breached)
+    return stage if facts.breached == stage.breached else replace(stage, breached=facts.breached)
 
 
 def _any(gates: tuple[GateRow, ...], state: str) -> bool:

@@ -19,12 +19,20 @@ Gates = tuple[GateRow, ...]
 
 @dataclass(frozen=True)
 class Desk:
-    """What one decision works with; the gates that it opened gather in ``opened``."""
+    """What one decision or command works with; the gates that it opened gather in ``opened``."""
 
     run: RunState
-    approvals: t.Mapping[str, Approval]
     now: datetime
+    approvals: t.Mapping[str, Approval] = field(default_factory=dict)
     opened: list[OpenGate] = field(default_factory=list)
+    _looks: dict[int, tuple[StageRow, StageLook]] = field(default_factory=dict)
+
+    def look(self, stage: StageRow) -> StageLook:
+        """What follows from the stage, worked out once as long as it is the same."""
+        found = self._looks.get(id(stage))
+        if found is None:
+            found = self._looks[id(stage)] = (stage, look(stage, self.run))
+        return found[1]
 
 
 def next_occurrence(schedule: Schedule, after: datetime) -> datetime:
@@ -74,7 +82,7 @@ def open_after(stage: StageRow, desk: Desk, last: bool) -> StageRow:
 
     Nothing opens in a segment that is halted. The wait of the last stage is not served, as nothing follows.
     """
-    seen = look(stage, desk.run)
+    seen = desk.look(stage)
     groups = []
     for group, facts, state in zip(stage.groups, seen.groups, seen.facts.groups, strict=True):
         if state == RUNNING and facts.count.ended:
@@ -98,22 +106,24 @@ def open_after(stage: StageRow, desk: Desk, last: bool) -> StageRow:
     return stage
 
 
-def closed(stage: StageRow, run: RunState, now: datetime) -> StageRow:
+def closed(stage: StageRow, desk: Desk) -> StageRow:
     """Gates and wait of what a user skipped, and of what is Skipped by now, are Skipped with it, reached or not.
 
     What was passed before stays as it is. A skipped segment that still drains opens nothing any more either.
     """
-    seen = look(stage, run)
+    seen = desk.look(stage)
     groups = tuple(
-        _both(group, lambda gates: _skipped(gates, now)) if facts.user_skipped or state == SKIPPED else group
+        _both(group, lambda gates: _skipped(gates, desk.now)) if facts.user_skipped or state == SKIPPED else group
         for group, facts, state in zip(stage.groups, seen.groups, seen.facts.groups, strict=True)
     )
     stage = _with(stage, groups)
     if not (stage.user_skipped or seen.state == SKIPPED):
         return stage
-    stage = _both(stage, lambda gates: _skipped(gates, now))
+    stage = _both(stage, lambda gates: _skipped(gates, desk.now))
     wait, why = stage.wait, REQUESTED_BY_USER if stage.user_skipped else ""
-    return replace(stage, wait=close_wait(wait, why, now)) if wait and wait.state in (NOT_STARTED, RUNNING) else stage
+    return (
+        replace(stage, wait=close_wait(wait, why, desk.now)) if wait and wait.state in (NOT_STARTED, RUNNING) else stage
+    )
 
 
 def close_wait(wait: WaitRow, reason: str, now: datetime) -> WaitRow:

@@ -11,7 +11,7 @@ from datetime import datetime
 
 from ..errors import FleetError, Problem
 from .facts import latched
-from .gates import close_wait, closed
+from .gates import Desk, close_wait, closed
 from .run import GroupRow, MemberRow, RunState, StageRow
 from .states import (
     AFTER_STAGE_WAIT,
@@ -70,8 +70,9 @@ def skip(run: RunState, targets: t.Sequence[Target], now: datetime) -> RunState:
     if problems:
         raise FleetError.of(problems)
     wanted = {(each.type, each.name) for each in targets if states[each.type, each.name] not in _DONE}
-    stages = tuple(_stage(latched(stage), wanted, now) for stage in run.stages)
-    return replace(run, stages=tuple(closed(stage, run, now) for stage in stages))
+    desk = Desk(run, now)
+    stages = (_stage(latched(stage, desk.look(stage).facts), wanted, now) for stage in run.stages)
+    return replace(run, stages=tuple(closed(stage, desk) for stage in stages))
 
 
 def _problem(run: RunState, target: Target, states: States, state: str) -> Problem | None:

@@ -14,7 +14,7 @@ from .dispatch import Turn, dispatch
 from .facts import DONE, latched
 from .run import ACTIVE, Approval, Begin, Decision, GroupRow, MemberRow, Members, Obstacle, RunState, StageRow
 from .states import FAILED, MEMBER_GONE, NOT_STARTED, PENDING, RUNNING, STOPPED
-from .status import StageLook, look, run_state
+from .status import StageLook, run_state
 
 _LEFT = Obstacle(reason=MEMBER_GONE, message="left the fleet")
 _LEFT_IN_FLIGHT = Obstacle(reason=MEMBER_GONE, message="left the fleet during its upgrade")
@@ -30,19 +30,19 @@ def decide(run: RunState, members: Members, approvals: t.Sequence[Approval], now
     """
     if run.phase != ACTIVE:
         return Decision(run=run)
-    desk = gates.Desk(run, {each.gate: each for each in approvals}, now)
+    desk = gates.Desk(run, now, {each.gate: each for each in approvals})
     begun: list[Begin] = []
     stages: list[StageRow] = []
     ahead = True
     for index, before in enumerate(run.stages):
-        stage = latched(gates.passed(_without_gone(before, members, now), desk))
-        stage = gates.closed(stage, run, now)
+        stage = gates.passed(_without_gone(before, members, now), desk)
+        stage = _settled(stage, desk)
         if ahead:
             last = index == len(run.stages) - 1
             stage = _advanced(stage, members, desk, begun, last)
-            ahead = look(stage, run).state in DONE
+            ahead = desk.look(stage).state in DONE
         stages.append(stage)
-    looks = [look(stage, run) for stage in stages]
+    looks = [desk.look(stage) for stage in stages]
     ended = run_state(run, looks) in (*DONE, FAILED)
     run = replace(
         run,
@@ -56,20 +56,24 @@ def decide(run: RunState, members: Members, approvals: t.Sequence[Approval], now
 def _advanced(stage: StageRow, members: Members, desk: gates.Desk, begun: list[Begin], last: bool) -> StageRow:
     """The first stage that is not done. One pass settles it: nothing that it does lets an earlier step do more."""
     run, now = desk.run, desk.now
-    seen = look(stage, run)
+    seen = desk.look(stage)
     if seen.state in DONE:
         return stage
     if _live(stage, seen, run):
-        stage = gates.closed(_reached(stage), run, now)
-        seen = look(stage, run)
+        stage = gates.closed(_reached(stage), desk)
+        seen = desk.look(stage)
         if seen.state in DONE:
             return stage
         stage = gates.open_before(stage, seen, desk)
     turn = Turn(run, stage, members, now, begun)
     after = dispatch(turn, seen)
     if after is not stage:
-        stage = gates.closed(latched(after), run, now)
+        stage = _settled(after, desk)
     return gates.open_after(stage, desk, last)
+
+
+def _settled(stage: StageRow, desk: gates.Desk) -> StageRow:
+    return gates.closed(latched(stage, desk.look(stage).facts), desk)
 
 
 def _live(stage: StageRow, seen: StageLook, run: RunState) -> bool:
