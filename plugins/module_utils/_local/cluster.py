@@ -110,7 +110,7 @@ def upgraded(
         _refuse_step(spec, before, find(PROFILES[spec.profile], version, binaries_dir, cache, build=False))
         binaries = find(PROFILES[spec.profile], version, binaries_dir, cache, say)
         newer = binaries["kube-apiserver"].version
-        intent = upgrades.intend(root, folder, operation, f"v{state.version}", f"v{newer}")
+        intent = upgrades.intend(folder, operation, f"v{state.version}", f"v{newer}")
 
         def noted(started: str) -> None:
             if intent is not None and f"v{started}" == intent.after:

@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Exactly one line in ``<root>/upgrades.log`` for each upgrade that happened, however often it was cut off.
 
-The intent is written into the cluster's folder first, with the length of the log. The line is written when the data
-are about to be touched by the newer API server, unless one was written since the intent. So it is there whenever the
-cluster answers with the newer version. The intent is taken back at the end.
+The intent is written into the cluster's folder first, with an id of its own. The line with that id is written when the
+data are about to be touched by the newer API server, unless it is there. So it is there whenever the cluster answers
+with the newer version. The intent is taken back at the end.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import secrets
 import typing as t
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -30,10 +31,10 @@ _INTENT = "upgrade.json"
 class Intent:
     """An upgrade that was begun and is not known to be over. Versions as the API server tells them, ``v1.36.3``."""
 
+    id: str
     operation: str
     before: str
     after: str
-    log_size: int
 
 
 def pending(folder: Path) -> Intent | None:
@@ -46,29 +47,30 @@ def pending(folder: Path) -> Intent | None:
         raise FleetError("state-unreadable", f"{folder / _INTENT} cannot be read: {error}") from None
 
 
-def intend(root: Path, folder: Path, operation: str, before: str, after: str) -> Intent | None:
+def intend(folder: Path, operation: str, before: str, after: str) -> Intent | None:
     """The intent to go from one version to another: that which was cut off earlier, or a new one; None if at it."""
     kept = pending(folder)
     if kept is not None and kept.after == after:
         return kept
     if before == after:
         return None
-    intent = Intent(operation, before, after, _size(root / LOG))
+    intent = Intent(secrets.token_hex(8), operation, before, after)
     write_private(folder / _INTENT, (json.dumps(asdict(intent)) + "\n").encode())
     return intent
 
 
 def note(root: Path, member: str, operation: str, intent: Intent, at: datetime) -> None:
-    """The line (``at, operation, member, from, to``), unless it was written since the intent."""
+    """The line (``at, operation, member, from, to, id``), unless it is there."""
     line = {
         "at": at.isoformat(timespec="seconds"),
         "operation": operation,
         "member": member,
         "from": intent.before,
         "to": intent.after,
+        "id": intent.id,
     }
     with locked(root / ".locks" / "upgrades", timeout=60):
-        if any(found.get("member") == member for found in _lines(root / LOG, intent.log_size)):
+        if any(found.get("id") == intent.id for found in _lines(root / LOG)):
             return
         with open(os.open(root / LOG, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "wb") as file:
             file.write((json.dumps(line) + "\n").encode())
@@ -81,18 +83,9 @@ def finish(folder: Path) -> None:
     (folder / _INTENT).unlink(missing_ok=True)
 
 
-def _size(log: Path) -> int:
-    try:
-        return log.stat().st_size
-    except FileNotFoundError:
-        return 0
-
-
-def _lines(log: Path, start: int) -> t.Iterator[dict[str, t.Any]]:
+def _lines(log: Path) -> t.Iterator[dict[str, t.Any]]:
     if not log.exists():
         return
-    # Shorter than it was: it was begun anew, and all of it is later.
-    start = start if _size(log) >= start else 0
-    for line in log.read_bytes()[start:].splitlines():
+    for line in log.read_bytes().splitlines():
         with contextlib.suppress(ValueError):
             yield json.loads(line)

@@ -55,7 +55,7 @@ class RoleDriver:
         folder = detached.folder_of(self.operations, work.operation).absolute()
         documents = {
             _PLAYBOOK: _playbook(work, self.role),
-            _INVENTORY: {GROUP: {"hosts": {work.member: {}}}},
+            _INVENTORY: _inventory(work.member),
             _VARS: variables(work, self.clients.members.get(work.member)),
             _EXTRA: dict(self.extra_vars),
         }
@@ -112,6 +112,12 @@ def variables(work: Work, member: FleetMember | None) -> dict[str, t.Any]:
         told["context"] = connection.context
         told["secret"] = encode(connection.secret_ref) if connection.secret_ref else {}
     return {f"cluster_upgrade_{name}": value for name, value in told.items()}
+
+
+def _inventory(member: str) -> dict[str, t.Any]:
+    """Modules run with our own Python, as on localhost; at the weakest place, so that any inventory can say other."""
+    python = {"ansible_python_interpreter": "{{ ansible_playbook_python }}"}
+    return {"all": {"vars": python, "children": {GROUP: {"hosts": {member: {}}}}}}
 
 
 def _playbook(work: Work, role: str) -> list[dict[str, t.Any]]:
