@@ -1,0 +1,95 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What disrupting a node costs (Karpenter, ``pkg/utils/disruption``): costs of pods and nodes, and the saving."""
+
+from __future__ import annotations
+
+import math
+import re
+import typing as t
+from dataclasses import dataclass
+from datetime import datetime
+
+from ..values.duration import SECOND
+
+DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
+LOWEST, PLAIN, HIGHEST = -10.0, 1.0, 10.0
+DELETION_COST_UNIT, PRIORITY_UNIT = 2.0**27, 2.0**25
+
+# Numbers as Go's strconv.ParseFloat reads them: no spaces around, ASCII only, single underscores between digits.
+_DECIMAL = re.compile(
+    r"[+-]?(?:[0-9]+(?:_[0-9]+)*\.?(?:[0-9]+(?:_[0-9]+)*)?|\.[0-9]+(?:_[0-9]+)*)(?:[eE][+-]?[0-9]+(?:_[0-9]+)*)?"
+)
+_HEXADECIMAL = re.compile(r"[+-]?0[xX](?:_?[0-9a-fA-F])*\.?[0-9a-fA-F]*(?:_[0-9a-fA-F]+)*[pP][+-]?[0-9]+")
+_WORD = re.compile(r"([+-]?)(inf|infinity)|nan", re.IGNORECASE | re.ASCII)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PodCost:
+    """What the cost of a pod depends on: the text of its annotation, its priority, whether a DaemonSet owns it."""
+
+    deletion_cost: str | None = None
+    priority: int | None = None
+    daemon_set: bool = False
+
+
+def eviction_cost(pod: PodCost) -> float:
+    """From -10 to 10, and 1 for a plain pod. An annotation that is no number is ignored; NaN stays NaN."""
+    cost = PLAIN
+    given = None if pod.deletion_cost is None else parse_float(pod.deletion_cost)
+    if given is not None:
+        cost += given / DELETION_COST_UNIT
+    if pod.priority is not None:
+        cost += pod.priority / PRIORITY_UNIT
+    return cost if math.isnan(cost) else max(LOWEST, min(HIGHEST, cost))
+
+
+def node_cost(pods: t.Iterable[PodCost]) -> float:
+    """1 and the positive costs of the pods that would have to go elsewhere."""
+    total = 1.0
+    for pod in pods:
+        cost = 0.0 if pod.daemon_set else eviction_cost(pod)
+        total += cost if cost > 0 else 0.0
+    return total
+
+
+def is_empty(cost: float) -> bool:
+    """Whether a node of that cost counts as empty."""
+    return cost <= 1
+
+
+def savings_ratio(price: float, cost: float) -> float:
+    """Candidates for consolidation are tried in descending order of it."""
+    return price / cost
+
+
+def lifetime_remaining(created: datetime, now: datetime, expire_after: int | None) -> float:
+    """The part of a node's life that is left, 0 to 1, for a lifetime in nanoseconds; None is ``Never``.
+
+    A lifetime of 0 is over once any time has passed; at the very instant it is NaN, as upstream.
+    """
+    if expire_after is None:
+        return 1.0
+    lifetime = expire_after / SECOND
+    left = lifetime - (now - created).total_seconds()
+    if lifetime == 0:
+        return math.nan if left == 0 else float(left > 0)
+    return max(0.0, min(1.0, left / lifetime))
+
+
+def parse_float(text: str) -> float | None:
+    """A Go float; None where Go reports an error, which includes numbers too large for 64 bits."""
+    word = _WORD.fullmatch(text)
+    if word is not None:
+        return float(text)
+    try:
+        if _DECIMAL.fullmatch(text):
+            number = float(text)
+        elif _HEXADECIMAL.fullmatch(text):
+            number = float.fromhex(text.replace("_", ""))
+        else:
+            return None
+    except (ValueError, OverflowError):
+        return None
+    return None if math.isinf(number) else number

@@ -1,0 +1,82 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The next hit of a cron schedule by a zone's clocks, as robfig/cron v3 finds it where the text names a zone.
+
+Its steps decide what clock changes do: a time in the skipped hour does not come that day, one in the repeated hour
+comes twice, and an odd shift (half an hour, or no midnight) can cost a hit. Windows of our own do not work this way.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+MONTH, DAY, HOUR, MINUTE, SECOND = range(5)
+_REAL_TIME = {HOUR: timedelta(hours=1), MINUTE: timedelta(minutes=1), SECOND: timedelta(seconds=1)}
+_TO_FLOOR: dict[int, dict[str, int]] = {
+    MONTH: {"day": 1, "hour": 0, "minute": 0, "second": 0},
+    DAY: {"hour": 0, "minute": 0, "second": 0},
+    HOUR: {"minute": 0, "second": 0},
+}
+
+
+def next_by_clock(
+    matches: t.Callable[[int, datetime], bool], after: datetime, zone: ZoneInfo, horizon_years: int
+) -> datetime | None:
+    """The first hit strictly after an instant, in UTC; None if none comes in the horizon.
+
+    ``matches`` tells whether the clock time fits in one unit. A unit is left upwards only when the step that it takes
+    begins a new one of the unit above.
+    """
+    now = _later(after.replace(microsecond=0), timedelta(seconds=1), zone)
+    last_year, unit, floored = now.year + horizon_years, MONTH, False
+    while unit <= SECOND:
+        if unit == MONTH and now.year > last_year:
+            return None
+        if matches(unit, now):
+            unit += 1
+            continue
+        now = _advance(now if floored else _floor(now, unit, zone), unit, zone)
+        floored = True
+        if _begins_anew(unit, now):
+            unit = MONTH
+    return now.astimezone(UTC)
+
+
+def _begins_anew(unit: int, now: datetime) -> bool:
+    return (now.month == 1, now.day == 1, now.hour == 0, now.minute == 0, now.second == 0)[unit]
+
+
+def _floor(now: datetime, unit: int, zone: ZoneInfo) -> datetime:
+    if unit in _TO_FLOOR:
+        return _at(now.replace(tzinfo=None, fold=0, **_TO_FLOOR[unit]), zone)
+    return now.replace(second=0) if unit == MINUTE else now
+
+
+def _advance(now: datetime, unit: int, zone: ZoneInfo) -> datetime:
+    clock = now.replace(tzinfo=None, fold=0)
+    if unit == MONTH:
+        year, month = (now.year, now.month + 1) if now.month < 12 else (now.year + 1, 1)
+        return _at(clock.replace(year=year, month=month, day=1) + timedelta(days=now.day - 1), zone)
+    if unit == DAY:
+        later = _at(clock + timedelta(days=1), zone)
+        # Where a clock change leaves no midnight, the day begins at the nearest full hour.
+        return _later(later, timedelta(hours=24 - later.hour if later.hour > 12 else -later.hour), zone)
+    return _later(now, _REAL_TIME[unit], zone)
+
+
+def _at(clock: datetime, zone: ZoneInfo) -> datetime:
+    """The instant that Go's ``time.Date`` gives to a naive clock time, in gaps and repeated hours too."""
+    guess = clock - _offset(clock, zone)
+    return (clock - _offset(guess, zone)).replace(tzinfo=UTC).astimezone(zone)
+
+
+def _offset(utc: datetime, zone: ZoneInfo) -> timedelta:
+    return utc.replace(tzinfo=UTC).astimezone(zone).utcoffset() or timedelta()
+
+
+def _later(now: datetime, delta: timedelta, zone: ZoneInfo) -> datetime:
+    """Real time, which adding to a zoned datetime is not."""
+    return (now.astimezone(UTC) + delta).astimezone(zone)

@@ -1,0 +1,151 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Node selectors (``corev1.NodeSelector``) matched against a node as the scheduler does (k8s.io/component-helpers)."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+from dataclasses import dataclass
+
+from .int_or_percent import INT64
+from .selector import DOES_NOT_EXIST, EXISTS, IN, NOT_IN, Labels, label_key_problem, label_value_problem
+
+GT, LT = "Gt", "Lt"
+OPERATORS = (IN, NOT_IN, EXISTS, DOES_NOT_EXIST, GT, LT)
+NAME_FIELD = "metadata.name"
+
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+
+
+@dataclass(frozen=True)
+class NodeSelectorRequirement:
+    """One expression; ``operator`` is In, NotIn, Exists, DoesNotExist, Gt or Lt."""
+
+    key: str
+    operator: str
+    values: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class NodeSelectorTerm:
+    """All expressions over labels and over fields must hold; a term without any matches no node."""
+
+    match_expressions: tuple[NodeSelectorRequirement, ...] = ()
+    match_fields: tuple[NodeSelectorRequirement, ...] = ()
+
+
+@dataclass(frozen=True)
+class NodeSelector:
+    """Terms are alternatives; without any no node matches."""
+
+    terms: tuple[NodeSelectorTerm, ...] = ()
+
+
+def node_selector(manifest: t.Mapping[str, t.Any]) -> NodeSelector:
+    """The selector of a manifest whose types are right already."""
+    return NodeSelector(tuple(_term(each or {}) for each in manifest.get("nodeSelectorTerms") or ()))
+
+
+def requirements(rows: t.Iterable[t.Mapping[str, t.Any]] | None) -> tuple[NodeSelectorRequirement, ...]:
+    """Expressions of a manifest, such as ``matchExpressions`` or a NodePool's ``requirements``."""
+    return tuple(
+        NodeSelectorRequirement(each.get("key", ""), each.get("operator", ""), tuple(each.get("values") or ()))
+        for each in rows or ()
+    )
+
+
+def check_node_selector(selector: NodeSelector) -> list[tuple[str, str]]:
+    """All problems as (path below the selector, message); an empty list means that every term can be judged."""
+    return [
+        (f"nodeSelectorTerms[{index}].{path}", message)
+        for index, term in enumerate(selector.terms)
+        for path, message in _check_term(term)
+    ]
+
+
+def selects(selector: NodeSelector, labels: Labels, name: str) -> bool:
+    """Whether any term matches the node. ValueError if none does and one of them is malformed.
+
+    Terms behind the first that matches are not looked at, malformed or not.
+    """
+    problems = []
+    for term in selector.terms:
+        found = _check_term(term)
+        problems += found
+        if not found and _matches(term, labels, name):
+            return True
+    if problems:
+        raise ValueError("; ".join(f"{path}: {message}" for path, message in problems))
+    return False
+
+
+def holds(one: NodeSelectorRequirement, labels: Labels) -> bool:
+    """Whether a well-formed expression holds; an absent key satisfies NotIn and DoesNotExist only."""
+    if one.operator in (NOT_IN, DOES_NOT_EXIST) and one.key not in labels:
+        return True
+    if one.key not in labels or one.operator == DOES_NOT_EXIST:
+        return False
+    value = labels[one.key]
+    if one.operator == EXISTS:
+        return True
+    if one.operator in (IN, NOT_IN):
+        return (value in one.values) == (one.operator == IN)
+    number, bound = _integer(value), _integer(one.values[0])
+    if number is None or bound is None:
+        return False
+    return number > bound if one.operator == GT else number < bound
+
+
+def _term(manifest: t.Mapping[str, t.Any]) -> NodeSelectorTerm:
+    return NodeSelectorTerm(requirements(manifest.get("matchExpressions")), requirements(manifest.get("matchFields")))
+
+
+def _matches(term: NodeSelectorTerm, labels: Labels, name: str) -> bool:
+    if not (term.match_expressions or term.match_fields):
+        return False
+    return all(holds(one, labels) for one in term.match_expressions) and all(
+        _field_holds(one, name) for one in term.match_fields
+    )
+
+
+def _field_holds(one: NodeSelectorRequirement, name: str) -> bool:
+    """A field that a node does not have is empty, which is not the same as an absent label."""
+    value = name if one.key == NAME_FIELD else ""
+    return (value == one.values[0]) == (one.operator == IN)
+
+
+def _check_term(term: NodeSelectorTerm) -> list[tuple[str, str]]:
+    rows = [
+        (f"matchExpressions[{index}]", _expression_problem(one)) for index, one in enumerate(term.match_expressions)
+    ]
+    rows += [(f"matchFields[{index}]", _field_problem(one)) for index, one in enumerate(term.match_fields)]
+    return [(path, message) for path, message in rows if message]
+
+
+def _expression_problem(one: NodeSelectorRequirement) -> str | None:
+    if one.operator not in OPERATORS:
+        return f"{one.operator!r} is not one of {', '.join(OPERATORS)}"
+    if one.operator in (IN, NOT_IN) and not one.values:
+        return f"{one.operator} needs at least one value"
+    if one.operator in (EXISTS, DOES_NOT_EXIST) and one.values:
+        return f"{one.operator} takes no values"
+    if one.operator in (GT, LT) and (len(one.values) != 1 or _integer(one.values[0]) is None):
+        return f"{one.operator} needs exactly one whole number"
+    return label_key_problem(one.key) or next(filter(None, map(label_value_problem, one.values)), None)
+
+
+def _field_problem(one: NodeSelectorRequirement) -> str | None:
+    if one.operator not in (IN, NOT_IN):
+        return f"fields are compared by In and NotIn, not by {one.operator!r}"
+    if len(one.values) != 1:
+        return "a field is compared with exactly one value"
+    return None
+
+
+def _integer(text: str) -> int | None:
+    """Go's ``strconv.ParseInt`` in base 10 with 64 bits."""
+    if not _INTEGER.fullmatch(text) or len(text.lstrip("+-0")) > 19:
+        return None
+    return int(text) if int(text) in INT64 else None
