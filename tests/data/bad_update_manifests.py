@@ -151,6 +151,11 @@ BAD_UPDATES: tuple[Row, ...] = (
     Row("fewer failures than none", _one(maxAllowedFailures="-1"), (f"wrong-form {_GROUP}.maxAllowedFailures",)),
     Row("very many failures", _one(maxAllowedFailures="12345678901"), (f"wrong-length {_GROUP}.maxAllowedFailures",)),
     Row(
+        "a stage that inherits",
+        update_strategy(stage(maxAllowedFailures="inherit")),
+        (f"wrong-form {_FIRST}.maxAllowedFailures",),
+    ),
+    Row(
         "51 at once in a stage",
         update_strategy(stage(maxConcurrency="51")),
         (f"concurrency-above-ceiling {_FIRST}.maxConcurrency",),

@@ -83,6 +83,10 @@ GOOD_UPDATES: tuple[Row, ...] = (
         ),
     ),
     Row(
+        "a group that inherits",
+        update_strategy(stage("one", group("a", maxAllowedFailures="inherit"), maxAllowedFailures="20%")),
+    ),  # D3-77
+    Row(
         "group concurrency above that of the stage",
         update_strategy(stage("one", group("a", maxConcurrency="5"), maxConcurrency="2")),
         (f"concurrency-above-stage {STAGES}[0].groups[0].maxConcurrency",),

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from ..values.selector_text import parse_selector
 from .finding import Finding
 from .rules import Found
+from .update_forms import INHERIT
 from .update_strategy import (
     MAX_CONCURRENCY,
     SCHEDULED_START,
@@ -126,7 +127,10 @@ def _warn_limits(stage: UpdateStage, group: UpdateGroup, place: str) -> t.Iterat
         yield _warning("concurrency-above-stage", f"{place}.maxConcurrency", group.max_concurrency, reason)
     ours, theirs = group.max_allowed_failures or "0", stage.max_allowed_failures or "0"
     if _stricter(ours, theirs):
-        reason = f"the group halts after more than {ours} failures, so the {theirs} of its stage are not reached in it"
+        reason = (
+            f"the group halts after more than {ours} failures, so the {theirs} of its stage are not reached in it; "
+            f"{INHERIT} takes the stage's"
+        )
         yield _warning("group-limit-stricter", f"{place}.maxAllowedFailures", group.max_allowed_failures, reason)
 
 

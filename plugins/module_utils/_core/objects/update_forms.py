@@ -20,6 +20,10 @@ CONCURRENCY = r"^(?:[1-9][0-9]*|(?:[1-9][0-9]?|100)%)$"
 CONCURRENCY_FORM = "a number of at least 1 or a percentage from 1% to 100%"
 FAILURES = r"^(?:0|[1-9][0-9]*|(?:0|[1-9][0-9]?|100)%)$"
 FAILURES_FORM = "a number of at least 0 or a percentage from 0% to 100%"
+# Ours: the published form has no way to say that a group tolerates what its stage does.
+INHERIT = "inherit"
+GROUP_FAILURES = FAILURES.replace("(?:0|", f"(?:{INHERIT}|0|", 1)
+GROUP_FAILURES_FORM = f"{FAILURES_FORM}, or {INHERIT}"
 START_TIME = r"^([01][0-9]|2[0-3]):[0-5][0-9]$"
 UTC_OFFSET = r"^[+-]((0[0-9]|1[0-3]):[0-5][0-9]|14:00)$"
 VERSION = r"^v?(0|[1-9][0-9]{0,8})\.(0|[1-9][0-9]{0,8})(\.(0|[1-9][0-9]{0,8}))?$"
@@ -96,6 +100,12 @@ def concurrency_prop(doc: str, rules: Rules = ()) -> t.Any:
 def failures_prop(doc: str) -> t.Any:
     """maxAllowedFailures: as in a manifest, empty where it is left out."""
     return prop(doc, default="", max_length=_LIMIT_LENGTH, pattern=FAILURES, form=FAILURES_FORM, digits=True)
+
+
+def group_failures_prop(doc: str) -> t.Any:
+    """The same of a group, which may inherit its stage's."""
+    form = {"pattern": GROUP_FAILURES, "form": GROUP_FAILURES_FORM}
+    return prop(doc, default="", max_length=_LIMIT_LENGTH, digits=True, **form)
 
 
 def display_name_prop() -> t.Any:

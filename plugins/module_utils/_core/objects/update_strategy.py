@@ -19,6 +19,7 @@ from .update_forms import (
     concurrency_prop,
     display_name_prop,
     failures_prop,
+    group_failures_prop,
     name_prop,
     start_time_prop,
     utc_offset_prop,
@@ -58,7 +59,9 @@ class UpdateGroup:
     name: str = name_prop("Name of the group.")
     member_selector: MemberSelector | None = prop("Selects by label instead of by name.", default=None)
     max_concurrency: str = concurrency_prop("Members updated at once, number or percentage; 1 if absent.")
-    max_allowed_failures: str = failures_prop("Failures that are tolerated, number or percentage; 0 if absent.")
+    max_allowed_failures: str = group_failures_prop(
+        "Failures that are tolerated, number or percentage, or inherit for those of the stage; 0 if absent."
+    )
     before_gates: tuple[GateConfiguration, ...] = prop(
         "Gates before the group's members.", default=(), max_items=MAX_GATES, rules=GATES_RULES
     )
