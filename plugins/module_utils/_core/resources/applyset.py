@@ -15,7 +15,7 @@ import json
 import typing as t
 from dataclasses import dataclass, replace
 
-from .identity import ObjectId
+from .identity import ObjectId, labels_of
 
 NAMESPACE = "gitops-fleet"
 MANAGER = "gitops-fleet"
@@ -136,7 +136,7 @@ def read_parent(parent: t.Mapping[str, t.Any]) -> ApplySet:
 def part_of(manifest: t.Mapping[str, t.Any], applyset: str) -> dict[str, t.Any]:
     """The manifest with the label that makes it a member of the ApplySet."""
     metadata = dict(manifest.get("metadata") or {})
-    metadata["labels"] = {**(metadata.get("labels") or {}), PART_OF_LABEL: applyset}
+    metadata["labels"] = {**labels_of(manifest), PART_OF_LABEL: applyset}
     return {**manifest, "metadata": metadata}
 
 

@@ -129,7 +129,7 @@ def differences(
     """
     _ours, everybody = owners(live, "")
     nodes = tuple(one.fields for one in everybody)
-    root = _Pair("", "", "", desired, live, nodes, quantities=desired.get("kind") not in TEXT_KINDS, full=full)
+    root = _Pair("", "", "", desired, live, nodes, quantities=str(desired.get("kind")) not in TEXT_KINDS, full=full)
     return tuple(islice(_all(root, desired), limit))
 
 

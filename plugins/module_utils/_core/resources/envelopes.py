@@ -58,7 +58,8 @@ class Unpacked:
 
 
 def is_envelope(manifest: Manifest) -> bool:
-    return manifest.get("kind") in KINDS and _group(manifest) == PLACEMENT_GROUP
+    kind = manifest.get("kind")
+    return isinstance(kind, str) and kind in KINDS and _group(manifest) == PLACEMENT_GROUP
 
 
 def unpacked(objects: t.Iterable[Manifest], scopes: Scopes = BUILT_IN) -> Unpacked:

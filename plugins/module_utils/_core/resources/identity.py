@@ -48,6 +48,21 @@ def metadata_of(manifest: Manifest) -> Manifest:
     return metadata if isinstance(metadata, t.Mapping) else {}
 
 
+def labels_of(manifest: Manifest) -> Manifest:
+    """The labels, or nothing where there are none or something else stands in their place."""
+    return _map_in(metadata_of(manifest), "labels")
+
+
+def annotations_of(manifest: Manifest) -> Manifest:
+    """The annotations, likewise."""
+    return _map_in(metadata_of(manifest), "annotations")
+
+
+def _map_in(metadata: Manifest, key: str) -> Manifest:
+    value = metadata.get(key)
+    return value if isinstance(value, t.Mapping) else {}
+
+
 def identify(manifest: Manifest) -> ObjectId:
     """The object that a manifest describes. FleetError ``unnamed-object`` if it has no name."""
     metadata = metadata_of(manifest)

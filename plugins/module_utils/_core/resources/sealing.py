@@ -15,7 +15,7 @@ import hmac
 import typing as t
 
 from .canonical import canonical_json, digest_of
-from .identity import Manifest, group_version, metadata_of
+from .identity import Manifest, annotations_of, group_version, metadata_of
 from .selectable import ENVELOPES, PLACEMENT_GROUP
 
 SOURCE_ANNOTATION = "gitops.fleet/secret-source"
@@ -50,7 +50,7 @@ def object_hash(manifest: Manifest) -> str:
 
 def secret_source(manifest: Manifest) -> str:
     """Where the content of a sealed Secret can be read; empty for what is not sealed."""
-    return str((metadata_of(manifest).get("annotations") or {}).get(SOURCE_ANNOTATION, ""))
+    return str(annotations_of(manifest).get(SOURCE_ANNOTATION, ""))
 
 
 def _sealed_secret(secret: dict[str, t.Any], key: bytes, source: str) -> dict[str, t.Any]:
@@ -61,7 +61,7 @@ def _sealed_secret(secret: dict[str, t.Any], key: bytes, source: str) -> dict[st
         if values:
             named = values if isinstance(values, t.Mapping) else {"": values}
             secret[part] = {name: _digest(key, (*owner, str(name)), value) for name, value in named.items()}
-    metadata["annotations"] = {**(metadata.get("annotations") or {}), SOURCE_ANNOTATION: source}
+    metadata["annotations"] = {**annotations_of(secret), SOURCE_ANNOTATION: source}
     secret["metadata"] = metadata
     return secret
 
@@ -83,7 +83,7 @@ def _content(value: t.Any) -> bytes:
 def _without_source(manifest: Manifest) -> dict[str, t.Any]:
     out = dict(manifest)
     metadata = metadata_of(out)
-    annotations = dict(metadata.get("annotations") or {})
+    annotations = dict(annotations_of(out))
     if annotations.pop(SOURCE_ANNOTATION, None) is not None:
         out["metadata"] = {key: value for key, value in metadata.items() if key != "annotations"}
         if annotations:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ..errors import Problem
-from .identity import Manifest, ObjectId, metadata_of
+from .identity import Manifest, ObjectId, labels_of, metadata_of
 
 IGNORED_GROUPS = {
     "events.k8s.io": "events belong to the cluster where they happened",
@@ -63,6 +63,6 @@ def _object_refusal(each: ObjectId, manifest: Manifest, services: t.Container[tu
             return "its token is valid only in the cluster that issued it"
         case ("", "Endpoints") if (each.namespace, each.name) in services:
             return "the Service of the same name makes it"
-        case ("discovery.k8s.io", "EndpointSlice") if SLICE_LABEL in (metadata.get("labels") or {}):
+        case ("discovery.k8s.io", "EndpointSlice") if SLICE_LABEL in labels_of(manifest):
             return "a controller makes it on each member"
     return None

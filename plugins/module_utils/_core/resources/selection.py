@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from ..errors import FleetError, Problem
 from ..values.selector import LabelSelector, check_selector, matches
-from .identity import Manifest, ObjectId, identify, metadata_of
+from .identity import Manifest, ObjectId, identify, labels_of, metadata_of
 from .order import hash_place
 from .scopes import Scopes
 from .selectable import is_reserved_namespace, kind_refusal, refusal
@@ -166,7 +166,7 @@ def _means(selector: Selector, each: ObjectId, manifest: Manifest, inside: str |
         return each.name == selector.name
     if selector.label_selector is None:
         return True
-    return matches(selector.label_selector, metadata_of(manifest).get("labels") or {})
+    return matches(selector.label_selector, labels_of(manifest))
 
 
 def _missing(picking: _Picking, selector: Selector, where: str) -> Problem:
@@ -203,6 +203,10 @@ def _take(picking: _Picking, each: ObjectId, index: int, where: str) -> None:
     if refused is not None:
         picking.findings.append(refused)
         return
+    for key in ("labels", "annotations"):
+        if not isinstance(metadata_of(manifest).get(key) or {}, t.Mapping):
+            message = f"{key} map keys to texts, and here they are something else"
+            picking.problems.append(Problem("malformed-metadata", message, f"{each} metadata.{key}"))
     first = picking.picked.setdefault(each, index)
     if first != index:
         message = f"{each} is selected by spec.resourceSelectors[{first}] already"

@@ -186,3 +186,13 @@ def test_ignored_kinds_and_bad_selectors_are_told() -> None:
 
 def test_an_unnamed_manifest_is_a_problem_not_a_crash() -> None:
     assert codes(chosen(Choice(*RBAC), objects=({"kind": "X"},))) == ["unnamed-object"]
+
+
+@pytest.mark.parametrize("key", ["labels", "annotations"])
+def test_labels_that_are_no_map_are_a_problem_of_what_is_selected(key: str) -> None:
+    odd = thing(f"{RBAC[0]}/v1", "ClusterRole", "odd", **{key: ["a"]})
+    found = chosen(Choice(*RBAC, name="odd"), objects=(odd,))
+    assert [(one.code, one.where) for one in found.problems] == [
+        ("malformed-metadata", f"ClusterRole odd metadata.{key}")
+    ]
+    assert codes(chosen(Choice(*RBAC, label_selector=TEAM_A), objects=(odd,))) == []

@@ -1,0 +1,186 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Whatever the manifests are: their order does not matter, and nothing but our own error is raised."""
+
+from __future__ import annotations
+
+import copy
+import typing as t
+from random import Random
+
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.cluster_resource_placement import (
+    ClusterResourcePlacement,
+    ResourceSelector,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.member_cluster import MemberCluster
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.override import (
+    ClusterResourceOverride,
+    Override,
+    ResourceOverride,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.schema import decode
+from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.applyset import part_of
+from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.canonical import canonical_json
+from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.cleaning import cleaned
+from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.compare import differences
+from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.envelopes import side_effects, unpacked
+from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.identity import identify
+from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.order import in_hash_order
+from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.overrides import (
+    attached,
+    for_cluster,
+    overridden,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.scopes import known_scopes
+from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.sealing import object_hash, sealed
+from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.selection import select
+from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.snapshots import parts
+from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.random_json import (
+    anything,
+    mutated,
+    written,
+)
+
+PARIS = decode(MemberCluster, {"metadata": {"name": "paris", "labels": {"a": "b"}}})
+NAMES = ("web", "api", "keys")
+SELECTORS = [
+    decode(ResourceSelector, {"group": "", "version": "v1", "kind": "Namespace", "name": "shop"}),
+    decode(ResourceSelector, {"group": "rbac.authorization.k8s.io", "version": "v1", "kind": "ClusterRole"}),
+    decode(
+        ResourceSelector,
+        {"group": "", "version": "v1", "kind": "Namespace", "labelSelector": {"matchLabels": {"a": "b"}}},
+    ),
+]
+
+
+def manifest(rng: Random) -> dict[str, t.Any]:
+    """One of a few objects that meet each other often."""
+    api_version, kind, namespace = rng.choice(
+        [
+            ("v1", "Namespace", ""),
+            ("v1", "ConfigMap", "shop"),
+            ("v1", "Secret", "shop"),
+            ("v1", "Service", "other"),
+            ("apps/v1", "Deployment", "shop"),
+            ("rbac.authorization.k8s.io/v1", "ClusterRole", ""),
+            ("placement.kubernetes-fleet.io/v1", "ResourceEnvelope", "shop"),
+            ("placement.kubernetes-fleet.io/v1", "ClusterResourceEnvelope", ""),
+        ]
+    )
+    name = "shop" if kind == "Namespace" and rng.random() < 0.5 else rng.choice(NAMES)
+    labels = {"a": "b"} if rng.random() < 0.3 else {}
+    out = {"apiVersion": api_version, "kind": kind, "metadata": {"name": name, "labels": labels}}
+    if namespace:
+        out["metadata"]["namespace"] = namespace  # type: ignore[index]
+    return out | {rng.choice(("spec", "data")): {"x": anything(rng, 2)}}
+
+
+def override(rng: Random) -> Override:
+    cls = rng.choice((ClusterResourceOverride, ResourceOverride))
+    written_down = written(rng, cls)
+    written_down["kind"] = cls.__name__
+    written_down["metadata"] = {"name": rng.choice("abc"), "namespace": "shop"}
+    selectors = [
+        {"group": "", "version": "v1", "kind": "ConfigMap", "name": "web"},
+        {"group": "", "version": "v1", "kind": "Namespace", "name": "shop"},
+    ]
+    for key in ("resourceSelectors", "clusterResourceSelectors"):
+        if key in written_down["spec"]:
+            written_down["spec"][key] = selectors
+    for rule in written_down["spec"]["policy"]["overrideRules"]:
+        rule["clusterSelector"] = {"clusterSelectorTerms": []}
+        for patch in rule.get("jsonPatchOverrides", ()):
+            patch["path"] = rng.choice(
+                ("/data", "/data/x", "/spec/x/0", "/metadata/labels/a", "/spec/x/-", "/data/x/y")
+            )
+    return decode(cls, written_down)
+
+
+def test_the_order_of_manifests_does_not_matter() -> None:
+    for seed in range(60):
+        rng = Random(seed)
+        manifests = [manifest(rng) for _each in range(rng.randrange(12))]
+        # One of each: which of two manifests of one object stands first would be told apart, and both are refused.
+        manifests = list({identify(each): each for each in manifests}.values())
+        shuffled = rng.sample(manifests, len(manifests))
+        assert in_hash_order(manifests) == in_hash_order(shuffled), f"seed {seed}"
+        one, other = (select(SELECTORS, each, known_scopes(each)) for each in (manifests, shuffled))
+        assert one.objects == other.objects, f"seed {seed}"
+        assert set(one.problems) == set(other.problems), f"seed {seed}"
+        assert set(one.findings) == set(other.findings), f"seed {seed}"
+
+
+def test_the_order_of_overrides_does_not_matter() -> None:
+    for seed in range(60):
+        rng = Random(seed)
+        # One of each: two of a kind with one name cannot be.
+        overrides = list({(each.kind, each.name): each for each in (override(rng) for _each in range(4))}.values())
+        each = {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": "web", "namespace": "shop"},
+            "data": {"x": []},
+        }
+        before = copy.deepcopy(each)
+        found = overridden(each, overrides, PARIS)
+        assert repr(found) == repr(overridden(each, overrides[::-1], PARIS)), f"seed {seed}"
+        assert for_cluster(overrides, PARIS) == tuple(overrides)
+        assert each == before
+
+
+def test_cleaning_twice_is_cleaning_once() -> None:
+    for seed in range(60):
+        once = cleaned(manifest(Random(seed)))
+        assert repr(cleaned(once)) == repr(once)
+
+
+def test_parts_hold_everything_in_order_and_keep_their_size() -> None:
+    for seed in range(40):
+        rng = Random(seed)
+        manifests = [{"a": "x" * rng.randrange(60)} for _each in range(rng.randrange(15))]
+        packed = parts(manifests, limit=80)
+        assert [each for part in packed for each in part] == manifests
+        assert all(len(part) == 1 or sum(len(canonical_json(each)) for each in part) <= 80 for part in packed if part)
+
+
+def test_nothing_but_our_own_error_is_raised() -> None:
+    for seed in range(120):
+        rng = Random(seed)
+        one, other = (mutated(rng, manifest(rng)) for _each in range(2))
+        objects = [each for each in (one, other, manifest(rng), anything(rng)) if isinstance(each, dict)]
+        selected = select(SELECTORS, objects, known_scopes(objects), rng.choice(("", "shop")))
+        side_effects([identify(each) for each in selected.objects])
+        unpacked(selected.objects)
+        unpacked(objects)
+        for each in objects:
+            cleaned(each)
+            _refused_or(lambda each=each: canonical_json(each))  # type: ignore[misc]
+            _refused_or(lambda each=each, rng=rng, live=objects[0]: _placed(each, live, rng))  # type: ignore[misc]
+
+
+def _placed(each: t.Any, live: t.Any, rng: Random) -> None:
+    """What is done to an object that has a name."""
+    identify(each)
+    clean = cleaned(each)
+    overridden(clean, [override(rng)], PARIS)
+    part_of(clean, "applyset-a")
+    differences(clean, live, full=rng.random() < 0.5)
+    object_hash(sealed(clean, b"key", "src"))
+
+
+def _refused_or(call: t.Callable[[], t.Any]) -> None:
+    try:
+        call()
+    except FleetError as error:
+        assert error.problems
+
+
+def test_attached_asks_for_names_alone() -> None:
+    for seed in range(30):
+        rng = Random(seed)
+        placement = decode(ClusterResourcePlacement, {"metadata": {"name": "a"}})
+        overrides = [override(rng) for _each in range(3)]
+        found = attached(overrides, placement, [identify(manifest(rng)) for _each in range(4)])
+        assert set(map(id, found)) <= set(map(id, overrides))
