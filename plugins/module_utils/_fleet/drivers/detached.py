@@ -90,13 +90,15 @@ def look(folder: Path, reference: str = "") -> Progress:
         return Progress(state=UNKNOWN, message="no such operation was begun on this machine")
     if reference.startswith(PREFIX) and reference not in (here(), there.reference):
         return Progress(state=UNKNOWN, message="the operation was begun by another process than the one known here")
+    # In this order: whoever was not alive has recorded a result before, or never will.
+    alive = there.here == here() and processes.is_running(there.id)
     result = _read(folder / "result.json")
     if result is None and there.here != here():
         return Progress(state=UNKNOWN, message=f"the operation was begun on {there.here.removeprefix(PREFIX)}")
-    if result is None and processes.is_running(there.id):
+    if result is None and alive:
         return Progress(state=IN_PROGRESS, message=output(folder, 1))
-    # It may have ended between the two looks.
-    result = _read(folder / "result.json") or _clear_up(folder)
+    if result is None:
+        result = _clear_up(folder)
     return _progress(result, output(folder))
 
 
