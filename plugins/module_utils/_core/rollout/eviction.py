@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Evictions under placement disruption budgets (KubeFleet ClusterResourcePlacementEviction): allowed or not, and why."""
+"""Evictions under placement disruption budgets (KubeFleet ClusterResourcePlacementEviction): whether, and why."""
 
 from __future__ import annotations
 
