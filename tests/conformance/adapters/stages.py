@@ -8,9 +8,8 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects import cluster_resource_placement as crp
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects import member_cluster, meta
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects import member_cluster, meta, staged_update_run
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects import scheduling_policy_snapshot as csps
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects import staged_update_run as csur
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects import staged_update_strategy as csus
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.fields import camel
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.schema import decode, encode, parse_time
@@ -18,7 +17,6 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout import 
 from ansible_collections.gitops.fleet.tests.conformance.adapters.rollout import held, row
 
 SHOWN, NAMELESS = ("type", "status", "reason", "observedGeneration"), {"approvalRequestName": ""}
-TASKS = ("beforeStageTaskStatus", "afterStageTaskStatus")
 USED = ("policy_snapshot_index_used", "resource_snapshot_index_used", "policy_observed_cluster_count")
 
 
@@ -32,18 +30,17 @@ def answer(input: dict[str, t.Any]) -> dict[str, t.Any]:
         clusters=tuple(decode(member_cluster.MemberCluster, each) for each in input["clusters"]),
         bindings=tuple(held(each) for each in input["bindings"]),
     )
-    out = staged.decide(decode(csur.ClusterStagedUpdateRun, input["updateRun"]), world, now, upstream=True)
+    out = staged.decide(decode(staged_update_run.ClusterStagedUpdateRun, input["updateRun"]), world, now, upstream=True)
     after = staged_world.carried_out(out.run, world, out.actions, now)
     again, status = None if out.problems else out.wake_at, {"stagesStatus": []} | encode(out.run.status)
     told = {each.binding: "markStarted" for each in out.actions if isinstance(each, staged_world.MarkStarted)}
     bound = {each.binding for each in out.actions if isinstance(each, staged_world.BindCluster)}
     told |= {each.name: "update" if each.state == "Bound" else "bind" for each in world.bindings if each.name in bound}
-    failure = out.failure and out.failure.as_dict() | {"code": camel(out.failure.code.replace("-", "_"))}
     return {camel(name): getattr(out.run.status, name) for name in USED} | {
         "error": {"kind": "Other"} if out.problems else None,
         "requeue": again is not None,
         "requeueAfterSeconds": int((again - now).total_seconds()) if again else 0,
-        "failure": failure and {key: value for key, value in failure.items() if key != "message"},
+        "failure": out.failure and {"code": camel(out.failure.code.replace("-", "_"))} | out.failure.counts,
         "conditions": _conditions(status),
         "stagesStatus": [_stage(each) for each in status["stagesStatus"]],
         "deletionStageStatus": _stage(status["deletionStageStatus"]) if "deletionStageStatus" in status else None,
@@ -53,10 +50,10 @@ def answer(input: dict[str, t.Any]) -> dict[str, t.Any]:
 
 
 def _stage(stage: dict[str, t.Any]) -> dict[str, t.Any]:
-    tasks = {key: [NAMELESS | each for each in stage.get(key, [])] for key in TASKS} | {"clusters": stage["clusters"]}
-    out = {key: [{**each, "conditions": _conditions(each)} for each in rows] for key, rows in tasks.items()}
-    out |= {"stageName": stage["stageName"], "conditions": _conditions(stage)}
-    return out | {"started": "startTime" in stage, "ended": "endTime" in stage}
+    lists = {"beforeStageTaskStatus": NAMELESS, "afterStageTaskStatus": NAMELESS, "clusters": {}}.items()
+    out = {key: [base | one | {"conditions": _conditions(one)} for one in stage.get(key, [])] for key, base in lists}
+    times = {"started": "startTime" in stage, "ended": "endTime" in stage}
+    return out | times | {"stageName": stage["stageName"], "conditions": _conditions(stage)}
 
 
 def _conditions(of: dict[str, t.Any]) -> list[dict[str, t.Any]]:

@@ -111,9 +111,12 @@ class Failure:
     total: int | None = None
     shown: tuple[str, ...] = ()
 
+    @property
+    def counts(self) -> dict[str, t.Any]:
+        return {} if self.total is None else {"total": self.total, "shown": list(self.shown)}
+
     def as_dict(self) -> dict[str, t.Any]:
-        row: dict[str, t.Any] = {"code": self.code, "message": self.message}
-        return row if self.total is None else row | {"total": self.total, "shown": list(self.shown)}
+        return {"code": self.code, "message": self.message} | self.counts
 
 
 class Refused(Exception):
