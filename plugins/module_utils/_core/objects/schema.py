@@ -119,7 +119,10 @@ def _boolean(value: t.Any) -> bool:
 
 
 def _integer(value: t.Any) -> int:
-    return int(value)
+    try:
+        return int(value)
+    except (TypeError, OverflowError) as error:  # JSON readers take Infinity for a number
+        raise ValueError(f"a whole number is wanted, not {value!r:.60}") from error
 
 
 def _time(value: t.Any) -> datetime | None:
