@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from ..values.selector_text import parse_selector
 from .finding import Finding
 from .rules import Found
-from .update_forms import INHERIT
+from .update_forms import INHERIT, LIMIT_LENGTH
 from .update_strategy import (
     MAX_CONCURRENCY,
     SCHEDULED_START,
@@ -143,7 +143,8 @@ def _stricter(group: str, stage: str) -> bool:
 
 
 def _number(text: str) -> int | None:
-    return int(text) if text.isascii() and text.isdecimal() else None
+    """None for percentages, and for what the form of the field refuses."""
+    return int(text) if len(text) <= LIMIT_LENGTH and text.isascii() and text.isdecimal() else None
 
 
 def _warning(code: str, path: str, value: t.Any, reason: str) -> Finding:

@@ -32,7 +32,7 @@ GUID = r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"
 GUID_FORM = "a GUID in lower case"
 DIGEST = r"^sha256:[0-9a-f]{64}$"
 CEILING = 50
-_LIMIT_LENGTH = 10
+LIMIT_LENGTH = 10
 
 Rules = tuple[tuple[str, str], ...]
 
@@ -93,19 +93,19 @@ def name_prop(doc: str, **details: t.Any) -> t.Any:
 
 def concurrency_prop(doc: str, rules: Rules = ()) -> t.Any:
     """maxConcurrency: as in a manifest, empty where it is left out."""
-    details = {"max_length": _LIMIT_LENGTH, "pattern": CONCURRENCY, "form": CONCURRENCY_FORM, "digits": True}
+    details = {"max_length": LIMIT_LENGTH, "pattern": CONCURRENCY, "form": CONCURRENCY_FORM, "digits": True}
     return prop(doc, default="", rules=rules, **details)
 
 
 def failures_prop(doc: str) -> t.Any:
     """maxAllowedFailures: as in a manifest, empty where it is left out."""
-    return prop(doc, default="", max_length=_LIMIT_LENGTH, pattern=FAILURES, form=FAILURES_FORM, digits=True)
+    return prop(doc, default="", max_length=LIMIT_LENGTH, pattern=FAILURES, form=FAILURES_FORM, digits=True)
 
 
 def group_failures_prop(doc: str) -> t.Any:
     """The same of a group, which may inherit its stage's."""
     form = {"pattern": GROUP_FAILURES, "form": GROUP_FAILURES_FORM}
-    return prop(doc, default="", max_length=_LIMIT_LENGTH, digits=True, **form)
+    return prop(doc, default="", max_length=LIMIT_LENGTH, digits=True, **form)
 
 
 def display_name_prop() -> t.Any:

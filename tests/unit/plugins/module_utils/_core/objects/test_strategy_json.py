@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.reading import read
@@ -15,6 +17,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.strateg
 from ansible_collections.gitops.fleet.tests.data.bad_update_manifests import BAD_UPDATES
 from ansible_collections.gitops.fleet.tests.data.good_update_manifests import GOOD_UPDATES
 from ansible_collections.gitops.fleet.tests.data.manifest_parts import Row
+from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.random_json import mutated
 
 STAGES = [
     {"name": "stage1", "groups": [{"name": "group-a1"}, {"name": "group-a2"}], "afterStageWaitInSeconds": 3600},
@@ -67,6 +70,23 @@ def test_it_says_the_same_as_a_manifest(row: Row):
 def test_and_refuses_the_same(row: Row):
     found = refusal(row.manifest["spec"]["strategy"])
     assert [each.replace(" ", " spec.strategy.", 1) for each in found] == list(row.expected)
+
+
+@pytest.mark.parametrize("row", GOOD_UPDATES, ids=lambda row: row.name)
+def test_documents_gone_wrong_are_refused_or_read(row: Row):
+    for seed in range(4 if "31" in row.name else 40):
+        document = mutated(Random(seed), row.manifest)
+        for judge in (read, strategy_from_json):
+            try:
+                judge(document)
+            except FleetError as error:
+                assert error.problems
+
+
+def test_a_limit_of_very_many_digits_is_refused():
+    assert refusal({"stages": [{"name": "a", "groups": [{"name": "b"}], "maxConcurrency": "9" * 5000}]}) == [
+        "wrong-length stages[0].maxConcurrency"
+    ]
 
 
 def test_the_place_stands_before_the_path():
