@@ -47,7 +47,8 @@ class Executor:
     @property
     def in_flight(self) -> tuple[str, ...]:
         """Operations that are still followed, in the order begun."""
-        return tuple(name for name, thread in self._threads.items() if thread.is_alive())
+        with self._news:
+            return tuple(self._threads)
 
     def begin(self, work: Work, resumed: bool = False) -> None:
         """Begins ``work``, or takes it up if its intent was recorded earlier (``resumed``); returns at once.
@@ -59,7 +60,8 @@ class Executor:
         thread = threading.Thread(
             target=self._run, args=(work, resumed), name=f"operation {work.operation}", daemon=True
         )
-        self._threads[work.operation] = thread
+        with self._news:
+            self._threads[work.operation] = thread
         thread.start()
 
     def events(self) -> tuple[Event, ...]:
@@ -78,7 +80,9 @@ class Executor:
         """Begin nothing new and follow nothing any more. Waits at most ``timeout`` seconds for calls under way."""
         self._closing.set()
         end = time.monotonic() + timeout
-        for thread in list(self._threads.values()):
+        with self._news:
+            threads = list(self._threads.values())
+        for thread in threads:
             thread.join(max(0.0, end - time.monotonic()))
 
     def _run(self, work: Work, resumed: bool) -> None:
@@ -88,11 +92,11 @@ class Executor:
             if driver is None:
                 raise FleetError("no-driver", "nothing is known of how this member is upgraded", work.member)
             operation = Operation(driver, work, self._pace, self._tell, self._clock, self._pause)
-            self._tell(operation.run(resumed))
+            self._forget(work, operation.run(resumed))
         except Closed:
-            return
+            self._forget(work)
         except BaseException as error:  # noqa: BLE001  # a thread that dies silently would leave its member Running
-            self._tell(_ended_by(error, work, operation))
+            self._forget(work, _ended_by(error, work, operation))
 
     def _pause(self, seconds: float) -> None:
         """Sleeps; raises Closed when nothing is to be followed any more."""
@@ -104,6 +108,13 @@ class Executor:
             self._closing.wait(seconds)
         if self._closing.is_set():
             raise Closed
+
+    def _forget(self, work: Work, *last: Event) -> None:
+        """At once with its last event: whoever hears that may begin the operation again."""
+        with self._news:
+            del self._threads[work.operation]
+            for event in last:
+                self._tell(event)
 
     def _tell(self, event: Event) -> None:
         with self._news:

@@ -77,7 +77,7 @@ class Blocked:
     message: str = ""
 
 
-Event = Begun | Said | Ended | Blocked
+Event = t.Union[Begun, Said, Ended, Blocked]  # noqa: UP007  # pylint takes the other form for an error
 Clock = t.Callable[[], float]
 Pause = t.Callable[[float], None]
 

@@ -12,7 +12,7 @@ import os
 import signal
 import time
 import typing as t
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -25,6 +25,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.local 
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.executor import Ended, Executor, Pace
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members import Clients
 from ansible_collections.gitops.fleet.plugins.module_utils._local import cluster, upgrades
+from ansible_collections.gitops.fleet.plugins.module_utils._local.binaries import find
 from ansible_collections.gitops.fleet.plugins.module_utils._local.spec import NodesSpec, TokenUser
 
 OLD, NEW = "v1.35.4", "v1.36.3"
@@ -132,19 +133,45 @@ def test_a_downgrade_and_two_minors_are_refused(place: Place) -> None:
     assert not place.driver.operations.exists()
 
 
-@pytest.mark.parametrize("delay", [0.3, 1.0, 1.6])
+@pytest.mark.parametrize("delay", [0.2, 1.0])
 def test_killed_in_the_middle_and_taken_up_again_it_happens_once(place: Place, delay: float) -> None:
     reference = place.driver.begin(place.work())
     time.sleep(delay)
-    pid = int(reference.split(":")[2])
     with contextlib.suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGKILL)
+        os.kill(int(reference.split(":")[2]), signal.SIGKILL)
     assert place.ended(place.work()).state in (contract.FAILED, contract.SUCCEEDED)
     ended = _carry_out(place, place.work(attempt=2))
     assert ended.result in ("Completed", "Skipped"), ended
     assert place.version() == NEW
     assert len(place.lines()) == 1
-    assert upgrades.pending(place.root / place.name) is None or ended.result == "Skipped"
+
+
+def test_killed_with_the_old_server_gone_and_the_new_one_not_there(place: Place, tmp_path: Path) -> None:
+    hangs = replace(place.driver, binaries_dir=_binaries_that_hang(tmp_path / "binaries"))
+    reference = hangs.begin(place.work())
+    end = time.monotonic() + 60
+    while not place.lines():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    os.kill(int(reference.split(":")[2]), signal.SIGKILL)
+    progress = place.ended(place.work())
+    assert progress.state == contract.FAILED and "was killed" in progress.message
+    assert place.version() == OLD, "the data are still of the old version, and it can be taken up"
+    ended = _carry_out(place, place.work(attempt=2))
+    assert (ended.result, ended.version_before, ended.version_after) == ("Completed", OLD, NEW)
+    assert [line["operation"] for line in place.lines()] == [place.work().operation]
+    assert upgrades.pending(place.root / place.name) is None
+
+
+def _binaries_that_hang(folder: Path) -> Path:
+    """An API server that tells its version, and then does nothing."""
+    real = find(("etcd", "kube-apiserver"), "1.36")
+    folder.mkdir()
+    (folder / "etcd").symlink_to(real["etcd"].path)
+    script = f"#!/bin/sh\ntest $1 = --version && exec {real['kube-apiserver'].path} --version\nexec sleep 984\n"
+    (folder / "kube-apiserver").write_text(script)
+    (folder / "kube-apiserver").chmod(0o700)
+    return folder
 
 
 def _carry_out(place: Place, work: Work) -> Ended:

@@ -160,6 +160,18 @@ def test_what_passes_by_itself_is_no_failure(seen: t.Any, reason: str):
     assert "begin" not in driver.calls
 
 
+def test_what_was_blocked_may_be_begun_again_as_soon_as_that_is_known():
+    driver = Scripted(seen=[DOWN, DOWN, OLD, NEW])
+    executor = Executor({"east": driver})
+    results = []
+    for _try in range(3):
+        executor.begin(work())
+        while not (found := executor.events()) or not isinstance(found[-1], Ended | Blocked):
+            assert executor.wait(5)
+        results.append(type(found[-1]))
+    assert results == [Blocked, Blocked, Ended]
+
+
 def test_a_driver_that_is_busy_is_asked_later():
     (event,) = carried_out(Scripted(begin_error=FleetError("busy", "locked")))
     assert isinstance(event, Blocked) and event.reason == "OperationInProgress"
