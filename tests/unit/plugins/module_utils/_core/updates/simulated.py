@@ -37,8 +37,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.update_
 T0 = datetime(2026, 8, 17, tzinfo=UTC)
 UID = "0f8fad5b-d9cb-469f-a165-70867728950e"
 REASONS = (states.VERSION_NOT_AVAILABLE, states.OPERATION_IN_PROGRESS, states.UNREACHABLE)
-ACTIONS = (("result", 40), ("advance", 15), ("obstacle", 8), ("approve", 8), ("skip", 7), ("stop", 3), ("start", 10))
-ACTIONS += (("precondition", 2), ("leave", 1))
+ACTIONS = (("result", 40), ("advance", 15), ("obstacle", 8), ("approve", 8), ("skip", 3), ("stop", 3), ("start", 10))
+ACTIONS += (("precondition", 2), ("leave", 0.3))
 LIMITS = ("", "0", "1", "2", "30%", "100%")
 SLOTS = ("", "1", "2", "3", "25%", "100%")
 
@@ -95,13 +95,15 @@ class Script:
         self._command(lambda: commands.stop(self.run, self.now))
 
     def _skip(self) -> None:
-        targets = [
-            *(commands.Target(states.MEMBER, row.name) for row in rows(self.run)),
-            *(commands.Target(states.GROUP, group.name) for stage in self.run.stages for group in stage.groups),
-            *(commands.Target(states.STAGE, stage.name) for stage in self.run.stages),
-            *(commands.Target(states.AFTER_STAGE_WAIT, stage.name) for stage in self.run.stages if stage.wait),
-        ]
-        chosen = self.draw.sample(targets, self.draw.choice((1, 1, 1, 2)))
+        """Mostly members, so that runs live long."""
+        names = {
+            states.MEMBER: [row.name for row in rows(self.run)],
+            states.GROUP: [group.name for stage in self.run.stages for group in stage.groups],
+            states.STAGE: [stage.name for stage in self.run.stages],
+            states.AFTER_STAGE_WAIT: [stage.name for stage in self.run.stages if stage.wait],
+        }
+        kinds = self.draw.choices(tuple(names), (80, 6, 4, 10), k=self.draw.choice((1, 1, 1, 2)))
+        chosen = [commands.Target(kind, self.draw.choice(names[kind])) for kind in kinds if names[kind]]
         self._command(lambda: commands.skip(self.run, chosen, self.now))
 
     def _command(self, command: t.Callable[[], RunState]) -> None:
@@ -152,7 +154,7 @@ class Script:
 
 def script(seed: int) -> Script:
     draw = random.Random(seed)
-    names = [f"m{number:02d}" for number in range(draw.randint(1, 12))]
+    names = [f"m{number:02d}" for number in range(draw.randint(2, 16))]
     stages = tuple(_stage(draw, number) for number in range(draw.randint(1, 3)))
     groups = [group.name for stage in stages for group in stage.groups]
     fleet = [Candidate(name=name, group=draw.choice(groups)) for name in names]

@@ -1,0 +1,175 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Start, stop, and results of attempts: what is allowed when, and what it does."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates import states
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.commands import (
+    completable,
+    record,
+    referenced,
+    skip,
+    start,
+    stop,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import Obstacle
+from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.updates.made import (
+    T0,
+    Play,
+    changed,
+    gate,
+    laid,
+    played,
+)
+
+NOT_STARTED, RUNNING, PENDING, STOPPING = states.NOT_STARTED, states.RUNNING, states.PENDING, states.STOPPING
+STOPPED, FAILED, SKIPPED, COMPLETED = states.STOPPED, states.FAILED, states.SKIPPED, states.COMPLETED
+IN = {
+    NOT_STARTED: lambda: played("s{g:a,b}"),
+    RUNNING: lambda: played("s{g:a,b}").start(),
+    PENDING: lambda: played("s{g:a,b}").blocked("a").blocked("b").start(),
+    STOPPING: lambda: played("s{g:a,b}").start().stop(),
+    STOPPED: lambda: played("s{g:a,b}").start().stop().ends("a"),
+    FAILED: lambda: played("s{g:a,b}").start().fails("a"),
+    SKIPPED: lambda: played("s{g:a}").sees("a", skip=Obstacle(reason="")).start(),
+    COMPLETED: lambda: played("s{g:a}").start().ends("a"),
+}
+ALLOWED = {
+    "start": {NOT_STARTED, STOPPED, FAILED},  # D13
+    "stop": {RUNNING, PENDING},  # D14
+    "skip": {NOT_STARTED, RUNNING, PENDING, STOPPED, FAILED},
+}
+WITHOUT_EFFECT = {"start": set(), "stop": {STOPPING, STOPPED, SKIPPED}, "skip": set()}  # D15
+
+
+@pytest.mark.parametrize("verb", ALLOWED)
+@pytest.mark.parametrize("state", IN)
+def test_admission(verb, state):
+    run = IN[state]().run
+    verbs = {
+        "start": lambda: start(run, T0),
+        "stop": lambda: stop(run, T0),
+        "skip": lambda: skip(run, [], T0),
+    }
+    assert played_state(run) == state
+    if state in ALLOWED[verb]:
+        verbs[verb]()
+    elif state in WITHOUT_EFFECT[verb]:
+        assert verbs[verb]() is run
+    else:
+        with pytest.raises(FleetError) as refused:
+            verbs[verb]()
+        assert refused.value.code == "conflict-state"
+        assert f"state {state}" in refused.value.message
+
+
+def played_state(run):
+    return Play(run).status.state
+
+
+def test_start_keeps_what_ended_and_retries_what_failed():  # D3-80
+    run = played("s{g:a,b,c; h:d,e}").skip("Member:c").start().ends("a").fails("b").ends("d")
+    assert run.tree == "F[s F{g F:aC bF cK; h St:dC eN}]"
+    assert run.start().tree == "R[s R{g R:aC bR cK; h R:dC eR}]"
+    assert [run.member(name).attempt for name in "abcde"] == [1, 2, 0, 1, 1]
+
+
+def test_start_leaves_tolerated_failures_of_done_stages():  # V7
+    tolerant = changed(changed(laid("s{g:a}, t{h:b}"), "g", max_allowed_failures=1), "s", max_allowed_failures=1)
+    run = Play(tolerant).start().fails("a").stop().ends("b")
+    assert run.tree == "C[s C{g C:aF}, t C{h C:bC}]"
+    again = Play(tolerant).start().fails("a").fails("b").start()
+    assert again.tree == "R[s C{g C:aF}, t R{h R:bR}]"
+
+
+def test_start_retries_tolerated_failures_of_a_stage_that_goes_on():  # V7
+    tolerant = changed(changed(laid("s{g:a; h:b,c}"), "g", max_allowed_failures=1), "s", max_allowed_failures=1)
+    run = Play(tolerant).start().fails("a").stop().ends("b")
+    assert run.tree == "St[s St{g C:aF; h St:bC cN}]"  # V1
+    assert run.start().tree == "R[s R{g R:aR; h R:bC cR}]"
+
+
+def test_start_leaves_failures_of_what_was_skipped():  # V8, V6
+    run = played("s{g:a,b}, t{h:c}").start().fails("a").skip("Group:g")
+    assert run.tree == "F[s F{g F:aF bK}, t N{h N:cN}]"
+    assert run.start().tree == "R[s K{g K:aF bK}, t R{h R:cR}]"
+
+
+def test_stop_of_a_pending_run():  # U5
+    run = IN[PENDING]().stop()
+    assert run.tree == "St[s St{g St:aSt bSt}]"
+    assert (run.member("a").reason, run.member("a").pending_since) == ("", None)
+
+
+def test_stop_with_a_breached_group_and_one_to_go_on():  # V1, V9
+    run = changed(laid("s{g:a,b; h:c,d}"), "s", max_allowed_failures=2)
+    play = Play(run).start().stop().fails("a").ends("c")
+    assert play.tree == "F[s St{g F:aF bN; h St:cC dN}]"
+    assert play.start().tree == "R[s R{g R:aR bN; h R:cC dR}]"
+
+
+def test_record_takes_result_message_and_versions():
+    run = played("s{g:a,b}").start().run
+    done = record(run, "r-0f8fad5b.a.1", COMPLETED, T0, "two pools left out", "", "1.35.4", "1.36.3")
+    row = Play(done).member("a")
+    assert (row.state, row.message, row.version_before, row.version_after) == (
+        COMPLETED,
+        "two pools left out",
+        "1.35.4",
+        "1.36.3",
+    )
+
+
+@pytest.mark.parametrize(
+    ("result", "reason", "by"),
+    [(COMPLETED, "", ""), (FAILED, states.UPGRADE_FAILED, ""), (SKIPPED, states.ALREADY_AT_TARGET, states.SYSTEM)],
+)
+def test_record_has_a_reason_for_each_result(result, reason, by):
+    row = Play(record(IN[RUNNING]().run, "r-0f8fad5b.a.1", result, T0)).member("a")
+    assert (row.state, row.reason, row.skipped_by, row.completed) == (result, reason, by, T0)
+    assert Play(record(IN[RUNNING]().run, "r-0f8fad5b.a.1", result, T0, reason="Own")).member("a").reason == "Own"
+
+
+@pytest.mark.parametrize("operation", ["r-0f8fad5b.a.1", "r-0f8fad5b.b.1", "r-0f8fad5b.a.3", "other.a.2", ""])
+def test_record_of_anything_but_the_attempt_in_flight_changes_nothing(operation):
+    run = played("s{g:a,b}").start().fails("a").start().run
+    assert record(run, operation, COMPLETED, T0) is run
+    assert referenced(run, operation, "x") is run
+
+
+def test_record_twice_changes_nothing():
+    once = record(IN[RUNNING]().run, "r-0f8fad5b.a.1", FAILED, T0)
+    assert record(once, "r-0f8fad5b.a.1", COMPLETED, T0) is once
+
+
+def test_record_of_an_unknown_result_is_an_error_of_the_program():
+    with pytest.raises(ValueError, match="no end of an attempt"):
+        record(IN[RUNNING]().run, "r-0f8fad5b.a.1", PENDING, T0)
+
+
+def test_a_recorded_failure_is_latched_at_once():
+    run = record(IN[RUNNING]().run, "r-0f8fad5b.a.1", FAILED, T0)
+    assert (run.stages[0].breached, run.stages[0].groups[0].breached) == (True, True)
+
+
+def test_a_reference_is_kept_until_the_next_attempt():
+    run = played("s{g:a}").start()
+    run.run = referenced(run.run, "r-0f8fad5b.a.1", "pid 7")
+    assert run.fails("a").member("a").reference == "pid 7"
+    assert run.start().member("a").reference == ""
+
+
+def test_only_open_gates_are_completable():
+    run = Play(changed(changed(laid("s{g:a}"), "s", before_gates=gate("X")), "g", after_gates=gate("Y"))).start()
+    assert completable(run.run, "id-X")
+    with pytest.raises(FleetError) as refused:
+        completable(run.run, "id-Y")
+    assert refused.value.code == "gate-not-open"
+    with pytest.raises(FleetError) as unknown:
+        completable(run.run, "id-Z")
+    assert (unknown.value.code, unknown.value.hint) == ("unknown-gate", "its gates: id-X, id-Y")
+    assert not completable(run.approve("X").run, "id-X")  # V20
