@@ -1,0 +1,178 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+from __future__ import annotations
+
+import random
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.disruption_budget import (
+    ClusterResourcePlacementDisruptionBudget,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.eviction import (
+    ClusterResourcePlacementEviction,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.schema import decode
+from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.eviction import evict
+from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.rollout.made import (
+    DOWN,
+    FAILED,
+    MID_APPLY,
+    NOW,
+    READY,
+    ago,
+    binding,
+    condition,
+    pick_n,
+    placement,
+)
+
+
+def attempt(*conditions, cluster="a", **spec):
+    spec = {"placementName": "web", "clusterName": cluster} | spec
+    document = {"metadata": {"name": "e", "generation": 1}, "spec": spec, "status": {"conditions": list(conditions)}}
+    return decode(ClusterResourcePlacementEviction, document)
+
+
+def budget(name="web", **spec):
+    return decode(ClusterResourcePlacementDisruptionBudget, {"metadata": {"name": name}, "spec": spec})
+
+
+def ready(names):
+    return [binding(name, READY) for name in names]
+
+
+def judge(policy, bindings, limit=None, eviction=None, upstream=False, **more):
+    eviction = eviction or attempt()
+    return evict(eviction, placement(policy, **more), bindings, limit, NOW, upstream=upstream)
+
+
+def why(out):
+    return out.executed.why if out.executed else out.valid.why
+
+
+def test_without_a_budget_the_binding_goes():
+    out = judge(pick_n(3), ready("abc"))
+    assert (out.deleted.name, why(out)) == ("web-a", "no-budget")
+    assert [(each.type, each.status) for each in out.eviction.status.conditions] == [
+        ("Valid", "True"),
+        ("Executed", "True"),
+    ]
+
+
+def test_a_budget_guards_the_placement_of_its_name_only():
+    assert why(judge(pick_n(3), ready("abc"), budget(name="other", maxUnavailable=0))) == "no-budget"
+
+
+@pytest.mark.parametrize(
+    ("limit", "up", "allowed"),
+    [
+        ({"maxUnavailable": 1}, "abcd", True),
+        ({"maxUnavailable": 1}, "abc", False),
+        ({"maxUnavailable": "26%"}, "abc", True),
+        ({"maxUnavailable": 0}, "abcd", False),
+        ({"minAvailable": "51%"}, "abcd", True),
+        ({"minAvailable": "51%"}, "abc", False),
+        ({"minAvailable": 3}, "abcd", True),
+        ({"minAvailable": 4}, "abcd", False),
+        ({}, "abcd", False),
+    ],
+)
+def test_budgets_with_four_of_four_wanted(limit, up, allowed):
+    """Percentages round up; what is missing does not count as unavailable, what is down does."""
+    bindings = [*ready(up), *[binding(name) for name in "abcd" if name not in up]]
+    out = judge(pick_n(4), bindings, budget(**limit))
+    assert (out.executed.yes, why(out)) == (allowed, "budget")
+    assert (out.executed.arithmetic.available, out.executed.arithmetic.total) == (len(up), 4)
+    assert (out.deleted is not None) is allowed
+
+
+def test_pick_all_needs_a_number_that_stays():
+    for policy in (None, {"placementType": "PickAll"}):
+        assert why(judge(policy, ready("abc"), budget(maxUnavailable=1))) == "misconfigured-budget"
+        assert why(judge(policy, ready("abc"), budget(minAvailable="50%"))) == "misconfigured-budget"
+        assert judge(policy, ready("abc"), budget(minAvailable=2)).deleted
+        assert not judge(policy, ready("abc"), budget(minAvailable=3)).deleted
+
+
+def test_what_cannot_be_evicted_is_invalid():
+    fixed = {"placementType": "PickFixed", "clusterNames": ["a"]}
+    assert why(judge(fixed, ready("a"))) == "pick-fixed"
+    assert why(judge(pick_n(1), ready("b"))) == "no-binding"
+    assert why(judge(pick_n(1), [*ready("a"), binding("a", name="web-a-2", deleting=True)])) == "multiple-bindings"
+    assert why(judge(pick_n(1), ready("a"), eviction=attempt(placementName="other"))) == "placement-not-found"
+    assert why(evict(attempt(), None, ready("a"), None, NOW)) == "placement-not-found"
+    leaving = decode(type(placement()), {"metadata": {"name": "web", "deletionTimestamp": ago(1)}, "spec": {}})
+    assert why(evict(attempt(), leaving, ready("a"), None, NOW)) == "placement-deleting"
+
+
+def test_a_binding_that_is_going_already_is_done_without_a_look_at_the_budget():
+    out = judge(pick_n(1), [binding("a", READY, deleting=True)], budget(maxUnavailable=0))
+    assert (why(out), out.executed.yes, out.deleted) == ("already-deleting", True, None)
+
+
+def test_only_what_was_placed_can_go():
+    scheduled = binding("a", state="Scheduled")
+    never = binding("a", state="Unscheduled", annotations={"kubernetes-fleet.io/previous-binding-state": "Scheduled"})
+    placed = binding("a", state="Unscheduled")
+    assert [why(judge(pick_n(1), [each])) for each in (scheduled, never, placed)] == [
+        "nothing-placed",
+        "nothing-placed",
+        "no-budget",
+    ]
+
+
+def test_a_failed_placement_goes_in_spite_of_the_budget():
+    assert why(judge(pick_n(1), [binding("a", FAILED)], budget(maxUnavailable=0))) == "placement-failed"
+
+
+@pytest.mark.parametrize("report", [MID_APPLY, DOWN])
+def test_a_placement_on_its_way_has_not_failed(report):
+    bindings = [binding("a", report)]
+    assert why(judge(pick_n(1), bindings, budget(maxUnavailable=0))) == "budget"
+    assert why(judge(pick_n(1), bindings, budget(maxUnavailable=0), upstream=True)) == "placement-failed"
+
+
+def test_reported_differences_bypass_the_budget_under_report_diff_only():
+    told = condition("DiffReported", "False")
+    assert why(judge(pick_n(1), [binding("a", told)], budget(maxUnavailable=0))) == "budget"
+    assert why(judge(pick_n(1), [binding("a", told)], budget(maxUnavailable=0), upstream=True)) == "placement-failed"
+    only = binding("a", told, strategy={"type": "ReportDiff"})
+    assert why(judge(pick_n(1), [only], budget(maxUnavailable=0))) == "placement-failed"
+
+
+def test_an_eviction_is_tried_once():
+    refused = judge(pick_n(1), ready("a"), budget(maxUnavailable=0)).eviction
+    assert evict(refused, placement(pick_n(1)), ready("a"), None, NOW).deleted is None
+    older = attempt(condition("Executed", "False", observedGeneration=0))
+    assert judge(pick_n(1), ready("a"), eviction=older).deleted is None
+    invalid = attempt(condition("Valid", "False"))
+    assert judge(pick_n(1), ready("a"), eviction=invalid).deleted is None
+    assert judge(pick_n(1), ready("a"), eviction=attempt(condition("Valid", "False", observedGeneration=0))).deleted
+
+
+def test_a_budget_that_is_no_number_is_named():
+    with pytest.raises(FleetError, match="not a percentage") as error:
+        judge(pick_n(1), ready("a"), budget(minAvailable="most"))
+    assert error.value.where == "ClusterResourcePlacementDisruptionBudget/web spec.minAvailable"
+    assert judge(pick_n(1), ready("a"), budget(minAvailable="most"), upstream=True).deleted
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_evictions_one_after_another_never_break_the_budget(seed):
+    draw = random.Random(seed)
+    names = "abcdefgh"[: draw.randrange(2, 9)]
+    least = draw.randrange(0, len(names) + 1)
+    bindings = [binding(name, draw.choice([READY, READY, DOWN])) for name in names]
+    before = sum(1 for each in bindings if is_up(each))
+    for name in draw.sample(names, len(names)):
+        out = judge(
+            pick_n(len(names)), draw.sample(bindings, len(bindings)), budget(minAvailable=least), attempt(cluster=name)
+        )
+        bindings = [each for each in bindings if each is not out.deleted]
+    assert sum(1 for each in bindings if is_up(each)) >= min(before, least)
+
+
+def is_up(each):
+    return any(one.type == "Available" and one.status == "True" for one in each.status.conditions)
