@@ -67,7 +67,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class BudgetAnswer:
-    """What one budget says, and why. ``active`` is None if its schedule cannot be read; ``value`` is for all reasons."""
+    """What one budget says, and why. ``active`` is None if its schedule cannot be read; ``value`` is for any reason."""
 
     budget: Budget
     active: bool | None

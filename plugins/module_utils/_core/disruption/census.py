@@ -108,7 +108,7 @@ def take_census(nodes: t.Iterable[CountedNode]) -> dict[str, Census]:
 def pool_allowances(
     pools: t.Mapping[str, t.Sequence[Budget]], nodes: t.Iterable[CountedNode], now: datetime, reason: str
 ) -> dict[str, PoolAllowance]:
-    """For each pool (its budgets by its name) what it may lose at an aware instant; other pools' nodes do not matter."""
+    """For each pool (its budgets by its name) what it may lose at an aware instant."""
     census = take_census(nodes)
     out = {}
     for name, budgets in pools.items():

@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from functools import cached_property, lru_cache
 
 from ..objects.node_pool import Budget
-from ..values.cron import Every, Schedule, parse_cron
+from ..values.cron import Every, Schedule, parse_utc
 from ..values.duration import as_timedelta, parse_duration
 
 NOTHING = timedelta()
@@ -101,9 +101,7 @@ def window_of(schedule: str | None, duration: str | None) -> Window | None:
     """
     if schedule is None and duration is None:
         return None
-    # Upstream puts a zone in front: spaces before a macro vanish, and a zone of the user's own is a sixth field.
-    parsed = parse_cron(f"TZ=UTC {schedule or ''}")
-    return Window(parsed, NOTHING if duration is None else as_timedelta(parse_duration(duration)))
+    return Window(parse_utc(schedule or ""), NOTHING if duration is None else as_timedelta(parse_duration(duration)))
 
 
 def window(budget: Budget) -> Window | None:

@@ -122,16 +122,16 @@ def decode_node_pool(document: Mapping[str, t.Any]) -> NodePool:
     disruption = _mapping(spec.get("disruption"), "spec.disruption")
     grace = _duration(claim.get("terminationGracePeriod"), "spec.template.spec.terminationGracePeriod", never=False)
     return NodePool(
-        metadata=decode(ObjectMeta, _mapping(document.get("metadata"), "metadata")),
+        metadata=_metadata(_mapping(document.get("metadata"), "metadata")),
         disruption=Disruption(
             _duration(disruption.get("consolidateAfter"), "spec.disruption.consolidateAfter") or "0s",
-            disruption.get("consolidationPolicy") or DEFAULT_POLICY,
+            _text(disruption.get("consolidationPolicy"), "spec.disruption.consolidationPolicy") or DEFAULT_POLICY,
             DEFAULT_BUDGETS if disruption.get("budgets") is None else decode_budgets(disruption["budgets"]),
         ),
         template=NodeTemplate(
             _mapping(metadata.get("labels"), "spec.template.metadata.labels"),
             _mapping(metadata.get("annotations"), "spec.template.metadata.annotations"),
-            requirements(claim.get("requirements")),
+            _requirements(claim.get("requirements")),
             _duration(claim.get("expireAfter"), "spec.template.spec.expireAfter") or DEFAULT_EXPIRY,
             grace,
         ),
@@ -147,11 +147,28 @@ def decode_budgets(rows: t.Any, path: str = "spec.disruption.budgets") -> tuple[
     return tuple(_budget(_mapping(each, f"{path}[{index}]"), f"{path}[{index}]") for index, each in enumerate(rows))
 
 
+def _metadata(row: Mapping[str, t.Any]) -> ObjectMeta:
+    try:
+        return decode(ObjectMeta, row)
+    except (ValueError, TypeError) as error:
+        raise FleetError("undecodable", str(error), "metadata") from None
+
+
+def _requirements(rows: t.Any) -> tuple[NodeSelectorRequirement, ...]:
+    if rows is None or (isinstance(rows, (list, tuple)) and all(isinstance(each, Mapping) for each in rows)):
+        return requirements(rows)
+    raise FleetError("undecodable", "a list of requirements is wanted", "spec.template.spec.requirements")
+
+
+def _text(value: t.Any, path: str) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    raise FleetError("undecodable", f"text is wanted, not {value!r:.60}", path)
+
+
 def _budget(row: Mapping[str, t.Any], path: str) -> Budget:
-    nodes, schedule, reasons = row.get("nodes"), row.get("schedule"), row.get("reasons")
-    for key, value in (("nodes", nodes), ("schedule", schedule)):
-        if value is not None and not isinstance(value, str):
-            raise FleetError("undecodable", f"text is wanted, not {value!r:.60}", f"{path}.{key}")
+    nodes, schedule = _text(row.get("nodes"), f"{path}.nodes"), _text(row.get("schedule"), f"{path}.schedule")
+    reasons = row.get("reasons")
     if reasons is not None and not (
         isinstance(reasons, (list, tuple)) and all(isinstance(one, str) for one in reasons)
     ):

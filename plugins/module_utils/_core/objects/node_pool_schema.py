@@ -23,7 +23,7 @@ NOT_SUPPORTED, TOO_MANY, DUPLICATE = "FieldValueNotSupported", "FieldValueTooMan
 # Rules over several fields (CEL) are not judged where one of these came first.
 BLOCKING = {TYPE_INVALID, REQUIRED, NOT_SUPPORTED, TOO_MANY}
 MAX_BUDGETS = MAX_REASONS = 50
-BUDGETS = "spec.disruption.budgets"
+BUDGETS, _CLAIM = "spec.disruption.budgets", "spec.template.spec"
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ class Admission:
 
     @property
     def decodes(self) -> bool:
-        return all(map(_parses, _durations(self.stored)))
+        return all(parses(text) for _path, text in durations(self.stored))
 
 
 def admit(document: Mapping[str, t.Any], schema: Object = NODE_POOL) -> Admission:
@@ -235,20 +235,32 @@ def _rules(stored: Mapping[str, t.Any]) -> t.Iterator[SchemaError]:
             return
 
 
-def _durations(stored: Mapping[str, t.Any]) -> t.Iterator[str]:
-    spec = stored.get("spec") or {}
-    disruption, claim = spec.get("disruption") or {}, (spec.get("template") or {}).get("spec") or {}
-    yield from (each["duration"] for each in disruption.get("budgets") or () if "duration" in each)
-    yield from (disruption[key] for key in ("consolidateAfter",) if key in disruption)
-    yield from (claim[key] for key in ("expireAfter", "terminationGracePeriod") if key in claim)
+def durations(stored: Mapping[str, t.Any]) -> t.Iterator[tuple[str, t.Any]]:
+    """The values of all duration fields with their paths, whatever stands there."""
+    places = ("consolidateAfter", "spec.disruption"), ("expireAfter", _CLAIM), ("terminationGracePeriod", _CLAIM)
+    for index, each in enumerate(_at(stored, BUDGETS, list)):
+        if isinstance(each, Mapping) and "duration" in each:
+            yield f"{BUDGETS}[{index}].duration", each["duration"]
+    for key, path in places:
+        holder = _at(stored, path, Mapping)
+        if key in holder:
+            yield f"{path}.{key}", holder[key]
 
 
-def _parses(text: str) -> bool:
+def parses(text: str) -> bool:
+    """Whether a duration that fits its pattern can be read."""
     try:
         parse_or_never(text)
     except ValueError:
         return False
     return True
+
+
+def _at(document: t.Any, path: str, kind: type[t.Any]) -> t.Any:
+    """What stands at a path, empty if it is nothing of that kind."""
+    for step in path.split("."):
+        document = document.get(step) if isinstance(document, Mapping) else None
+    return document if isinstance(document, kind) else ()
 
 
 def _below(path: str, key: t.Any) -> str:

@@ -185,14 +185,24 @@ class Every:
 @lru_cache(maxsize=4096)
 def parse_cron(text: str) -> Schedule | Every:
     """The schedule of a text; ValueError, which says why, where the upstream parser refuses or crashes."""
-    zone, rest = _zone(text)
+    return _parse(*_zone(text))
+
+
+@lru_cache(maxsize=4096)
+def parse_utc(text: str) -> Schedule | Every:
+    """The same as Karpenter asks for it, with a zone of its own in front: spaces around vanish, and a zone in the text
+    is a sixth field."""
+    return _parse(None, _AROUND.sub("", text))
+
+
+def _parse(zone: ZoneInfo | None, rest: str) -> Schedule | Every:
     if rest.startswith(EVERY):
         return Every(max(1, parse_duration(rest[len(EVERY) :]) // SECOND))
     if rest.startswith("@") and rest not in DESCRIPTORS:
         raise ValueError(f"{rest!r:.60} is none of {', '.join(DESCRIPTORS)}")
     words = [word for word in _SPACES.split(DESCRIPTORS.get(rest, rest)) if word]
     if len(words) != len(FIELDS):
-        raise ValueError(f"{len(words)} fields in {text!r:.60}, where 5 are wanted: minute hour day month weekday")
+        raise ValueError(f"{len(words)} fields in {rest!r:.60}, where 5 are wanted: minute hour day month weekday")
     (minutes, _s), (hours, _t), (month_days, any_day), (months, _u), (weekdays, any_weekday) = (
         _field(word, field) for word, field in zip(words, FIELDS, strict=True)
     )

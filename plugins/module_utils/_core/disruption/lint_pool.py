@@ -1,0 +1,154 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Everything to be said about a NodePool, a patch or a fragment: problems, repairs, hazards of template and budgets."""
+
+from __future__ import annotations
+
+import copy
+import re
+import typing as t
+from datetime import datetime, timedelta
+
+from ..objects.finding import Finding
+from ..objects.node_pool_reading import PLACE, Examined, examine
+from ..objects.node_pool_schema import BUDGETS
+from ..objects.rules import Found
+from ..values.duration import NEVER
+from .lint import ERROR, NOTE, SHORTEST_OPENING, WARNING, Lint, lint_budgets
+
+DO_NOT_DISRUPT = "karpenter.sh/do-not-disrupt"
+ANNOTATIONS, CLAIM = "spec.template.metadata.annotations", "spec.template.spec"
+GRACE = f"{CLAIM}.terminationGracePeriod"
+# All of spec.template but these is in the drift hash.
+NOT_HASHED = f"{CLAIM}.requirements"
+
+_STEP = re.compile(r"\[([^\]]+)\]|([^.\[]+)")
+
+
+def lint_node_pool(
+    document: t.Any, start: datetime, nodes: int | None = None, shortest: timedelta = SHORTEST_OPENING
+) -> tuple[Lint, ...]:
+    """All findings, budgets proved over the year after an aware instant; ``nodes`` is the pool's size where known."""
+    examined = examine(document)
+    found = [_problem(each, examined) for each in examined.problems]
+    if examined.missing and not examined.fragment:
+        text = f"this can change a pool of that name, and not create one: {' and '.join(examined.missing)} is missing"
+        found.append(Lint(code="patch-only", level=NOTE, path="spec", message=text))
+    found += [_repair(each, nodes) for each in examined.findings]
+    found += _template(examined, nodes)
+    if examined.budgets is not None:
+        found += lint_budgets(examined.budgets, start, shortest)
+    return tuple(found)
+
+
+def mend(document: t.Any, findings: t.Iterable[Lint], consent: bool = False) -> t.Any:
+    """The manifest with the mended forms in it; fragments come back in the place where they belong.
+
+    What disrupts nodes by being applied stays as it was, unless there is consent. Of two forms for one place the first
+    holds.
+    """
+    out = copy.deepcopy(dict(examine(document).written))
+    done: set[str] = set()
+    for each in findings:
+        if each.consent and not consent:
+            continue
+        for path, value in each.mended.items():
+            if path not in done:
+                done.add(path)
+                _put(out, _steps(path), value)
+    return out
+
+
+def drifts(path: str) -> bool:
+    """Whether a change there makes Drifted all nodes that a pool has."""
+    return path.startswith("spec.template") and not path.startswith(NOT_HASHED)
+
+
+def _consent(path: str, nodes: int | None) -> str:
+    if not drifts(path):
+        return ""
+    count = "all existing nodes" if nodes is None else f"all {nodes} existing nodes"
+    return f"changing {path} marks {count} of the pool Drifted, and they are replaced within its budgets"
+
+
+def _problem(found: Found, examined: Examined) -> Lint:
+    value = _at(examined.repaired, _steps(found.path)) if found.code == "wrong-type" else None
+    quoted = type(value) is int and "quotes" in found.hint
+    message = f"{found.message}; {found.hint}" if found.hint else found.message
+    mended = {found.path: str(value)} if quoted else {}
+    return Lint(code=found.code, level=ERROR, path=found.path, message=message, mended=mended)
+
+
+def _repair(finding: Finding, nodes: int | None) -> Lint:
+    mended = {finding.old_path: None} | {finding.new_path: finding.correct}
+    consent = _consent(finding.new_path, nodes)
+    return Lint(
+        code=finding.code, level=WARNING, path=finding.old_path, message=finding.message, mended=mended, consent=consent
+    )
+
+
+def _template(examined: Examined, nodes: int | None) -> t.Iterator[Lint]:
+    """Hazards of ``spec.template``, as far as it is written."""
+    if isinstance(notes := _at(examined.repaired, _steps(ANNOTATIONS)), dict) and DO_NOT_DISRUPT in notes:
+        yield _annotation(nodes)
+    expiry, grace = (_at(examined.repaired, _steps(path)) for path in (PLACE, GRACE))
+    moved = {each.new_path for each in examined.findings}
+    for path, value in ((PLACE, expiry), (GRACE, grace)):
+        if value is not None and examined.missing and path not in moved:
+            yield _drifting(path, nodes)
+    if isinstance(expiry, str) and expiry != NEVER:
+        text = "Karpenter replaces expired nodes at once: no budget, no annotation and no replacement holds it back"
+        yield Lint(code="expiry-ignores-budgets", level=NOTE, path=PLACE, message=text)
+        if grace is None:
+            text = f"a node that has expired and cannot be drained stays, and is paid for, without end; set {GRACE}"
+            yield Lint(code="expiry-without-deadline", level=WARNING, path=PLACE, message=text)
+
+
+def _drifting(path: str, nodes: int | None) -> Lint:
+    text = _consent(path, nodes)
+    return Lint(code="template-change-drifts", level=WARNING, path=path, message=text, consent=text)
+
+
+def _annotation(nodes: int | None) -> Lint:
+    path = f"{ANNOTATIONS}[{DO_NOT_DISRUPT}]"
+    text = (
+        "the annotation reaches only nodes that are made from now on, and putting it there makes Drifted those that "
+        'exist; a budget of "0" stops disruption and touches no node'
+    )
+    return Lint(
+        code="do-not-disrupt-in-template",
+        level=WARNING,
+        path=path,
+        message=text,
+        consent=f"where the pool has it already, {_consent(path, nodes)}",
+        mended={path: None, BUDGETS: [{"nodes": "0"}]},
+    )
+
+
+def _steps(path: str) -> list[str | int]:
+    return [int(index) if index and index.isdigit() else index or name for index, name in _STEP.findall(path)]
+
+
+def _at(document: t.Any, steps: list[str | int]) -> t.Any:
+    for step in steps:
+        try:
+            document = document[step]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return document
+
+
+def _put(document: t.Any, steps: list[str | int], value: t.Any) -> None:
+    """Sets or, for None, removes; what is not there on the way is made."""
+    *way, last = steps
+    for step in way:
+        if isinstance(document, dict) and document.get(step) is None:
+            if value is None:
+                return
+            document[step] = {}
+        document = document[step]
+    if value is not None:
+        document[last] = value
+    elif isinstance(document, dict):
+        document.pop(last, None)

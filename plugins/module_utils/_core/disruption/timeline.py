@@ -1,0 +1,136 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""All instants at which the limit of a pool changes, and the openings between them.
+
+Between two changes the limit depends on the number of nodes alone. Budgets' windows open and close on full minutes, so
+nothing is missed between the instants given here.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from collections import defaultdict
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from ..objects.node_pool import Budget
+from ..objects.schema import write_time
+from .budgets import Allowed, Rule, allowed, decide, limit_or_none, rule_of
+
+Active = tuple[bool | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """From ``at`` on the limit is another. ``error``: some budget cannot be evaluated, so that it is 0."""
+
+    at: datetime
+    limit: int
+    error: bool = False
+
+    def as_dict(self) -> dict[str, t.Any]:
+        return {
+            "at": write_time(self.at),
+            "limit": limit_or_none(self.limit),
+            "error": self.error,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """A span in which nodes may be disrupted: how few at least and how many at most; its end is not in it."""
+
+    start: datetime
+    end: datetime
+    lowest: int
+    highest: int
+
+    def as_dict(self) -> dict[str, t.Any]:
+        return {
+            "start": write_time(self.start),
+            "end": write_time(self.end),
+            "lowest": limit_or_none(self.lowest),
+            "highest": limit_or_none(self.highest),
+        }
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """The limits over [start, end) in aware UTC; the first change is the limit at the start."""
+
+    start: datetime
+    end: datetime
+    changes: tuple[Change, ...]
+
+    @property
+    def openings(self) -> tuple[Opening, ...]:
+        """Spans with a limit above 0, those that meet made one."""
+        out: list[Opening] = []
+        ends = [each.at for each in self.changes[1:]] + [self.end]
+        for change, end in zip(self.changes, ends, strict=True):
+            if change.limit <= 0:
+                continue
+            if out and out[-1].end == change.at:
+                last = out.pop()
+                lowest, highest = min(last.lowest, change.limit), max(last.highest, change.limit)
+                out.append(Opening(last.start, end, lowest, highest))
+            else:
+                out.append(Opening(change.at, end, change.limit, change.limit))
+        return tuple(out)
+
+
+def timeline(budgets: t.Sequence[Budget], start: datetime, end: datetime, nodes: int, reason: str) -> Timeline:
+    """The limits that ``nodes`` counted nodes have for a reason from one aware instant to another."""
+    rules = tuple([rule_of(each) for each in budgets])
+    begin, until = start.astimezone(UTC), end.astimezone(UTC)
+    decided: dict[Active, Allowed] = {}
+    changes: list[Change] = []
+    limit: int | None = None
+    error = False
+    for at, active in activity(rules, begin.replace(tzinfo=None), until.replace(tzinfo=None)):
+        answer = decided.get(active)
+        if answer is None:
+            answer = decided[active] = decide(rules, active, nodes, reason)
+        if answer.limit != limit or answer.error != error:
+            limit, error = answer.limit, answer.error
+            changes.append(Change(at.replace(tzinfo=UTC), limit, error))
+    return Timeline(begin, until, tuple(changes))
+
+
+def next_change(
+    budgets: t.Sequence[Budget], now: datetime, nodes: int, reason: str, horizon: datetime
+) -> tuple[Allowed, Change | None]:
+    """The answer now, and the next change before the horizon."""
+    changes = timeline(budgets, now, horizon, nodes, reason).changes if horizon > now else ()
+    return allowed(budgets, now, nodes, reason), changes[1] if len(changes) > 1 else None
+
+
+def activity(rules: tuple[Rule, ...], start: datetime, end: datetime) -> t.Iterator[tuple[datetime, Active]]:
+    """Which budgets are active from when on, as ``Rule.active`` tells it; naive instants in UTC, from the start."""
+    if start >= end:
+        return
+    turned: dict[datetime, int] = defaultdict(int)
+    turned[start] = 0
+    for place, rule in enumerate(rules):
+        for begin, until in _spans(rule, start, end):
+            turned[begin] ^= 1 << place
+            turned[until] ^= 1 << place
+    unread = tuple(bool(rule.schedule_problem) for rule in rules)
+    known: dict[int, Active] = {}
+    mask = 0
+    for at in sorted(turned):
+        if at >= end:
+            return
+        mask ^= turned[at]
+        active = known.get(mask)
+        if active is None:
+            bits = [bool(mask >> place & 1) for place in range(len(rules))]
+            active = known[mask] = tuple(None if bad else bit for bad, bit in zip(unread, bits, strict=True))
+        yield at, active
+
+
+def _spans(rule: Rule, start: datetime, end: datetime) -> t.Sequence[tuple[datetime, datetime]]:
+    if rule.schedule_problem:
+        return ()
+    return [(start, end)] if rule.window is None else rule.window.spans(start, end)
