@@ -228,6 +228,8 @@ def _stop_stage(scene: Scene, stage: StageUpdatingStatus) -> Step:
     marks = Marks(scene.generation, scene.now)
     flight = let_finish(scene, stage)
     stage = replace(stage, clusters=tuple(flight.clusters))
+    if scene.upstream:  # goes through Stopping each time, which the wait after the stage counts from
+        stage = marks.on_stage(stage, STAGE_STOPPING)
     if flight.failure:
         return Step(stage=stage, row=RUN_STOPPING, failure=flight.failure)
     left = flight.in_flight

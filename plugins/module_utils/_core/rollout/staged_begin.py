@@ -22,6 +22,7 @@ from .conditions import TRUE, status_is
 from .content import NO_OVERRIDES, by_name
 from .rolling import defaulted
 from .staged_layout import integer, laid_out, without_approval_waits
+from .staged_marks import INITIALIZED
 from .staged_world import Failure, NotYet, Refused, Scene
 
 LATEST = "kubernetes-fleet.io/is-latest-snapshot"
@@ -114,7 +115,10 @@ def _wanted_count(scene: Scene, snapshot: ClusterSchedulingPolicySnapshot) -> in
 
 
 def with_bindings(scene: Scene, policy: ClusterSchedulingPolicySnapshot) -> Scene:
-    """Takes over which clusters are picked, and which lose the placement."""
+    """Takes over which clusters are picked, and which lose the placement.
+
+    A run that has nothing to do does not begin. Upstream also ends one that has just deleted its last binding.
+    """
     selected, leaving = [], []
     for each in by_name(scene.world.bindings):
         if each.state == UNSCHEDULED:
@@ -124,7 +128,7 @@ def with_bindings(scene: Scene, policy: ClusterSchedulingPolicySnapshot) -> Scen
         else:
             message = f"{each.name} is still {each.state} under {each.binding.spec.scheduling_policy_snapshot_name}"
             raise NotYet(Problem("not-rescheduled-yet", message, each.cluster))
-    if not selected and not leaving:
+    if not selected and not leaving and (scene.upstream or not scene.holds(scene.status.conditions, INITIALIZED)):
         raise _refused(scene, "no-bindings", "no cluster is picked, and none is to lose the placement")
     count = scene.status.policy_observed_cluster_count
     if count == WHATEVER_IS_PICKED:

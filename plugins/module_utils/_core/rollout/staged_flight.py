@@ -120,8 +120,10 @@ def _start(flight: Flight, cluster: ClusterUpdatingStatus, held: Held) -> Cluste
                 apply_strategy=scene.status.applied_strategy,
             )
         )
+        _time(flight, started)
     elif not _is_started(held):
         flight.actions.append(MarkStarted(stage=stage, cluster=cluster.cluster_name, binding=held.name))
+        _time(flight, started)
     elif scene.upstream:
         result = _result(flight, held)
         if result == TROUBLED:
@@ -142,14 +144,18 @@ def _judge(flight: Flight, cluster: ClusterUpdatingStatus, held: Held) -> Cluste
         return flight.marks.on_cluster(cluster, SUCCEEDED, CLUSTER_DONE)
     if result == TROUBLED:
         flight.troubled.append(cluster.cluster_name)
-    condition = find_condition(cluster.conditions, STARTED)
-    since = (condition.last_transition_time if condition else None) or flight.scene.now
-    due = later(since, STUCK_AFTER)
-    if flight.scene.now > due:
+    _time(flight, cluster)
+    return cluster
+
+
+def _time(flight: Flight, cluster: ClusterUpdatingStatus) -> None:
+    """Whether the cluster has been in flight for too long, or else from when on it will be."""
+    scene, condition = flight.scene, find_condition(cluster.conditions, STARTED)
+    due = later((condition.last_transition_time if condition else None) or scene.now, STUCK_AFTER)
+    if scene.now > due or (scene.now == due and not scene.upstream):
         flight.stuck.append(cluster.cluster_name)
     else:
         flight.stuck_from = min(flight.stuck_from or due, due)
-    return cluster
 
 
 def _result(flight: Flight, held: Held) -> str:
