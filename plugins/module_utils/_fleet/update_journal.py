@@ -14,6 +14,7 @@ from .._core.objects.update_run import UpdateRun
 from .._core.updates.run import RunState
 from .._core.updates.status import derive
 from .._core.updates.tree import run_of, status_of
+from .._core.updates.trimming import trimmed
 from .._store.records import Lease, Record, Records
 from .update_claims import KIND
 
@@ -78,7 +79,7 @@ class Journal:
         if state == self._stored and self.run.status.epoch == self.lease.epoch:
             self._noted, self.state = [], state
             return True
-        status = replace(status_of(state, derive(state), self.run.status), epoch=self.lease.epoch)
+        status = trimmed(replace(status_of(state, derive(state), self.run.status), epoch=self.lease.epoch))
         try:
             document = self._records.replace({**self._document, "status": encode(status)}, self.lease)
         except FleetError as error:
