@@ -26,7 +26,8 @@ def nothing_to_do(version: str, target: str) -> Obstacle | None:
     """Why a member at ``version`` is left alone: at the target, or ahead of it. An update never goes back."""
     if not reached(version, target):
         return None
-    ahead = not reached(target, version)
+    now, wanted = KubeVersion.parse(version), KubeVersion.parse(target)
+    ahead = (now.major, now.minor) > (wanted.major, wanted.minor) if _MINOR_ONLY.fullmatch(target) else now > wanted
     words = f"already ahead: {version} is newer than {target}" if ahead else f"already at {version}"
     return Obstacle(reason=ALREADY_AT_TARGET, message=words)
 
