@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 from datetime import UTC, datetime, timedelta
 
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.schema import decode
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.update_strategy import UpdateRunStrategy
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates import run, states
@@ -42,11 +43,15 @@ def view(member: Data) -> run.MemberView:
     )
 
 
-def gate_id(at: run.RunState, event: Data) -> str:
+def open_gate(at: run.RunState, event: Data) -> str:
+    """Its id. An object of the gate, which people approve, is there once the gate is open."""
     stage = next(stage for stage in at.stages if stage.name == event["stage"])
     node = next((each for each in stage.groups if each.name == event.get("group")), stage)
     gates = node.before_gates if event["timing"] == states.BEFORE else node.after_gates
-    return next(gate.id for gate in gates if gate.name == event["gate"])
+    found = next(gate for gate in gates if gate.name == event["gate"])
+    if found.state == states.NOT_STARTED:
+        raise FleetError("gate-not-open", f"gate {found.name} is not open")
+    return found.id
 
 
 def step(

@@ -16,7 +16,7 @@ from datetime import datetime
 from ..errors import FleetError
 from .facts import DONE, latched
 from .gates import Desk, closed
-from .run import ACTIVE, GateRow, GroupRow, MemberRow, RunState, StageRow
+from .run import ACTIVE, GroupRow, MemberRow, RunState, StageRow
 from .skipping import Target, skip
 from .states import (
     ALREADY_AT_TARGET,
@@ -33,7 +33,7 @@ from .states import (
 )
 from .status import derive, look
 
-__all__ = ["Target", "completable", "record", "referenced", "skip", "start", "stop"]
+__all__ = ["Target", "record", "referenced", "skip", "start", "stop"]
 
 STARTABLE = (NOT_STARTED, STOPPED, FAILED)
 STOPPABLE = (RUNNING, PENDING)
@@ -104,28 +104,12 @@ def record(
 
 
 def referenced(run: RunState, operation: str, reference: str, version_before: str = "") -> RunState:
-    """What the driver gave back to find the operation again, and where it began; the same run if it is not in flight."""
+    """What the driver gave back to find the operation again, and where it began; the same run if not in flight."""
     return _in_flight(
         run,
         operation,
         lambda row: replace(row, reference=reference, version_before=version_before or row.version_before),
     )
-
-
-def completable(run: RunState, gate: str) -> bool:
-    """Whether completing this gate changes something: True while it is open, False when it is Completed or Skipped.
-
-    FleetError ``gate-not-open`` before it opens, ``unknown-gate`` for an id that is none of the run's.
-    """
-    gates = {row.id: row for row in _gates(run)}
-    found = gates.get(gate)
-    if found is None:
-        known = ", ".join(gates) or "none"
-        raise FleetError("unknown-gate", f"the run has no gate {gate}", _where(run), f"its gates: {known}")
-    if found.state == NOT_STARTED:
-        hint = "it opens when the run gets there; approving ahead is not possible"
-        raise FleetError("gate-not-open", f"gate {found.name} is not open yet", _where(run), hint)
-    return found.state == PENDING
 
 
 def _again(stage: StageRow) -> StageRow:
@@ -171,15 +155,6 @@ def _each_member(stage: StageRow, change: t.Callable[[MemberRow], MemberRow]) ->
     if all(new is old for new, old in zip(groups, stage.groups, strict=True)):
         return stage
     return replace(stage, groups=tuple(groups))
-
-
-def _gates(run: RunState) -> t.Iterator[GateRow]:
-    for stage in run.stages:
-        yield from stage.before_gates
-        yield from stage.after_gates
-        for group in stage.groups:
-            yield from group.before_gates
-            yield from group.after_gates
 
 
 def _where(run: RunState) -> str:

@@ -12,7 +12,7 @@ from . import obstacles
 from .facts import over_limit, stage_over_limit
 from .gates import cleared
 from .run import Begin, GroupRow, MemberRow, Members, Obstacle, RunState, StageRow
-from .states import ALREADY_AT_TARGET, NOT_STARTED, PENDING, PRECONDITION_FAILED, RUNNING, SKIPPED
+from .states import ALREADY_AT_TARGET, FAILED, NOT_STARTED, PENDING, PRECONDITION_FAILED, RUNNING
 from .status import StageLook
 from .windows_order import order
 
@@ -88,34 +88,31 @@ def _serve(turn: Turn, lanes: list[Lane], free: int) -> int:
     missed = 0
     while free > 0 and missed < len(lanes):
         lane = lanes[at]
-        failures = lane.failed
-        served = lane.open and lane.free > 0 and _start_one(turn, lane)
-        at = (at + 1) % len(lanes)
-        missed = 0 if served else missed + 1
-        if served:
-            free, following = free - 1, at
-        if lane.failed > failures:
+        tried = _try_one(turn, lane) if lane.open and lane.free > 0 else ""
+        if tried == FAILED:
             _halt(turn, lanes)
+        if tried not in ("", RUNNING):
+            continue
+        at = (at + 1) % len(lanes)
+        missed += 1
+        if tried == RUNNING:
+            free, following, missed = free - 1, at, 0
     return following
 
 
-def _start_one(turn: Turn, lane: Lane) -> bool:
-    """Tries members in order until one starts; False if none did."""
+def _try_one(turn: Turn, lane: Lane) -> str:
+    """The state of the next member after its turn, empty if the group has no more to try."""
     if lane.queue is None:
         lane.queue = _queue(turn, lane)
-    while lane.queue:
-        at = lane.queue.pop()
-        lane.tried.add(at)
-        row = _try(turn, lane.group, lane.rows[at])
-        lane.put(at, row)
-        if row.state == RUNNING:
-            lane.free -= 1
-            return True
-        if row.state not in (PENDING, SKIPPED):
-            lane.failed += 1
-            if over_limit(lane.group, turn.stage, lane.failed):
-                return False
-    return False
+    if not lane.queue:
+        return ""
+    at = lane.queue.pop()
+    lane.tried.add(at)
+    row = _after_turn(turn, lane.group, lane.rows[at])
+    lane.put(at, row)
+    lane.free -= row.state == RUNNING
+    lane.failed += row.state == FAILED
+    return row.state
 
 
 def _queue(turn: Turn, lane: Lane) -> list[int]:
@@ -124,7 +121,7 @@ def _queue(turn: Turn, lane: Lane) -> list[int]:
     return [at for _key, at in keys]
 
 
-def _try(turn: Turn, group: GroupRow, row: MemberRow) -> MemberRow:
+def _after_turn(turn: Turn, group: GroupRow, row: MemberRow) -> MemberRow:
     """The member whose turn it is: Running, or Skipped, Failed or Pending without any attempt."""
     view = turn.members[row.name]
     if view.skip is not None:
@@ -151,7 +148,12 @@ def _try(turn: Turn, group: GroupRow, row: MemberRow) -> MemberRow:
 
 
 def operation_name(run: RunState, member: str, attempt: int) -> str:
-    return f"{run.name}-{run.uid[:8]}.{member}.{attempt}"
+    return f"{operations_of(run)}{member}.{attempt}"
+
+
+def operations_of(run: RunState) -> str:
+    """What the names of all operations of the run begin with."""
+    return f"{run.name}-{run.uid[:8]}."
 
 
 def _halt(turn: Turn, lanes: list[Lane]) -> None:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 
 from ..errors import FleetError, Problem
 from ..objects.rules import Found
+from ..objects.update_forms import INHERIT
 from ..objects.update_strategy import (
     MAX_CONCURRENCY,
     GateConfiguration,
@@ -32,7 +33,6 @@ from .states import AFTER, BEFORE
 
 NAMESPACE = uuid.uuid5(uuid.NAMESPACE_DNS, "gates.gitops.fleet")
 DEFAULT = "default"
-INHERIT = "inherit"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,16 +187,7 @@ def _group(
     wanted = slots if one.implicit else limits.concurrency(group.max_concurrency or "1")
     inherits = one.implicit or group.max_allowed_failures == INHERIT
     allowed = failures if inherits else limits.failures(group.max_allowed_failures)
-    if not size:
-        warnings.append(Found("empty-group", one.path, f"group {group.name} has no members; it is skipped"))
-    elif wanted > min(slots, size) and not one.implicit:
-        message = f"{wanted} is cut to {min(slots, size)}: the stage allows {slots}, the group has {size} members"
-        warnings.append(Found("concurrency-cut", f"{one.path}.maxConcurrency", message))
-    if size and allowed < failures:
-        message = (
-            f"the group allows {allowed} failed members and its stage {failures}: the stricter one halts the group"
-        )
-        warnings.append(Found("group-limit-below-stage", f"{one.path}.maxAllowedFailures", message))
+    warnings += _warned(one, wanted, slots, allowed, failures)
     place = f"{uid}/{one.stage.name}/{group.name}"
     return GroupRow(
         name=group.name,
@@ -206,6 +197,24 @@ def _group(
         before_gates=_gates(group.before_gates, f"{place}/{BEFORE}"),
         after_gates=_gates(group.after_gates, f"{place}/{AFTER}"),
     )
+
+
+def _warned(one: _Taken, wanted: int, slots: int, allowed: int, failures: int) -> t.Iterator[Found]:
+    """What only the members show; plain numbers of group and stage were compared when the strategy was read."""
+    group, size = one.group, len(one.members)
+    if not size:
+        yield Found("empty-group", one.path, f"group {group.name} has no members; it is skipped")
+        return
+    if one.implicit:
+        return
+    percent = "%" in group.max_concurrency + one.stage.max_concurrency
+    if wanted > min(slots, size) and (wanted <= slots or percent):
+        message = f"{wanted} is cut to {min(slots, size)}: {slots} slots of the stage, {size} members of the group"
+        yield Found("concurrency-cut", f"{one.path}.maxConcurrency", message)
+    percent = "%" in group.max_allowed_failures + one.stage.max_allowed_failures
+    if allowed < failures and percent and group.max_allowed_failures.rstrip("%") not in ("", "0"):
+        message = f"the group halts after more than {allowed} failures, {failures} of its stage are not reached in it"
+        yield Found("group-limit-stricter", f"{one.path}.maxAllowedFailures", message)
 
 
 @dataclass(frozen=True)

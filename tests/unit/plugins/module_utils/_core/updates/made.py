@@ -4,7 +4,7 @@
 """Update runs for the tests of this folder: laid out by text, played event by event, shown by text.
 
 ``laid("s1(600){g1:a,b; g2:c}, s2{g3:e}")`` is a run of two stages, with a wait of 600 s after the first. States are
-shown by one or two letters: N NotStarted, R Running, P Pending, Sg Stopping, St Stopped, K Skipped, F Failed, C Completed.
+shown by letters: N NotStarted, R Running, P Pending, Sg Stopping, St Stopped, K Skipped, F Failed, C Completed.
 """
 
 from __future__ import annotations

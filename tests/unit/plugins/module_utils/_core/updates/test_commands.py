@@ -9,7 +9,6 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates import states
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.commands import (
-    completable,
     record,
     referenced,
     skip,
@@ -21,7 +20,6 @@ from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.upda
     T0,
     Play,
     changed,
-    gate,
     laid,
     played,
 )
@@ -161,15 +159,3 @@ def test_a_reference_is_kept_until_the_next_attempt():
     run.run = referenced(run.run, "r-0f8fad5b.a.1", "pid 7")
     assert run.fails("a").member("a").reference == "pid 7"
     assert run.start().member("a").reference == ""
-
-
-def test_only_open_gates_are_completable():
-    run = Play(changed(changed(laid("s{g:a}"), "s", before_gates=gate("X")), "g", after_gates=gate("Y"))).start()
-    assert completable(run.run, "id-X")
-    with pytest.raises(FleetError) as refused:
-        completable(run.run, "id-Y")
-    assert refused.value.code == "gate-not-open"
-    with pytest.raises(FleetError) as unknown:
-        completable(run.run, "id-Z")
-    assert (unknown.value.code, unknown.value.hint) == ("unknown-gate", "its gates: id-X, id-Y")
-    assert not completable(run.approve("X").run, "id-X")  # V20

@@ -94,6 +94,12 @@ def test_a_failed_precondition_halts_as_any_failure():
     assert run.sees("a", fail=None).start().member("a").attempt == 1
 
 
+def test_a_failed_precondition_that_only_the_stage_cannot_bear_halts_at_once():
+    run = Play(changed(laid("s{g:a,b; h:c}"), "g", max_allowed_failures=2))
+    run.sees("a", fail=Obstacle(reason="")).start()
+    assert (run.tree, run.begun) == ("F[s F{g St:aF bN; h N:cN}]", [])
+
+
 def test_a_tolerated_failed_precondition_lets_the_next_try():
     tolerant = changed(changed(laid("s{g:a,b}"), "g", max_allowed_failures=1), "s", max_allowed_failures=1)
     run = Play(tolerant).sees("a", fail=Obstacle(reason="")).start()

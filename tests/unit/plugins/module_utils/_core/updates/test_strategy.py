@@ -142,19 +142,31 @@ def test_a_stage_has_fifty_slots_and_never_more():  # D3-21
     assert resolved(half, fleet=sized(80)).stages[0].max_concurrency == 50
 
 
-def test_a_group_is_cut_to_its_stage_and_its_size_with_a_warning():  # D9
-    groups = (UpdateGroup(name="g", max_concurrency="5"), UpdateGroup(name="h", max_concurrency="5"))
-    made = resolved(UpdateStage(name="s", groups=groups, max_concurrency="2"), fleet=FLEET[:3])
+def test_a_group_is_cut_to_its_stage_and_its_size():  # D9
+    groups = (UpdateGroup(name="g", max_concurrency="2"), UpdateGroup(name="h", max_concurrency="2"))
+    made = resolved(UpdateStage(name="s", groups=groups, max_concurrency="67%"), fleet=FLEET[:3])
     assert [group.max_concurrency for group in made.stages[0].groups] == [2, 1]
-    assert [found.code for found in made.warnings] == ["concurrency-cut", "concurrency-cut"]
-    assert made.warnings[1].message == "5 is cut to 1: the stage allows 2, the group has 1 members"
+    (found,) = made.warnings
+    assert (found.code, found.path) == ("concurrency-cut", "strategy.stages[0].groups[1].maxConcurrency")
+    assert found.message == "2 is cut to 1: 2 slots of the stage, 1 members of the group"
 
 
-def test_a_group_stricter_than_its_stage_is_warned_of():  # D7, scenario 23
-    stage = UpdateStage(name="s", groups=(UpdateGroup(name="g"),), max_allowed_failures="2")
-    assert [found.code for found in resolved(stage, fleet=FLEET[:2]).warnings] == ["group-limit-below-stage"]
-    inherits = UpdateGroup(name="g", max_allowed_failures="inherit")
-    made = resolved(UpdateStage(name="s", groups=(inherits,), max_allowed_failures="2"), fleet=FLEET[:2])
+def test_numbers_that_were_warned_of_when_the_strategy_was_read_are_not_again():  # D9
+    group = UpdateGroup(name="g", max_concurrency="5", max_allowed_failures="1")
+    stage = UpdateStage(name="s", groups=(group,), max_concurrency="2", max_allowed_failures="2")
+    assert resolved(stage, fleet=sized(8)).warnings == ()
+
+
+def test_a_group_stricter_than_its_stage_by_its_size_is_warned_of():  # D7
+    groups = (UpdateGroup(name="g", max_allowed_failures="50%"), UpdateGroup(name="h", max_allowed_failures="1"))
+    made = resolved(UpdateStage(name="s", groups=groups, max_allowed_failures="60%"), fleet=FLEET[:3])
+    assert [found.code for found in made.warnings] == ["group-limit-stricter", "group-limit-stricter"]
+    assert [group.max_allowed_failures for group in made.stages[0].groups] == [1, 1]
+
+
+def test_a_group_may_inherit_the_limit_of_its_stage():  # D7
+    group = UpdateGroup(name="g", max_allowed_failures="inherit")
+    made = resolved(UpdateStage(name="s", groups=(group,), max_allowed_failures="2"), fleet=FLEET[:2])
     assert (made.stages[0].groups[0].max_allowed_failures, made.warnings) == (2, ())
 
 
