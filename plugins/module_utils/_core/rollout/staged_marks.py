@@ -100,6 +100,8 @@ def at_generation(run: ClusterStagedUpdateRun) -> ClusterStagedUpdateRun:
     generation, status = run.metadata.generation, run.status
 
     def here(conditions: Conditions) -> Conditions:
+        if all(each.observed_generation == generation for each in conditions):
+            return conditions
         return tuple(replace(each, observed_generation=generation) for each in conditions)
 
     def task(each: StageTaskStatus) -> StageTaskStatus:

@@ -45,14 +45,32 @@ class Wait:
         return row
 
 
+@dataclass(frozen=True)
+class _Spent:
+    """The clusters that use a budget up, and when time alone frees the first."""
+
+    names: tuple[str, ...] = ()
+    until: datetime | None = None
+
+    @classmethod
+    def by(cls, rows: t.Iterable[Judged]) -> _Spent:
+        found = list(rows)
+        ends = [each.readiness.at for each in found if each.readiness.at]
+        return cls(tuple(sorted({each.held.cluster for each in found})), min(ends, default=None))
+
+    def named(self, before: str) -> str:
+        more = f" and {len(self.names) - NAMED} more" if len(self.names) > NAMED else ""
+        return f"{before}{', '.join(self.names[:NAMED])}{more}" if self.names else ""
+
+
 def waiting(
     rows: t.Sequence[Judged], chosen: t.Container[str], limit: Limits | None, blocked: t.Mapping[str, str]
 ) -> tuple[Wait, ...]:
     """A reason for each binding that wants a change and was not chosen, and for each that is not ready yet."""
     held = counted(rows)
-    unready = [each for each in held if not each.ready or each.leaving]
-    coming = [each for each in held if each.can_be_ready]
-    waits = []
+    unready = _Spent.by(each for each in held if not each.ready or each.leaving)
+    coming = _Spent.by(each for each in held if each.can_be_ready)
+    waits: list[Wait] = []
     for each in rows:
         if each.held.name in chosen:
             continue
@@ -60,53 +78,49 @@ def waiting(
             waits += _unready(each)
         elif each.held.cluster in blocked:
             waits.append(_blocked(each, blocked[each.held.cluster]))
-        elif limit and each.wants == BIND:
-            message = f"{limit.target} clusters and {limit.max_surge} more may hold it at once, and {len(coming)} do"
-            waits.append(_wait(each, MAX_SURGE, message, coming))
         elif limit:
-            message = (
-                f"{limit.max_unavailable} of {limit.target} clusters may be unavailable at once"
-                f"{_named(unready, ', and not ready or on the way out are ')}"
-            )
-            waits.append(_wait(each, MAX_UNAVAILABLE, message, unready))
+            waits.append(_over_surge(each, limit, coming) if each.wants == BIND else _over_limit(each, limit, unready))
     return tuple(waits)
+
+
+def _over_surge(each: Judged, limit: Limits, coming: _Spent) -> Wait:
+    message = f"{limit.target} clusters and {limit.max_surge} more may hold it at once, and {len(coming.names)} do"
+    return _wait(each, MAX_SURGE, message, coming.names, coming.until)
+
+
+def _over_limit(each: Judged, limit: Limits, unready: _Spent) -> Wait:
+    message = f"{limit.max_unavailable} of {limit.target} clusters may be unavailable at once"
+    more = unready.named(", and not ready or on the way out are ")
+    return _wait(each, MAX_UNAVAILABLE, message + more, unready.names, unready.until)
 
 
 def _unready(each: Judged) -> list[Wait]:
     if each.held.deleting:
-        return [_wait(each, LEAVING, "it is being removed", ())]
+        return [_wait(each, LEAVING, "it is being removed")]
     if each.ready:
         return []
     if each.failure:
-        return [_wait(each, FAILED, f"{each.failure.type} is False: {each.failure.reason}", ())]
+        return [_wait(each, FAILED, f"{each.failure.type} is False: {each.failure.reason}")]
     until = each.readiness.at
     message = f"it counts as ready from {write_time(until)} on" if until else "it is not available yet"
-    return [_wait(each, NOT_READY, message, ())]
+    return [_wait(each, NOT_READY, message, until=until)]
 
 
 def _blocked(each: Judged, reason: str) -> Wait:
     if reason == CLEANING_UP:
-        return _wait(each, reason, "what the cluster held before is still being removed", ())
-    return _wait(each, reason, "another binding holds the same cluster", ())
+        return _wait(each, reason, "what the cluster held before is still being removed")
+    return _wait(each, reason, "another binding holds the same cluster")
 
 
-def _wait(each: Judged, reason: str, message: str, blockers: t.Iterable[Judged]) -> Wait:
-    names = sorted({other.held.cluster for other in blockers})
-    ends = [other.readiness.at for other in blockers if other.readiness.at]
+def _wait(
+    each: Judged, reason: str, message: str, blockers: tuple[str, ...] = (), until: datetime | None = None
+) -> Wait:
     return Wait(
         binding=each.held.name,
         cluster=each.held.cluster,
         wants=each.wants,
         reason=reason,
         message=message,
-        blockers=tuple(names),
-        until=min(ends, default=None) if blockers else each.readiness.at,
+        blockers=blockers,
+        until=until,
     )
-
-
-def _named(rows: t.Iterable[Judged], before: str) -> str:
-    names = sorted({each.held.cluster for each in rows})
-    if not names:
-        return ""
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return f"{before}{', '.join(names[:NAMED])}{more}"
