@@ -65,7 +65,7 @@ def used_snapshot(scene: Scene) -> ObjectMeta:
     else:
         found = [each for each in snapshots if each.labels.get(LATEST) == "true"]
     first = next((each for each in found if each.annotations.get(RESOURCE_HASH)), None)
-    if first is None:
+    if first is None or integer(first.labels.get(RESOURCE_INDEX, "")) is None:
         message = f"there are no resources with index {asked}" if asked else "no resource snapshot is the latest"
         raise _refused(scene, "resource-snapshot-not-found", message)
     return first

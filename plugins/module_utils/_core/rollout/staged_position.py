@@ -11,7 +11,7 @@ from ..objects.staged_update_run import StagedUpdateRunStatus, StageUpdatingStat
 from ..objects.staged_update_strategy import StagedUpdateStrategySpec
 from .conditions import FALSE, TRUE
 from .staged_begin import WHATEVER_IS_PICKED, laid_out_again, with_bindings, with_placement, with_policy
-from .staged_layout import concurrency
+from .staged_layout import concurrency, integer
 from .staged_marks import PROGRESSING, STARTED, SUCCEEDED
 from .staged_world import Failure, Refused, Scene
 
@@ -29,8 +29,10 @@ def resume(scene: Scene) -> tuple[Scene, int]:
     _compare_origin(recorded, today.status)
     today = with_bindings(today, policy)
     scene = replace(scene, selected=today.selected, leaving=today.leaving)
+    strategy = recorded.staged_update_strategy_snapshot
+    if strategy is None or integer(recorded.resource_snapshot_index_used) is None:
+        raise _refused(recorded, "contradiction", "the run has begun and has no copy of its strategy or resources")
     fresh = laid_out_again(today)
-    strategy = recorded.staged_update_strategy_snapshot or StagedUpdateStrategySpec(stages=())
     if len(fresh.stages_status) != len(recorded.stages_status):
         raise _refused(recorded, "stages-changed", "the run has another number of stages than its strategy")
     updating, finished = ALL_DONE, ALL_DONE
@@ -54,6 +56,8 @@ def _compare_origin(recorded: StagedUpdateRunStatus, today: StagedUpdateRunStatu
 def _compare_stage(recorded: StagedUpdateRunStatus, stage: StageUpdatingStatus, fresh: StageUpdatingStatus) -> None:
     if stage.stage_name != fresh.stage_name:
         raise _refused(recorded, "stages-changed", f"stage {stage.stage_name} is now {fresh.stage_name}")
+    if _tasks(stage) != _tasks(fresh):
+        raise _refused(recorded, "contradiction", f"stage {stage.stage_name} has other tasks than its strategy")
     before = [each.cluster_name for each in stage.clusters]
     now = [each.cluster_name for each in fresh.clusters]
     if before != now:
@@ -66,6 +70,10 @@ def _compare_stage(recorded: StagedUpdateRunStatus, stage: StageUpdatingStatus, 
             shown=tuple(changed),
         )
         raise Refused(failure, recorded)
+
+
+def _tasks(stage: StageUpdatingStatus) -> list[str]:
+    return [each.type for each in (*stage.before_stage_task_status, *stage.after_stage_task_status)]
 
 
 def _limit(recorded: StagedUpdateRunStatus, strategy: StagedUpdateStrategySpec, index: int, clusters: int) -> int:

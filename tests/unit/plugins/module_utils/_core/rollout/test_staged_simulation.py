@@ -9,6 +9,8 @@ import random
 from dataclasses import replace
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.schema import decode, encode
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.staged_update_run import ClusterStagedUpdateRun
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged import decide
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged_layout import concurrency
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged_world import BindCluster, DeleteBinding
@@ -127,3 +129,36 @@ def test_time_and_events_are_all_it_waits_for(seed):
             game.approve(request.name)
         game.now = max(game.now, out.wake_at) if out.wake_at else game.now
     assert game.succeeded == "True"
+
+
+JUNK = [None, "", "x", "-1", "999999999999999999999", 0, -1, 7, True, [], {}, "True", "False", "Unknown"]
+
+
+def spoiled(draw: random.Random, value):
+    """The document with some of its parts left out, repeated or replaced."""
+    if draw.random() < 0.03:
+        return draw.choice(JUNK)
+    if isinstance(value, dict):
+        return {key: spoiled(draw, each) for key, each in value.items() if draw.random() > 0.03}
+    if isinstance(value, list):
+        kept = [spoiled(draw, each) for each in value if draw.random() > 0.03]
+        return kept + kept[:1] if draw.random() < 0.03 else kept
+    return value
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_spoiled_record_ends_the_run_and_raises_nothing(seed):
+    draw = random.Random(seed)
+    game = drawn(draw)
+    for _event in range(draw.randrange(0, 12)):
+        game.step()
+        disturb(draw, game)
+    document = encode(game.run)
+    for _try in range(10):
+        try:
+            run = decode(ClusterStagedUpdateRun, spoiled(draw, document))
+        except (ValueError, TypeError):
+            continue
+        out = decide(run, game.world, game.now)
+        assert decide(run, game.world, game.now) == out
+        encode(out.run)
