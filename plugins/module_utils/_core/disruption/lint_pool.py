@@ -74,7 +74,7 @@ def _consent(path: str, nodes: int | None) -> str:
 
 def _problem(found: Found, examined: Examined) -> Lint:
     value = _at(examined.repaired, _steps(found.path)) if found.code == "wrong-type" else None
-    quoted = type(value) is int and "quotes" in found.hint
+    quoted = isinstance(value, int) and "quotes" in found.hint
     message = f"{found.message}; {found.hint}" if found.hint else found.message
     mended = {found.path: str(value)} if quoted else {}
     return Lint(code=found.code, level=ERROR, path=found.path, message=message, mended=mended)

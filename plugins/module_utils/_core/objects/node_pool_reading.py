@@ -122,7 +122,12 @@ def _whole(check: Check, document: t.Any) -> tuple[Document, bool]:
     if "apiVersion" not in document and "kind" not in document:
         if "budgets" in document:
             return {"spec": {"disruption": document}}, True
-        return ({"spec": document} if "disruption" in document else document), True
+        if "disruption" in document:
+            return {"spec": document}, True
+        if document.get("spec") is None:
+            check.problem("missing-field", "spec", "neither spec, disruption nor budgets is here")
+            return {}, True
+        return document, True
     for key, wanted, code in (("apiVersion", API_VERSION, "unsupported-version"), ("kind", KIND, "unknown-kind")):
         if document.get(key) != wanted:
             check.problem(code, key, f"{document.get(key)!r:.60} is not {wanted}", f"write {wanted}")
@@ -139,8 +144,8 @@ def _move_expiry(check: Check, document: Document) -> Document:
             "expireAfter-conflict", MISPLACED, f"{PLACE} says {there!r:.40}, this says {value!r:.40}", "keep one"
         )
         return document
-    template = document["spec"].get("template") or {}
-    claim = (template.get("spec") or {}) if isinstance(template, Mapping) else None
+    template = _or_empty(document["spec"].get("template"))
+    claim = _or_empty(template.get("spec")) if isinstance(template, Mapping) else None
     if not isinstance(claim, Mapping):
         return document
     reason = f"v1 has the field there; where it is put, {DRIFTS}"
@@ -197,11 +202,19 @@ def _found(error: SchemaError) -> Found:
     if value == "...":
         return Found("placeholder", path, "'...' stands for a part that was left out", "fill it in, or leave it out")
     hint = f"write {error.wanted}"
-    if error.type == TYPE_INVALID and type(value) is int and error.wanted not in ("a list", "an object"):
+    if error.type == TYPE_INVALID and _is_number(value) and error.wanted not in ("a list", "an object"):
         hint = f'write it in quotes: "{value}"'
     if error.type == NOT_SUPPORTED and isinstance(value, str):
         hint = near(value, POLICIES if field == "consolidationPolicy" else REASONS) or hint
     return Found(code, path, f"{value!r:.60} is not {error.wanted}", hint)
+
+
+def _is_number(value: t.Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _or_empty(value: t.Any) -> t.Any:
+    return {} if value is None else value
 
 
 def _at(document: t.Any, path: str) -> t.Any:

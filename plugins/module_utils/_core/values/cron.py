@@ -125,11 +125,13 @@ class Schedule:
         """The matching days from ``first`` to ``last``, as their midnights."""
         year, month = first.year, first.month
         while (year, month) <= (last.year, last.month):
-            for day in _bits(self.days(year, month)):
-                if (month, day) >= (first.month, first.day) or year > first.year:
-                    if (year, month, day) > (last.year, last.month, last.day):
-                        return
-                    yield datetime(year, month, day)
+            days = self.days(year, month)
+            if (year, month) == (first.year, first.month):
+                days = days >> first.day << first.day
+            if (year, month) == (last.year, last.month):
+                days &= (2 << last.day) - 1
+            for day in _bits(days):
+                yield datetime(year, month, day)
             year, month = (year, month + 1) if month < 12 else (year + 1, 1)
 
     @cached_property

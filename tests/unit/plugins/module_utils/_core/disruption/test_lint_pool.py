@@ -1,0 +1,172 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""NodePools, patches and fragments as documents print them: what is found, and what is made of them."""
+
+from __future__ import annotations
+
+import random
+from datetime import UTC, datetime
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.lint_pool import lint_node_pool, mend
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.node_pool_reading import (
+    examine,
+    read_node_pool,
+)
+
+START = datetime(2026, 11, 16, tzinfo=UTC)
+MISPLACED = "expireAfter-misplaced"
+
+
+def pool(**spec: object) -> dict[str, object]:
+    return {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "default"}, "spec": spec}
+
+
+TYPICAL = pool(
+    disruption={
+        "consolidationPolicy": "WhenEmptyOrUnderutilized",
+        "consolidateAfter": "30s",
+        "expireAfter": "168h",
+        "budgets": [{"nodes": "10%"}, {"nodes": "0", "schedule": "0 9 * * 1-5", "duration": "8h"}],
+    }
+)
+ALL_FIELDS = {
+    "spec": {
+        "disruption": {
+            "consolidationPolicy": "WhenEmptyOrUnderutilized | WhenEmpty",
+            "consolidateAfter": "30s",
+            "expireAfter": "Never",
+            "budgets": [{"nodes": "20%"}, {"nodes": "5", "schedule": "@daily", "duration": "10m"}],
+        }
+    }
+}
+GRACE = pool(template={"spec": {"terminationGracePeriod": "30s"}})
+ANNOTATED = pool(template={"metadata": {"annotations": {"karpenter.sh/do-not-disrupt": "true"}}})
+
+
+def codes(document: object) -> list[str]:
+    return [each.code for each in lint_node_pool(document, START, nodes=12)]
+
+
+@pytest.mark.parametrize(
+    ("document", "expected"),
+    [
+        (TYPICAL, ["patch-only", MISPLACED, "expiry-ignores-budgets", "expiry-without-deadline"]),
+        (
+            {"spec": {"disruption": {"expireAfter": "24h"}}},
+            [MISPLACED, "expiry-ignores-budgets", "expiry-without-deadline"],
+        ),
+        (ALL_FIELDS, ["alternatives", MISPLACED]),
+        ({"spec": {"disruption": {"consolidationPolicy": "WhenEmpty", "consolidateAfter": "30s"}}}, []),
+        (GRACE, ["patch-only", "template-change-drifts"]),
+        (ANNOTATED, ["patch-only", "do-not-disrupt-in-template"]),
+        ({"budgets": [{"nodes": "0", "schedule": "0 9 * * 1-5", "duration": "8h"}]}, ["unlimited-outside-windows"]),
+        (
+            [{"nodes": "50%", "schedule": "0 0 * * 6", "duration": "48h"}, {"nodes": "0"}],
+            ["budget-never-permits", "budget-never-binds"],
+        ),
+    ],
+)
+def test_printed_samples_and_fragments_d0_02(document: object, expected: list[str]) -> None:
+    assert codes(document) == expected
+
+
+def test_alternatives_are_listed_and_the_budgets_are_still_read_d0_03() -> None:
+    (problem,) = examine(ALL_FIELDS).problems
+    assert (problem.path, problem.hint) == (
+        "spec.disruption.consolidationPolicy",
+        "write WhenEmptyOrUnderutilized or WhenEmpty",
+    )
+    assert len(examine(ALL_FIELDS).budgets or ()) == 2
+
+
+def test_expiry_moves_to_the_template_only_with_consent_d0_18_d0_19() -> None:
+    found = lint_node_pool(TYPICAL, START, nodes=12)
+    repair = next(each for each in found if each.code == MISPLACED)
+    assert "marks all 12 existing nodes of the pool Drifted" in repair.consent
+    assert mend(TYPICAL, found) == TYPICAL
+    spec = mend(TYPICAL, found, consent=True)["spec"]
+    assert spec["template"] == {"spec": {"expireAfter": "168h"}}
+    assert "expireAfter" not in spec["disruption"]
+    got, findings = read_node_pool(TYPICAL)
+    assert got.template.expire_after == "168h"
+    assert [each.code for each in findings] == [MISPLACED]
+
+
+def test_strict_reading_repairs_nothing_d0_18() -> None:
+    with pytest.raises(FleetError) as refused:
+        read_node_pool(TYPICAL, strict=True)
+    assert refused.value.code == MISPLACED
+
+
+def test_two_places_that_differ_are_refused_d0_18() -> None:
+    both = pool(disruption={"consolidateAfter": "0s", "expireAfter": "1h"}, template={"spec": {"expireAfter": "2h"}})
+    assert codes(both)[0] == "expireAfter-conflict"
+
+
+def test_a_stop_is_offered_in_place_of_the_annotation_d0_96_d0_97() -> None:
+    (finding,) = [each for each in lint_node_pool(ANNOTATED, START, nodes=12) if each.level == "warning"]
+    assert "all 12 existing nodes" in finding.consent
+    mended = mend(ANNOTATED, [finding], consent=True)
+    assert mended["spec"] == {
+        "template": {"metadata": {"annotations": {}}},
+        "disruption": {"budgets": [{"nodes": "0"}]},
+    }
+
+
+def test_mended_numbers_are_quoted_d0_58() -> None:
+    document = {"budgets": [{"nodes": 5}]}
+    found = lint_node_pool(document, START)
+    assert [(each.code, each.path) for each in found] == [("wrong-type", "spec.disruption.budgets[0].nodes")]
+    assert mend(document, found) == {"spec": {"disruption": {"budgets": [{"nodes": "5"}]}}}
+
+
+def test_a_mended_list_raises_no_finding_again_d0_84() -> None:
+    document = {"budgets": [{"nodes": "50%", "schedule": "0 0 * * 6", "duration": "48h"}, {"nodes": "0"}]}
+    assert codes(mend(document, lint_node_pool(document, START))) == []
+
+
+def test_random_documents_raise_nothing_but_our_error() -> None:
+    chance = random.Random(3)
+    keys = ["spec", "disruption", "budgets", "nodes", "schedule", "duration", "reasons", "template", "metadata", "name"]
+    keys += [
+        "expireAfter",
+        "consolidateAfter",
+        "consolidationPolicy",
+        "annotations",
+        "apiVersion",
+        "kind",
+        "requirements",
+    ]
+    texts = [
+        "10%",
+        "@daily",
+        "1h",
+        "Never",
+        "...",
+        "A | B",
+        "",
+        "0 0 * * 7",
+        "karpenter.sh/v1",
+        "NodePool",
+        "999999999h",
+    ]
+
+    def value(depth: int) -> object:
+        if depth == 0 or chance.random() < 0.2:
+            return chance.choice([None, True, 5, 1.5, chance.choice(texts), [], {}])
+        if chance.random() < 0.3:
+            return [value(depth - 1) for _item in range(chance.randint(0, 3))]
+        return {chance.choice(keys): value(depth - 1) for _item in range(chance.randint(0, 5))}
+
+    for _time in range(3000):
+        body = {key: value(chance.randint(1, 4)) for key in ("disruption", "template") if chance.random() < 0.8}
+        document = pool(**body) if chance.random() < 0.7 else value(5)
+        mend(document, lint_node_pool(document, START), consent=True)
+        try:
+            got, _findings = read_node_pool(document)
+        except FleetError:
+            continue
+        assert read_node_pool(got.as_dict())[0] == got
