@@ -27,6 +27,7 @@ from .._core.updates.states import (
     UNREACHABLE,
 )
 from .._core.updates.status import derive
+from .._core.updates.summary import gist
 from .._core.updates.tree import run_of
 from .._kube.client import KubeClient, Timeouts
 from .._kube.parallel import in_parallel
@@ -130,7 +131,7 @@ def verdict(ending: Ending) -> Verdict:
     if status.state in (COMPLETED, SKIPPED) and ending.why == "settled":
         lost = [row for row in rows if row.state == FAILED or _lost(row.state, row.skipped_by, row.reason)]
         if lost:
-            named = "; ".join(f"{row.name} {row.state}: {row.message or row.reason}" for row in lost[:10])
+            named = "; ".join(f"{row.name} {row.state}: {gist(row.message) or row.reason}" for row in lost[:10])
             return Verdict(outcome=PARTIAL, code="not-all-members", message=named)
         return Verdict(outcome=DONE)
     if ending.why != "waiting":

@@ -12,8 +12,10 @@ from datetime import datetime, timedelta
 from .._core.objects.schema import write_time
 from .._core.objects.update_run import UpdateRun
 from .._core.updates.run import MemberRow, OpenGate, RunState, StageRow
-from .._core.updates.states import FAILED, PENDING, RUNNING, SKIPPED, TERMINAL
+from .._core.updates.states import COMPLETED, FAILED, PENDING, RUNNING, SKIPPED, TERMINAL
 from .._core.updates.status import RunStatus, derive
+from .._core.updates.summary import gist
+from .update_gates import gates_of
 
 REMIND = timedelta(minutes=1)
 Line = t.Mapping[str, t.Any]
@@ -53,6 +55,7 @@ class Progress:
         for number, (stage, old) in enumerate(zip(state.stages, before.stages, strict=True)):
             if stage is not old:
                 self._members(state, number, stage, old, now)
+        self._gates(state, before, now)
         for stage, new, last in zip(state.stages, self._status.stages, told.stages, strict=True):
             if (new.state, new.message) != (last.state, last.message):
                 self._level("stage", stage.name, new.state, new.message, now)
@@ -83,6 +86,27 @@ class Progress:
         self.say(f"run {self._run} {status.state}: {counted(state)}" + ("" if why == "settled" else f" ({why})"))
         self._event(now, "ended", state=status.state, message=why)
 
+    def _gates(self, state: RunState, before: RunState, now: datetime) -> None:
+        """People are told of gates that opened when these can be approved, and here of those that closed."""
+        for placed, past in zip(gates_of(state), gates_of(before), strict=True):
+            gate = placed.gate
+            if gate.state == past.gate.state:
+                continue
+            if gate.state != PENDING:
+                by = f" by {gate.by or 'the clock'}" if gate.state == COMPLETED else ""
+                self.say(f"  gate {gate.name or 'without name'} {placed.position} {gate.state}{by}")
+            self._event(
+                now,
+                "gate",
+                stage=placed.stage,
+                group=placed.group,
+                timing=placed.timing,
+                gate=gate.id,
+                name=gate.name,
+                state=gate.state,
+                by=gate.by,
+            )
+
     def _members(self, state: RunState, number: int, stage: StageRow, old: StageRow, now: datetime) -> None:
         heading = f"stage {number + 1}/{len(state.stages)} {stage.name}"
         for group, last in zip(stage.groups, old.groups, strict=True):
@@ -112,7 +136,8 @@ class Progress:
             again = f", attempt {row.attempt}" if row.attempt > 1 else ""
             return f"{words} ({self.versions.get(row.name, '?')} -> {self._target}{again})"
         if row.state in (PENDING, SKIPPED, FAILED):
-            return f"{words}: {row.message or row.reason}" if row.message or row.reason else words
+            why = gist(row.message) or row.reason
+            return f"{words}: {why}" if why else words
         took = f" in {(row.completed - row.started).total_seconds():.0f} s" if row.completed and row.started else ""
         return f"{words}{took}" + (f", now {row.version_after}" if row.version_after else "")
 

@@ -19,6 +19,7 @@ from .._core.objects.update_run_status import (
     WaitStatus,
 )
 from .._core.updates.states import COMPLETED, FAILED, NOT_STARTED, PENDING, RUNNING, SKIPPED
+from .._core.updates.summary import gist
 from .text import table
 
 SHOWN = 40
@@ -103,7 +104,7 @@ def _member(member: MemberUpdateStatus) -> str:
     if member.status.state == COMPLETED:
         return _joined(versions, _took(member.status), again, member.message)
     who = f"skipped by {member.skipped_by}" if member.status.state == SKIPPED and member.skipped_by else ""
-    return _joined(who, member.reason, again, member.message)
+    return _joined(who, member.reason, again, gist(member.message))
 
 
 def _gate(gate: UpdateRunGateStatus, timing: str, indent: str) -> Row:

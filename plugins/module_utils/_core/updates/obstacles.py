@@ -53,8 +53,9 @@ def held(row: MemberRow, why: Obstacle, run: RunState, now: datetime) -> MemberR
     row = pending(row, why, now)
     if row.reason != UNREACHABLE or row.pending_since is None or now - row.pending_since < run.unreachable_timeout:
         return row
-    minutes = run.unreachable_timeout.total_seconds() / 60
-    return skipped(row, Obstacle(reason=UNREACHABLE, message=f"unreachable for {minutes:g} minutes"), now)
+    seconds = round(run.unreachable_timeout.total_seconds())
+    span = f"{seconds} seconds" if seconds % 60 else f"{seconds // 60} minutes"
+    return skipped(row, Obstacle(reason=UNREACHABLE, message=f"unreachable for {span}"), now)
 
 
 def skipped(row: MemberRow, why: Obstacle, now: datetime) -> MemberRow:

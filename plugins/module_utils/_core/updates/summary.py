@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 
 from ..objects.schema import write_time
@@ -13,6 +14,15 @@ from .run import GateRow, GroupRow, MemberRow, RunState, StageRow, WaitRow
 from .states import FAILED, PENDING, RUNNING
 
 HALTED = "more members failed than allowed"
+# Not the counts of a recap, as in ``failed=1``.
+_TELLING = re.compile(r"\b(error|fatal|failed)\b(?!=)", re.IGNORECASE)
+
+
+def gist(message: str) -> str:
+    """One line of a message that ends with the output of an upgrade: its first, and the last that tells of an error."""
+    first, *tail = [line.strip() for line in message.splitlines() if line.strip()] or [""]
+    telling = [line for line in tail if _TELLING.search(line)] or tail
+    return f"{first}: {telling[-1]}" if telling else first
 
 
 def of_group(group: GroupRow, state: str) -> str:
@@ -55,7 +65,7 @@ def _failures(members: t.Sequence[MemberRow]) -> str:
         return HALTED
     first = failed[0]
     more = f", and {len(failed) - 1} more failed" if len(failed) > 1 else ""
-    return f"{first.name}: {first.message or first.reason}{more}"
+    return f"{first.name}: {gist(first.message) or first.reason}{more}"
 
 
 def _gates(gates: t.Sequence[GateRow]) -> str:

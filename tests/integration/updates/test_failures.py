@@ -1,0 +1,53 @@
+# Copyright: Contributors to the gitops.fleet project
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One member of four cannot be upgraded: how far the run goes is said by its threshold, and it never looks green."""
+
+from __future__ import annotations
+
+from conducting import Conducting, Plays
+from update_fleet import NEW, OLD, Document, UpdateFleet
+
+
+def allowing(failures: int) -> Document:
+    group = {"name": "all", "maxConcurrency": "2", "maxAllowedFailures": str(failures)}
+    return {"stages": [{"name": "all", "groups": [group], "maxAllowedFailures": str(failures)}]}
+
+
+def test_one_broken_member_of_four(fleet: UpdateFleet, plays: Plays) -> None:
+    broken, *others = names = fleet.members("all", "all", "all", "all")
+    key = fleet.clusters.root / broken / "pki" / "sa.key"
+    kept = key.read_bytes()
+    key.unlink()
+
+    fleet.write(allowing(0))
+    halted = plays("gitops.fleet.update", **fleet.variables()).code(2)
+    _fails(halted, "failed", "run-failed")
+    (line,) = [each for each in halted.output.splitlines() if f": {broken} Failed: " in each]
+    assert "sa.key: no such file" in line, line
+    assert list(fleet.states().values()) == ["Failed", "Completed", "NotStarted", "NotStarted"]
+    assert [fleet.version(name) for name in others] == [NEW, OLD, OLD], "what was in flight has ended, no more began"
+    assert fleet.recorded().status.status.state == "Failed"
+
+    first, fleet.run_name = fleet.run_name, f"{fleet.run_name}-tolerant"
+    fleet.write(allowing(1))
+    finished = plays("gitops.fleet.update", **fleet.variables()).code(2)
+    _fails(finished, "partial", "not-all-members")
+    assert list(fleet.states().values()) == ["Failed", "Skipped", "Completed", "Completed"]
+    assert [fleet.version(name) for name in others] == [NEW, NEW, NEW]
+    assert fleet.recorded().status.outcome == "CompletedWithFailures"
+
+    key.write_bytes(kept)
+    fleet.run_name = first
+    fleet.write(allowing(0))
+    still = plays("gitops.fleet.update", **fleet.variables()).code(2)
+    _fails(still, "failed", "run-failed")
+    mended = plays("gitops.fleet.update", **fleet.variables(restart=True)).code(0)
+    assert mended.fleet["outcome"] == "done"
+    assert list(fleet.states().values()) == ["Completed", "Completed", "Skipped", "Skipped"]
+    assert fleet.row(broken).attempt == 2
+    assert fleet.upgrades() == dict.fromkeys(names, 1) and {fleet.version(name) for name in names} == {NEW}
+
+
+def _fails(played: Conducting, outcome: str, code: str) -> None:
+    assert f'"outcome": "{outcome}"' in played.output and f'"code": "{code}"' in played.output, played.output

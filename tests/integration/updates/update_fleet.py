@@ -1,0 +1,240 @@
+# Copyright: Contributors to the gitops.fleet project
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A fleet on real API servers that is to be upgraded: its members, its records on a hub, and what is left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+import typing as t
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.update_run import UpdateRun
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.executor import Pace
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.join import Wish as JoinWish
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.join import join
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_conducting import (
+    Verdict,
+    Wish,
+    carry_on,
+    verdict,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_journal import read_run
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_run import present
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_sources import written
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.access import version
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.credentials import connection_from_kubeconfig
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.parallel import in_parallel
+from ansible_collections.gitops.fleet.plugins.module_utils._local import cluster, processes, upgrades
+from ansible_collections.gitops.fleet.plugins.module_utils._local.outcome import Outcome
+from ansible_collections.gitops.fleet.plugins.module_utils._store.open_records import open_records
+from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Records
+
+Document = dict[str, t.Any]
+OLD, NEW = "v1.35.4", "v1.36.3"
+TARGET = NEW.removeprefix("v")
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/gitops-fleet/leases"
+MERGE = "application/merge-patch+json"
+API = "gitops.fleet/v1alpha1"
+# Members that are files: what stands in one is the version, and an upgrade is a line more in another.
+_OBSERVE = 'cat "$1/$2"'
+_BEGIN = 'echo "$2" >> "$1/begun.log"; sleep "$4"; echo "v$3" > "$1/$2"'
+
+
+def sequence(*stages: t.Mapping[str, t.Any] | tuple[str, ...], at_once: int = 1) -> Document:
+    """Stages as they are written; a tuple of members' groups is short for a stage of these groups."""
+    made = []
+    for number, stage in enumerate(stages, 1):
+        if isinstance(stage, tuple):
+            groups = [{"name": name, "maxConcurrency": str(at_once)} for name in stage]
+            stage = {"name": f"stage-{number}", "groups": groups}
+        made.append(dict(stage))
+    return {"stages": made}
+
+
+@dataclass
+class UpdateFleet:
+    """Records on the hub, emptied before; members that a test makes are gone after it."""
+
+    folder: Path
+    hub: Outcome
+    clusters: t.Any
+    number: int
+    made: list[str] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.client = KubeClient(connection_from_kubeconfig(self.hub.kubeconfig))
+        self.options = {"type": "hub", "kubeconfig": str(self.hub.kubeconfig)}
+        self.records = self.open()
+        self.run_name = f"run{self.number}"
+        for each in ("updates", "files"):
+            (self.folder / each).mkdir()
+
+    @property
+    def operations(self) -> Path:
+        return self.folder / "operations"
+
+    def open(self) -> Records:
+        return open_records(self.options, {}, lambda: datetime.now(UTC))
+
+    # Members.
+
+    def members(self, *groups: str, version: str = "1.35", driver: str = "local") -> list[str]:
+        """Joins a real local cluster for each name of a group, and gives their names."""
+        names = [f"u{self.number}-{letter}" for letter, _group in zip("abcdefgh", groups, strict=False)]
+        made = in_parallel({name: self._maker(name, version) for name in names}, threads=2)
+        self.made += names
+        wishes = []
+        for name, group in zip(names, groups, strict=True):
+            outcome = made[name]
+            assert isinstance(outcome, Outcome), outcome
+            wishes.append(self._wish(name, outcome.kubeconfig, group, driver))
+        join(self.records, wishes, self.client, "tests", write=True)
+        return names
+
+    def file_members(self, **versions: str) -> None:
+        """Joins members that are files, all in group ``all``: driver ``command``, as ``file_driver`` has it."""
+        for name, found in versions.items():
+            (self.folder / "files" / name).write_text(found + "\n")
+        wishes = [self._wish(name, self.hub.kubeconfig, "all", "command") for name in versions]
+        join(self.records, wishes, self.client, "tests", write=True)
+
+    def file_driver(self, seconds: float = 0, begin: str = _BEGIN) -> Document:
+        files = str(self.folder / "files")
+        return {
+            "observe": ["sh", "-c", _OBSERVE, "observe", files, "{member}"],
+            "begin": ["sh", "-c", begin, "begin", files, "{member}", "{target}", str(seconds)],
+        }
+
+    def file_upgrades(self) -> list[str]:
+        """Members that are files, as often as their upgrade was begun."""
+        log = self.folder / "files" / "begun.log"
+        return log.read_text().split() if log.exists() else []
+
+    def _maker(self, name: str, minor: str) -> t.Callable[[], Outcome]:
+        return lambda: t.cast(Outcome, self.clusters(name, version=minor))
+
+    def _wish(self, name: str, kubeconfig: t.Any, group: str, driver: str) -> JoinWish:
+        fields = {"group": group, "driver": driver}
+        return JoinWish(name=name, connection={"kubeconfig": str(kubeconfig)}, labels={}, fields=fields)
+
+    def version(self, member: str) -> str:
+        """What the member itself says."""
+        with KubeClient(connection_from_kubeconfig(self.clusters.root / member / "kubeconfig")) as client:
+            return version(client)
+
+    def upgrades(self) -> dict[str, int]:
+        """How often each member of this test was upgraded, as its driver logged it."""
+        log = self.clusters.root / upgrades.LOG
+        found = [json.loads(line)["member"] for line in log.read_text().splitlines()] if log.exists() else []
+        return {name: found.count(name) for name in self.made if name in found}
+
+    # The run.
+
+    def run(self, strategy: Document | None = None, target: str = TARGET, **spec: t.Any) -> Document:
+        upgrade = {"type": "ControlPlaneOnly", "kubernetesVersion": target}
+        spec = {"managedClusterUpdate": {"upgrade": upgrade}, **({"strategy": strategy} if strategy else {}), **spec}
+        return {"apiVersion": API, "kind": "UpdateRun", "metadata": {"name": self.run_name}, "spec": spec}
+
+    def write(self, strategy: Document | None = None, **spec: t.Any) -> None:
+        """The run's manifest, as a file below ``updates``."""
+        (self.folder / "updates" / "run.json").write_text(json.dumps(self.run(strategy, **spec)))
+
+    def drivers(self, **more: t.Any) -> Document:
+        return {"local": {"root": str(self.clusters.root)}, **more}
+
+    def variables(self, **more: t.Any) -> Document:
+        """For playbooks."""
+        return {
+            "records": self.options,
+            "updates": str(self.folder / "updates"),
+            "operations": str(self.operations),
+            "events": str(self.folder / "events.jsonl"),
+            "drivers": self.drivers(),
+            **more,
+        }
+
+    def conduct(self, run: Document | None = None, drivers: Document | None = None, **wish: t.Any) -> Verdict:
+        """In this process; what it came to. Without a definition the recorded run."""
+        wish = {"pace": Pace(interval=0.2, settle=20), "timeout": 2.0, **wish}
+        given = written([], [run] if run else [], strict=False)
+        made = present(self.records, self.run_name, given, write=True).run
+        environ = dict(os.environ)
+        wanted = Wish(drivers=drivers or self.drivers(), operations=str(self.operations), **wish)
+        ending = carry_on(self.records, made, self.client, wanted, "tests", environ, self.said.append)
+        return verdict(ending)
+
+    def recorded(self) -> UpdateRun:
+        return read_run(self.records, self.run_name)
+
+    def row(self, member: str) -> t.Any:
+        return next(each for each in self.rows() if each.name == member)
+
+    def rows(self) -> list[t.Any]:
+        stages = self.recorded().status.stages
+        return [member for stage in stages for group in stage.groups for member in group.members]
+
+    def states(self) -> dict[str, str]:
+        return {each.name: each.status.state for each in self.rows()}
+
+    def events(self) -> list[Document]:
+        path = self.folder / "events.jsonl"
+        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+    def patch(self, path: str, body: Document) -> Document:
+        """As ``kubectl patch --type merge`` does."""
+        return self.client.request("PATCH", path, body, {"fieldManager": "kubectl-patch"}, MERGE)
+
+    def gates(self) -> list[Document]:
+        return list(self.client.get(f"/apis/{API}/gates")["items"])
+
+    # What is left.
+
+    def folders(self) -> list[Path]:
+        """Of operations, in the order of their names."""
+        return sorted(self.operations.iterdir()) if self.operations.exists() else []
+
+    def leftovers(self) -> list[tuple[str, ...]]:
+        """Commands of processes that belong to an operation of this test."""
+        found = [one for folder in self.folders() for one in processes.marked(str(folder))]
+        return [processes.command(one) for one in found]
+
+    def end(self) -> None:
+        for folder in self.folders():
+            processes.stop(processes.marked(str(folder)), grace=5)
+        ended = cluster.many({name: self._absent(name) for name in self.made}, at_once=4)
+        self.records.close()
+        self.client.close()
+        assert not ended.errors, ended.errors
+
+    def _absent(self, name: str) -> t.Callable[[], Outcome]:
+        return lambda: cluster.absent(name, self.clusters.root)
+
+
+def until(holds: t.Callable[[], t.Any], seconds: float = 30, pause: float = 0.005) -> t.Any:
+    """What ``holds`` gives as soon as that is something."""
+    end = time.monotonic() + seconds
+    while not (found := holds()):
+        assert time.monotonic() < end, "it does not come"
+        time.sleep(pause)
+    return found
+
+
+def empty(client: KubeClient, paths: t.Iterable[str]) -> None:
+    """Deletes everything in these lists."""
+    for path in paths:
+        for found in client.get(path)["items"]:
+            one = f"{path}/{found['metadata']['name']}"
+            if found["metadata"].get("finalizers"):
+                client.request("PATCH", one, {"metadata": {"finalizers": None}}, {"fieldManager": "tests"}, MERGE)
+            try:
+                client.delete(one)
+            except ApiError as error:
+                assert error.code == "not-found", error
