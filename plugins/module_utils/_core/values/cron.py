@@ -221,11 +221,12 @@ def _zone(text: str) -> tuple[ZoneInfo | None, str]:
     if not space:
         raise ValueError(f"nothing follows the time zone in {text!r:.60}")
     name = prefix.partition("=")[2]
-    return (None if name in ("", "UTC") else _load(name)), _AROUND.sub("", rest)
+    return (None if name in ("", "UTC") else load_zone(name)), _AROUND.sub("", rest)
 
 
 @cache
-def _load(name: str) -> ZoneInfo:
+def load_zone(name: str) -> ZoneInfo:
+    """An IANA time zone; ValueError if there is none of that name."""
     try:
         return ZoneInfo(name)
     except (OSError, ValueError, KeyError):  # a folder, a path that leads out, no such file
