@@ -21,7 +21,7 @@ DELETION_COST_UNIT, PRIORITY_UNIT = 2.0**27, 2.0**25
 _DECIMAL = re.compile(
     r"[+-]?(?:[0-9]+(?:_[0-9]+)*\.?(?:[0-9]+(?:_[0-9]+)*)?|\.[0-9]+(?:_[0-9]+)*)(?:[eE][+-]?[0-9]+(?:_[0-9]+)*)?"
 )
-_HEXADECIMAL = re.compile(r"[+-]?0[xX](?:_?[0-9a-fA-F])*\.?[0-9a-fA-F]*(?:_[0-9a-fA-F]+)*[pP][+-]?[0-9]+")
+_HEXADECIMAL = re.compile(r"[+-]?0[xX](?:_?[0-9a-fA-F])*\.?[0-9a-fA-F]*(?:_[0-9a-fA-F]+)*[pP][+-]?[0-9]+(?:_[0-9]+)*")
 _WORD = re.compile(r"([+-]?)(inf|infinity)|nan", re.IGNORECASE | re.ASCII)
 
 

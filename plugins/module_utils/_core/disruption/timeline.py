@@ -13,6 +13,8 @@ import typing as t
 from collections import defaultdict
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import accumulate
+from operator import xor
 
 from ..objects.node_pool import Budget
 from ..objects.schema import write_time
@@ -84,17 +86,17 @@ def timeline(budgets: t.Sequence[Budget], start: datetime, end: datetime, nodes:
     """The limits that ``nodes`` counted nodes have for a reason from one aware instant to another."""
     rules = tuple([rule_of(each) for each in budgets])
     begin, until = start.astimezone(UTC), end.astimezone(UTC)
-    decided: dict[Active, Allowed] = {}
+    decided: dict[int, tuple[int, bool]] = {}
     changes: list[Change] = []
-    limit: int | None = None
-    error = False
-    for at, active in activity(rules, begin.replace(tzinfo=None), until.replace(tzinfo=None)):
-        answer = decided.get(active)
-        if answer is None:
-            answer = decided[active] = decide(rules, active, nodes, reason)
-        if answer.limit != limit or answer.error != error:
-            limit, error = answer.limit, answer.error
-            changes.append(Change(at.replace(tzinfo=UTC), limit, error))
+    last: tuple[int, bool] | None = None
+    for at, mask in _masks(rules, begin.replace(tzinfo=None), until.replace(tzinfo=None)):
+        limit = decided.get(mask)
+        if limit is None:
+            answer = decide(rules, _active(rules, mask), nodes, reason)
+            limit = decided[mask] = (answer.limit, answer.error)
+        if limit != last:
+            last = limit
+            changes.append(Change(at.replace(tzinfo=UTC), *limit))
     return Timeline(begin, until, tuple(changes))
 
 
@@ -108,26 +110,30 @@ def next_change(
 
 def activity(rules: tuple[Rule, ...], start: datetime, end: datetime) -> t.Iterator[tuple[datetime, Active]]:
     """Which budgets are active from when on, as ``Rule.active`` tells it; naive instants in UTC, from the start."""
-    if start >= end:
-        return
-    turned: dict[datetime, int] = defaultdict(int)
-    turned[start] = 0
-    for place, rule in enumerate(rules):
-        for begin, until in _spans(rule, start, end):
-            turned[begin] ^= 1 << place
-            turned[until] ^= 1 << place
-    unread = tuple(bool(rule.schedule_problem) for rule in rules)
     known: dict[int, Active] = {}
-    mask = 0
-    for at in sorted(turned):
-        if at >= end:
-            return
-        mask ^= turned[at]
-        active = known.get(mask)
-        if active is None:
-            bits = [bool(mask >> place & 1) for place in range(len(rules))]
-            active = known[mask] = tuple(None if bad else bit for bad, bit in zip(unread, bits, strict=True))
-        yield at, active
+    for at, mask in _masks(rules, start, end):
+        if mask not in known:
+            known[mask] = _active(rules, mask)
+        yield at, known[mask]
+
+
+def _active(rules: tuple[Rule, ...], mask: int) -> Active:
+    return tuple(None if rule.schedule_problem else bool(mask >> place & 1) for place, rule in enumerate(rules))
+
+
+def _masks(rules: tuple[Rule, ...], start: datetime, end: datetime) -> list[tuple[datetime, int]]:
+    """The same as bit sets of places."""
+    if start >= end:
+        return []
+    turned: dict[datetime, int] = defaultdict(int, {start: 0})
+    for place, rule in enumerate(rules):
+        bit = 1 << place
+        for begin, until in _spans(rule, start, end):
+            turned[begin] ^= bit
+            turned[until] ^= bit
+    turned.pop(end, None)
+    instants = sorted(turned)
+    return list(zip(instants, accumulate(map(turned.__getitem__, instants), xor), strict=True))
 
 
 def _spans(rule: Rule, start: datetime, end: datetime) -> t.Sequence[tuple[datetime, datetime]]:

@@ -95,7 +95,7 @@ class Schedule:
         """The same for naive instants in UTC; the schedule names no zone."""
         year, month, day = after.year, after.month, after.day
         # Hits stand on full minutes: the first that can come is that of the next minute.
-        minute, last_year = after.hour * 60 + after.minute + 1, min(_begin(after) + HORIZON_YEARS, MAXYEAR)
+        minute, last_year = after.hour * 60 + after.minute + 1, _last_year(after)
         times = self.times
         if not times:
             return None
@@ -274,11 +274,11 @@ def _number(text: str, field: Field) -> int:
     return number
 
 
-def _begin(after: datetime) -> int:
-    """The year in which the search begins, a second later."""
-    if after.month < 12:
-        return after.year
-    return after.year + ((after.day, after.hour, after.minute, after.second) == (31, 23, 59, 59))
+def _last_year(after: datetime) -> int:
+    """The last year that is searched. The search begins a second later, which can be in the next year."""
+    begins_later = after.month == 12 and (after.day, after.hour, after.minute, after.second) == (31, 23, 59, 59)
+    last = after.year + begins_later + HORIZON_YEARS
+    return last if last < MAXYEAR else MAXYEAR
 
 
 @cache
