@@ -12,6 +12,7 @@ from .._core.errors import FleetError
 from .._core.objects.schema import decode, encode
 from .._core.objects.update_run import UpdateRun
 from .._core.updates.run import RunState
+from .._core.updates.states import RUNNING
 from .._core.updates.status import derive
 from .._core.updates.tree import run_of, status_of
 from .._core.updates.trimming import trimmed
@@ -74,9 +75,11 @@ class Journal:
     def store(self, state: RunState) -> bool:
         """Stores the state under the lease. False if somebody else wrote in between: decide anew on ``state``.
 
+        Our epoch is stored before anything in flight is followed: from then on an older conductor's write conflicts.
+
         FleetError ``lease-lost`` if another conductor has taken the run over.
         """
-        if state == self._stored and self.run.status.epoch == self.lease.epoch:
+        if state == self._stored and (self.run.status.epoch == self.lease.epoch or not _acts(state)):
             self._noted, self.state = [], state
             return True
         status = trimmed(replace(status_of(state, derive(state), self.run.status), epoch=self.lease.epoch))
@@ -90,3 +93,7 @@ class Journal:
         self._document, self.run = document, replace(self.run, status=status)
         self._noted, self._stored, self.state = [], state, state
         return True
+
+
+def _acts(run: RunState) -> bool:
+    return any(row.state == RUNNING for stage in run.stages for group in stage.groups for row in group.members)
