@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._store import manifests, yaml_documents
+from ansible_collections.gitops.fleet.plugins.module_utils._store import documents, yaml_documents
 from ansible_collections.gitops.fleet.plugins.module_utils._store.manifests import Manifest, read_manifests
 
 HEAD = "apiVersion: v1\nkind: ConfigMap\n"
@@ -157,7 +157,7 @@ def test_a_bomb_of_aliases_is_refused_before_it_unfolds(refused: t.Callable[...,
 
 
 def test_a_file_that_is_too_big_is_not_read(refused: t.Callable[..., t.Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(manifests, "MAX_BYTES", 1000)
+    monkeypatch.setattr(documents, "MAX_BYTES", 1000)
     assert refused(MAP + "data: " + "x" * 1000) == [("too-big", "")]
 
 

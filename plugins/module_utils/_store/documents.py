@@ -1,0 +1,114 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Documents of files and folders as they stand there, each with the lines of its fields."""
+
+from __future__ import annotations
+
+import os
+import typing as t
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .._core.errors import Problem
+from .._core.values.field_path import step
+from .yaml_documents import Lines, YamlDocument, read_yaml
+
+SUFFIXES = (".yaml", ".yml", ".json")
+MAX_BYTES = 10_000_000
+
+
+@dataclass(frozen=True)
+class Document:
+    """One document. ``path`` is its file as it was named, ``line`` that in which it begins, counted from 1."""
+
+    value: t.Any
+    path: str
+    line: int
+    lines: Lines = field(repr=False, default_factory=dict, compare=False)
+
+    def line_of(self, field_path: str) -> int:
+        """The line of a field (``spec.policy.clusterNames[1]``), or of the nearest one around it that is there."""
+        value, line, rest = self.value, self.line, field_path
+        while rest and (found := step(value, rest)) is not None:
+            key, rest = found
+            line = self.lines.get(id(value), {}).get(key) or line
+            value = value[key]
+        return line
+
+
+def read_documents(paths: t.Iterable[str | Path]) -> t.Iterator[Document | Problem]:
+    """The documents in these files and folders, in the order given, and before those of a file what is wrong with it.
+
+    Folders are read with all folders below, but for hidden ones; in them ``*.yaml``, ``*.yml`` and ``*.json`` count, in
+    the order of their paths. A file may hold several documents, and Lists, which are taken apart; a file named twice is
+    read once. A byte order mark and CRLF are fine, empty documents are none. Problems are those of ``read_yaml``,
+    ``no-such-file``, ``unreadable``, ``too-big`` (10 MB), ``not-utf-8``; documents of such a file may lack parts.
+    """
+    problems: list[Problem] = []
+    for path in _files(paths, problems):
+        text = _text(path, problems)
+        found, wrong = ((), ()) if text is None else read_yaml(text, path)
+        yield from (*problems, *wrong)
+        problems.clear()
+        for each in found:
+            yield from _taken_apart(each, path)
+    yield from problems
+
+
+def _taken_apart(document: YamlDocument, path: str) -> t.Iterator[Document]:
+    value = document.value
+    if isinstance(value, dict) and str(value.get("kind", "")).endswith("List") and isinstance(value.get("items"), list):
+        lines = document.lines.get(id(value["items"]), {})
+        for index, item in enumerate(value["items"]):
+            yield from _taken_apart(YamlDocument(item, lines.get(index, document.line), document.lines), path)
+    elif value is not None:
+        yield Document(value, path, document.line, document.lines)
+
+
+def _files(paths: t.Iterable[str | Path], problems: list[Problem]) -> t.Iterator[str]:
+    seen: set[str] = set()
+    for given in paths:
+        for path in _below(str(given), problems):
+            real = os.path.realpath(path)
+            if real not in seen:
+                seen.add(real)
+                yield path
+
+
+def _below(path: str, problems: list[Problem]) -> list[str]:
+    if not os.path.isdir(path):
+        return [path]
+    found: list[str] = []
+
+    def unreadable(error: OSError) -> None:
+        problems.append(Problem("unreadable", f"this folder cannot be read: {error.strerror}", str(error.filename)))
+
+    for folder, folders, files in os.walk(path, onerror=unreadable):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        found += [os.path.join(folder, name) for name in files if name.endswith(SUFFIXES)]
+    return sorted(found, key=lambda name: Path(name).parts)
+
+
+def _text(path: str, problems: list[Problem]) -> str | None:
+    try:
+        if not os.path.isfile(path) and os.path.exists(path):
+            problems.append(Problem("unreadable", "this is neither a file nor a folder", path))
+            return None
+        with open(path, "rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        problems.append(Problem("no-such-file", "there is no such file or folder", path))
+        return None
+    except OSError as error:
+        problems.append(Problem("unreadable", f"this file cannot be read: {error.strerror}", path))
+        return None
+    if len(data) > MAX_BYTES:
+        problems.append(Problem("too-big", f"this file has more than {MAX_BYTES // 1_000_000} MB", path, "split it"))
+        return None
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        problems.append(Problem("not-utf-8", "this file is not UTF-8 text", f"{path}:{line}", "save it as UTF-8"))
+        return None
