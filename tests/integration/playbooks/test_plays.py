@@ -139,6 +139,58 @@ def test_fleet_rbac_info(play: Player):
     assert play("fleet_rbac_info", "--check").clean().changed == 0
 
 
+@pytest.fixture
+def driven(play: Player, joined: dict[str, t.Any]) -> dict[str, t.Any]:
+    """The members have a driver, which takes their versions from files."""
+    for name in ("east", "west"):
+        (play.folder / f"version-{name}").write_text("v1.35.4\n")
+    play(PLAYS.parent / "drive.yml", **joined).clean()
+    return joined
+
+
+def versions(play: Player) -> set[str]:
+    return {(play.folder / f"version-{name}").read_text().strip() for name in ("east", "west")}
+
+
+def test_update_run(play: Player, driven: dict[str, t.Any], fleet: Fleet):
+    before = snapshot(play.folder)
+    assert play("update_run", "--check", "--diff", **driven).clean().changed == 1
+    assert snapshot(play.folder) == before
+    assert play("update_run", **driven).clean().changed == 1
+    assert play("update_run", **driven).clean().changed == 0
+    assert versions(play) == {"v1.35.4"}
+    play("gate", **driven).clean()
+    assert play("update_run", "--check", **driven).clean().changed == 1
+    assert versions(play) == {"v1.35.4"}
+    done = play("update_run", "-vvv", "--diff", **driven).clean()
+    assert done.changed == 1 and versions(play) == {"v1.36.3"}
+    assert "run web-136 Completed: 2 of 2 clusters done" in done.output
+    before = snapshot(play.folder / "operations")
+    assert play("update_run", **driven).clean().changed == 0
+    assert play("update_run", "--check", **driven).clean().changed == 0
+    assert snapshot(play.folder / "operations") == before
+    assert fleet.writes_of("planner") == []
+
+
+def test_update_run_info(play: Player, driven: dict[str, t.Any]):
+    play("update_run", **driven).clean()
+    before = snapshot(play.folder)
+    for flags in ((), (), ("--check",)):
+        told = play("update_run_info", *flags, **driven).clean()
+        assert told.changed == 0 and "gate before" in told.output
+    assert snapshot(play.folder) == before
+
+
+def test_gate(play: Player, driven: dict[str, t.Any]):
+    play("update_run", **driven).clean()
+    before = snapshot(play.folder)
+    assert play("gate", "--check", **driven).clean().changed == 1
+    assert snapshot(play.folder) == before
+    assert play("gate", **driven).clean().changed == 1
+    assert play("gate", **driven).clean().changed == 0
+    assert play("gate", "--check", **driven).clean().changed == 0
+
+
 def end(play: Player, fleet: Fleet) -> None:
     """Take the placement away, so that the clusters are as they were for the next test."""
     values = given(play.folder, fleet, fleet.admin)

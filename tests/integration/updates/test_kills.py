@@ -60,7 +60,7 @@ def test_upgrades_that_are_killed_have_failed_and_are_tried_once_more(fleet: Upd
     first = plays.start(CONDUCT, **fleet.variables())
     until(lambda: len(fleet.upgrades()) == 2, 60)
     for name, number in zip(names, (signal.SIGTERM, signal.SIGKILL), strict=True):
-        pid = until(lambda name=name: fleet.row(name).reference).split(":")[2]
+        pid = until(lambda name=name: fleet.row(name).reference.split(":")[2:])[0]
         first.kill(number, int(pid))
         assert gone(int(pid), 30)
     first.code(2)
