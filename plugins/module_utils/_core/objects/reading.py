@@ -57,23 +57,43 @@ class Reading:
     findings: tuple[Finding, ...] = ()
 
 
+@dataclass(frozen=True)
+class Judged:
+    """Everything about a manifest. ``about`` is its kind and name; ``object`` is None if there are problems."""
+
+    about: str
+    object: AnyObject | None
+    problems: tuple[Found, ...]
+    findings: tuple[Finding, ...]
+
+
 def read(document: t.Any, where: str = "", strict: bool = False) -> Reading:
     """The object that a person's manifest describes; the API version stays the one that was written.
 
     ``where`` (such as ``file:line``) stands before the field path in every problem and finding. Raises FleetError with
     all problems, their codes those of ``rules.RULES``; ``strict`` counts repairs among them.
     """
-    kind = _kind(document, where)
-    about = " ".join(filter(None, (where, f"{kind.kind}/{_name(document)}")))
+    judged = judge(document, strict)
+    about = " ".join(filter(None, (where, judged.about)))
+    if judged.object is None:
+        raise FleetError.of(_problem(each, about) for each in judged.problems)
+    return Reading(judged.object, tuple(replace(each, where=f"{about} {each.old_path}") for each in judged.findings))
+
+
+def judge(document: t.Any, strict: bool = False) -> Judged:
+    """All problems and findings of a manifest, those beside its problems included; nothing is raised."""
+    kind = _kind(document)
+    if isinstance(kind, tuple):
+        about = str(document.get("kind") or "") if isinstance(document, Mapping) else ""
+        return Judged(about, None, kind, ())
     check = Check(strict)
     written = repair_placement(check, document) if kind.cls is ClusterResourcePlacement else document
     clean = check_object(check, kind.cls, written)
     obj: AnyObject = decode(kind.cls, copy.deepcopy(clean))
-    found = [*check.problems, *beyond(check.problems, _rules(kind, obj))]
-    if found:
-        raise FleetError.of(_problem(each, about) for each in found)
-    findings = [*check.findings, *(_WARNINGS[kind.cls](obj) if kind.cls in _WARNINGS else ())]
-    return Reading(obj, tuple(replace(each, where=f"{about} {each.old_path}") for each in findings))
+    problems = (*check.problems, *beyond(check.problems, _rules(kind, obj)))
+    warnings = _WARNINGS[kind.cls](obj) if kind.cls in _WARNINGS else ()
+    findings = (*check.findings, *(each for each in warnings if not _touched(each, problems)))
+    return Judged(f"{kind.kind}/{_name(document)}", None if problems else obj, problems, findings)
 
 
 def check_update(old: AnyObject, new: AnyObject, where: str = "") -> tuple[Problem, ...]:
@@ -85,27 +105,27 @@ def check_update(old: AnyObject, new: AnyObject, where: str = "") -> tuple[Probl
     return tuple(_problem(each, about) for each in judge(old, new))
 
 
-def _kind(document: t.Any, where: str) -> Kind:
+def _kind(document: t.Any) -> Kind | tuple[Found, ...]:
+    """The kind, or why it is none of ours."""
     if not isinstance(document, Mapping):
-        raise FleetError("not-an-object", f"a manifest is a mapping, not {document!r:.60}", where)
-    about = " ".join(filter(None, (where, str(document.get("kind") or ""))))
+        return (Found("not-an-object", "", f"a manifest is a mapping, not {document!r:.60}"),)
     given = {key: document.get(key) for key in ("apiVersion", "kind")}
     missing = [key for key, value in given.items() if not isinstance(value, str) or not value]
     if missing:
-        raise FleetError.of(Problem("missing-field", f"{key} is required", f"{about} {key}".strip()) for key in missing)
+        return tuple(Found("missing-field", key, f"{key} is required") for key in missing)
     api_version, name = str(given["apiVersion"]), str(given["kind"])
     group, _slash, version = api_version.rpartition("/")
     if group.endswith("kubefleet.dev"):
         hint = "write it for placement.kubernetes-fleet.io/v1, which is what is read and written here"
-        raise FleetError("unsupported-group", f"objects of {group} are not interpreted", f"{about} apiVersion", hint)
+        return (Found("unsupported-group", "apiVersion", f"objects of {group} are not interpreted", hint),)
     kind = KIND_OF.get(name)
     if kind is None or kind.group != group:
         hint = f"it stands in {kind.group}" if kind else near(name, KIND_OF)
         known = ", ".join(f"{each.kind} of {each.group}" for each in KINDS)
-        raise FleetError("unknown-kind", f"{name} of {group or 'the core group'} is none of {known}", about, hint)
+        return (Found("unknown-kind", "", f"{name} of {group or 'the core group'} is none of {known}", hint),)
     if version not in kind.versions:
         hint = f"write {' or '.join(kind.api_versions)}"
-        raise FleetError("unsupported-version", f"{name} has no version {version!r}", f"{about} apiVersion", hint)
+        return (Found("unsupported-version", "apiVersion", f"{name} has no version {version!r}", hint),)
     return kind
 
 
@@ -122,4 +142,9 @@ def _rules(kind: Kind, obj: t.Any) -> t.Iterator[Found]:
 
 
 def _problem(found: Found, about: str) -> Problem:
-    return Problem(found.code, found.message, f"{about} {found.path}", found.hint)
+    return Problem(found.code, found.message, f"{about} {found.path}".strip(), found.hint)
+
+
+def _touched(finding: Finding, problems: t.Iterable[Found]) -> bool:
+    """Whether a problem stands at the place of a warning, in it or around it."""
+    return not list(beyond(tuple(problems), (Found(finding.code, finding.old_path, ""),)))
