@@ -10,18 +10,20 @@ on the member before anything is repeated.
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from .._core.errors import FleetError
 from .._core.objects.update_run import UpdateRun
 from .._core.updates.commands import record, referenced
+from .._core.updates.dispatch import operations_of
 from .._core.updates.run import Begin, Decision, MemberRow, OpenGate, RunState
 from .._core.updates.states import FAILED, OPERATION_LOST, RUNNING, UNREACHABLE
 from .._core.updates.status import derive
 from .._core.updates.update_run import decide
 from .._store.records import Records
 from .drivers.contract import Work
+from .drivers.host import here
 from .executor import Begun, Blocked, Ended, Event, Said
 from .holding import take
 from .update_gates import approvals, publish
@@ -166,7 +168,7 @@ class Conductor:
             return None
         self._progress.stored(self.journal.state, now)
         self._carry_out(decision)
-        self._sight.keep_only({row.name: row.operation for row in in_flight(decision.run)})
+        self._sight.keep_only({row.name: row.operation for row in in_flight(decision.run)}, operations_of(decision.run))
         return self._at_rest(decision, now)
 
     def _decide(self, now: datetime) -> Decision:
@@ -176,8 +178,18 @@ class Conductor:
         while True:
             decision = decide(run, self._sight.views, given, now)
             begins = [each for each in decision.actions if isinstance(each, Begin)]
-            if self._orders.interrupted() or self._sight.clear(begins, now):
-                return decision if not self._orders.interrupted() else Decision(run=run)
+            clear = not self._orders.interrupted() and self._sight.clear(begins, now)
+            if self._orders.interrupted():
+                return Decision(run=run)
+            if clear:
+                return replace(decision, run=self._with_versions(decision.run, begins))
+
+    def _with_versions(self, run: RunState, begins: t.Sequence[Begin]) -> RunState:
+        """Parts of the intent that nobody can find out later on: what a member was at before its upgrade, and which
+        machine is about to begin it."""
+        for each in begins:
+            run = referenced(run, each.operation, here(), self._sight.versions.get(each.member, ""))
+        return run
 
     def _carry_out(self, decision: Decision) -> None:
         """The intents are stored: now gates are shown and upgrades begun.

@@ -24,7 +24,7 @@ _ATTEMPTS = 5
 def claim(records: Records, member: str, operation: str, holder: str) -> Lease | Obstacle:
     """Marks the member as worked on by this operation; the obstacle if another one has it. Repeating is harmless."""
     try:
-        lease = records.acquire(f"member/{member}", holder, LEASE_SECONDS)
+        lease = records.acquire(lease_name(member), holder, LEASE_SECONDS)
     except FleetError as error:
         if error.code != "lease-held":
             raise
@@ -40,7 +40,7 @@ def release(records: Records, member: str, operation: str, lease: Lease | None) 
     """Takes the mark off and gives the lease up, if they are still this operation's."""
     for _attempt in range(_ATTEMPTS):
         document = records.get("FleetMember", member)
-        if document is None or _mark_of(document) != operation or _marked(records, document, ""):
+        if document is None or mark_of(document) != operation or _marked(records, document, ""):
             break
     if lease is not None:
         try:
@@ -52,7 +52,7 @@ def release(records: Records, member: str, operation: str, lease: Lease | None) 
 
 def busy(records: Records, document: Record) -> str:
     """The operation in flight on a FleetMember, or nothing. A mark that no run stands for is stale."""
-    operation = _mark_of(document)
+    operation = mark_of(document)
     return operation if operation and _in_flight(records, document["metadata"]["name"], operation) else ""
 
 
@@ -61,7 +61,7 @@ def _mark(records: Records, member: str, operation: str) -> Obstacle | None:
         document = records.get("FleetMember", member)
         if document is None:
             return Obstacle(reason=OPERATION_IN_PROGRESS, message="it is leaving the fleet")
-        if _mark_of(document) == operation:
+        if mark_of(document) == operation:
             return None
         other = busy(records, document)
         if other:
@@ -71,7 +71,12 @@ def _mark(records: Records, member: str, operation: str) -> Obstacle | None:
     return Obstacle(reason=OPERATION_IN_PROGRESS, message="somebody else keeps writing its record")
 
 
-def _mark_of(document: Record) -> str:
+def lease_name(member: str) -> str:
+    return f"member/{member}"
+
+
+def mark_of(document: Record) -> str:
+    """The operation that a FleetMember is marked with, or nothing."""
     return str((document.get("status") or {}).get("operation", ""))
 
 

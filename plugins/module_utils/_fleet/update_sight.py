@@ -19,7 +19,7 @@ from .._core.updates.versions import nothing_to_do, step_refused
 from .._kube.parallel import in_parallel
 from .._store.records import Lease, Records
 from .drivers.contract import Driver, Observation
-from .update_claims import LEASE_SECONDS, claim, release
+from .update_claims import LEASE_SECONDS, claim, lease_name, mark_of, release
 
 LOOK_AGAIN = timedelta(seconds=15)
 FRESH = timedelta(seconds=5)
@@ -41,6 +41,7 @@ class Sight:
     views: dict[str, MemberView] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
     _claims: dict[str, tuple[str, Lease]] = field(default_factory=dict)
+    _left: dict[str, tuple[str, Lease | None]] = field(default_factory=dict)
     _again: dict[str, datetime] = field(default_factory=dict)
     _seen: dict[str, datetime] = field(default_factory=dict)
     _listed: datetime | None = None
@@ -48,7 +49,9 @@ class Sight:
     def refresh(self, now: datetime) -> None:
         """Who is in the fleet now; obstacles that are due to be looked at again are forgotten."""
         if self._listed is None or now >= self._listed + LIST_AFTER:
-            here = {each["metadata"]["name"] for each in self.records.list("FleetMember")}
+            here = {each["metadata"]["name"]: mark_of(each) for each in self.records.list("FleetMember")}
+            if self._listed is None:
+                self._left = self._left_by_others(here)
             self.views = {name: self.views.get(name) or MemberView(name=name) for name in self.members if name in here}
             self._listed = now
         for name in [name for name, at in self._again.items() if now >= at]:
@@ -83,12 +86,25 @@ class Sight:
         if isinstance(found, Lease):
             self._claims[member] = (operation, found)
 
-    def keep_only(self, in_flight: t.Mapping[str, str]) -> None:
-        """Gives up every claim but those of operations in flight, by member."""
+    def keep_only(self, in_flight: t.Mapping[str, str], ours: str) -> None:
+        """Gives up every claim but those of operations in flight, by member. ``ours`` begins the name of each operation
+        of the run: what its earlier conductors did not live to give up goes too."""
         for member, (operation, lease) in list(self._claims.items()):
             if in_flight.get(member) != operation:
-                del self._claims[member]
                 release(self.records, member, operation, lease)
+                del self._claims[member]
+        for member, (mark, left) in list(self._left.items()):
+            if mark and (in_flight.get(member) == mark or not mark.startswith(ours)):
+                continue
+            if member not in self._claims:
+                release(self.records, member, mark, left)
+            del self._left[member]
+
+    def _left_by_others(self, marks: t.Mapping[str, str]) -> dict[str, tuple[str, Lease | None]]:
+        """Marks on members, and leases that earlier conductors of this run have on them."""
+        leases = {each.name: each for each in self.records.leases() if each.holder == self.holder}
+        found = {name: (marks.get(name, ""), leases.get(lease_name(name))) for name in self.members}
+        return {name: (mark, lease) for name, (mark, lease) in found.items() if mark or lease}
 
     def _look(self, begins: t.Sequence[Begin], now: datetime) -> dict[str, Observation | FleetError]:
         due = [

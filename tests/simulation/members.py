@@ -1,0 +1,118 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Simulated members: their upgrades go on while nobody watches, and each real one is counted."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import (
+    FAILED,
+    IN_PROGRESS,
+    SUCCEEDED,
+    UNKNOWN,
+    Observation,
+    Progress,
+    Work,
+)
+
+OLD, NEW = "v1.35.4", "v1.36.3"
+NAMED, LOCAL = "named", "local"
+"""Who can look for an operation: everybody by its name, or only whoever is on the machine that began it."""
+
+
+@dataclass(frozen=True)
+class Upgrade:
+    """A real one, as the member lived it."""
+
+    operation: str
+    machine: str
+    begun: datetime
+    ends: datetime
+    well: bool
+
+
+@dataclass
+class Member:
+    """``plan`` says of each upgrade in turn how many seconds it takes, and whether it ends well; the last one holds for
+    all further ones. ``away`` are intervals in which nothing of it answers."""
+
+    name: str
+    group: str
+    version: str = OLD
+    plan: tuple[tuple[int, bool], ...] = ((6, True),)
+    kind: str = NAMED
+    tells: bool = False
+    away: tuple[tuple[datetime, datetime], ...] = ()
+    upgrades: list[Upgrade] = field(default_factory=list)
+
+    def version_at(self, now: datetime) -> str:
+        return NEW if any(each.well and each.ends <= now for each in self.upgrades) else self.version
+
+    def under_way(self, now: datetime) -> str:
+        return next((each.operation for each in self.upgrades if each.ends > now), "")
+
+    def found(self, operation: str) -> Upgrade | None:
+        return next((each for each in self.upgrades if each.operation == operation), None)
+
+
+class Seen(t.Protocol):
+    """The process that calls: what it does is seen by the simulation before and after it takes effect."""
+
+    machine: str
+
+    def write(self, what: str, effect: t.Callable[[], t.Any]) -> t.Any: ...
+
+
+@dataclass(frozen=True)
+class SimulatedDriver:
+    """The driver of one process. ``check`` is told of every upgrade that really begins."""
+
+    members: t.Mapping[str, Member]
+    clock: t.Callable[[], datetime]
+    process: Seen
+    check: t.Callable[[Work], None]
+
+    def observe(self, member: str) -> Observation:
+        found, now = self._reached(member), self.clock()
+        return Observation(version=found.version_at(now), busy=found.under_way(now) if found.tells else "")
+
+    def begin(self, work: Work) -> str:
+        self._reached(work.member)
+        return t.cast(str, self.process.write(f"begin {work.member}", lambda: self._begun(work)))
+
+    def poll(self, work: Work) -> Progress:
+        found, now = self._reached(work.member), self.clock()
+        upgrade = found.found(work.operation)
+        if upgrade is None or (found.kind == LOCAL and upgrade.machine != self.process.machine):
+            return Progress(state=UNKNOWN)
+        reference = _reference(found, upgrade.machine)
+        if upgrade.ends > now:
+            return Progress(state=IN_PROGRESS, message="half way", reference=reference)
+        message = "" if upgrade.well else "it broke"
+        return Progress(state=SUCCEEDED if upgrade.well else FAILED, message=message, reference=reference)
+
+    def _begun(self, work: Work) -> str:
+        member, now = self.members[work.member], self.clock()
+        if member.found(work.operation) is None:
+            if member.under_way(now):
+                raise FleetError("busy", f"{member.under_way(now)} is under way", work.member)
+            self.check(work)
+            seconds, well = member.plan[min(len(member.upgrades), len(member.plan) - 1)]
+            ends = now + timedelta(seconds=seconds)
+            member.upgrades.append(Upgrade(work.operation, self.process.machine, now, ends, well))
+        return _reference(member, self.process.machine)
+
+    def _reached(self, member: str) -> Member:
+        found = self.members[member]
+        if any(since <= self.clock() < until for since, until in found.away):
+            raise FleetError("unreachable", "it does not answer", member)
+        return found
+
+
+def _reference(member: Member, machine: str) -> str:
+    return f"{machine}/{member.name}" if member.kind == LOCAL else f"at {member.name}"

@@ -1,0 +1,67 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""A conductor that is killed at any write it makes: nothing is repeated, nothing is lost, and the end is the same."""
+
+from __future__ import annotations
+
+import inspect
+import random
+import typing as t
+from pathlib import Path
+
+from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Records
+from ansible_collections.gitops.fleet.tests.simulation import scenario
+from ansible_collections.gitops.fleet.tests.simulation.processes import READS, WRITES, Hook, Point, Process
+from ansible_collections.gitops.fleet.tests.simulation.world import World
+
+NewPath = t.Callable[[], Path]
+Many = t.Callable[[int], range]
+
+
+def test_every_method_of_records_is_known_as_a_read_or_a_write():
+    """A new one that writes could not be killed at."""
+    methods = {name for name, _method in inspect.getmembers(Records, inspect.isfunction) if not name.startswith("_")}
+    assert methods - {"close"} == READS | WRITES
+
+
+def test_killed_at_every_write(new_path):
+    """A killed process does nothing any more: the world is copied at each point, and another process goes on there."""
+    found: list[tuple[Point, World]] = []
+    world = scenario.world(new_path())
+    scenario.driven(world, *[lambda point, _process: found.append((point, world.copied(new_path())))] * 9)
+    undisturbed = scenario.ending(world)
+    world.close()
+    assert undisturbed.broken == []
+    assert len(found) > 200
+    for point, copy in found:
+        scenario.driven(copy)
+        assert scenario.ending(copy) == undisturbed, f"killed {point.side} write {point.number}, {point.what}"
+        copy.close()
+
+
+def test_killed_while_recovering_from_being_killed(new_path, many):
+    """Where the dead one was elsewhere, its lease has to run out first."""
+    world = scenario.world(new_path())
+    usual = scenario.driven(world)[0].points
+    undisturbed = scenario.ending(world)
+    world.close()
+    for seed in many(25):
+        chance = random.Random(seed)
+        hooks = [killed_at(chance.randint(1, usual), chance) for _process in range(chance.choice((2, 2, 3, 6)))]
+        world = scenario.world(new_path())
+        if chance.random() < 0.3:
+            world.holder = "user@elsewhere:{}".format
+        scenario.driven(world, *hooks)
+        assert scenario.ending(world) == undisturbed, f"seed {seed}"
+        world.close()
+
+
+def killed_at(number: int, chance: random.Random) -> Hook:
+    side = chance.choice(("before", "after"))
+
+    def hook(point: Point, process: Process) -> None:
+        if (point.number, point.side) == (number, side):
+            process.die()
+
+    return hook

@@ -1,0 +1,195 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""A fleet with its records on a virtual clock: processes come, conduct, and are killed; people give commands."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+import typing as t
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.update_run import UpdateRun
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import (
+    NEW,
+    GroupRow,
+    MemberRow,
+    RunState,
+    StageRow,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.states import RUNNING
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.tree import run_of
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor import Ending, Orders, conduct
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import Work
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.holding import holder_name
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_journal import read_run
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_progress import Progress
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_run import present, started
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_sight import Sight
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_sources import Written, written
+from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
+from ansible_collections.gitops.fleet.tests.simulation.members import NEW as TARGET
+from ansible_collections.gitops.fleet.tests.simulation.members import Member, SimulatedDriver
+from ansible_collections.gitops.fleet.tests.simulation.processes import (
+    FiberExecutor,
+    Hook,
+    Process,
+    Watched,
+    nothing,
+    suppressed,
+)
+from ansible_collections.gitops.fleet.tests.simulation.virtual_time import VirtualTime
+
+API = "gitops.fleet/v1alpha1"
+Manifest = dict[str, t.Any]
+People = t.Callable[["World"], None]
+
+
+def run_manifest(name: str, *stages: Manifest, **spec: t.Any) -> Manifest:
+    update = {"upgrade": {"type": "ControlPlaneOnly", "kubernetesVersion": TARGET.removeprefix("v")}}
+    spec = {"managedClusterUpdate": update, "strategy": {"stages": list(stages)}, **spec}
+    return {"apiVersion": API, "kind": "UpdateRun", "metadata": {"name": name}, "spec": spec}
+
+
+@dataclass
+class World:
+    """``people`` is called every second and gives commands as it sees fit, by processes of its own.
+
+    ``journal`` holds the lines of JSON that conductors wrote. ``broken`` are rules that were seen broken.
+    """
+
+    path: Path
+    members: dict[str, Member]
+    runs: tuple[Manifest, ...]
+    people: People = lambda _world: None
+    holder: t.Callable[[int], str] = "user@elsewhere:{}".format
+    time: VirtualTime = field(default_factory=VirtualTime)
+    journal: list[str] = field(default_factory=list)
+    broken: list[str] = field(default_factory=list)
+    processes: int = 0
+
+    def __post_init__(self) -> None:
+        self.records = SqliteRecords(self.path, self.time.clock)
+        self.given: Written = written((), self.runs, True)
+        self._opened = [self.records]
+        self.time.spawn(self._watch)
+
+    def join(self, *names: str) -> None:
+        for name in names or tuple(self.members):
+            member = self.members[name]
+            self.records.create({"apiVersion": "cluster.kubernetes-fleet.io/v1beta1", "kind": "MemberCluster",
+                                 "metadata": {"name": name}, "spec": {}})  # fmt: skip
+            self.records.create({"apiVersion": API, "kind": "FleetMember", "metadata": {"name": name},
+                                 "spec": {"group": member.group}})  # fmt: skip
+
+    def copied(self, path: Path) -> World:
+        """The world at this instant, without processes: what is left when all of them are killed."""
+        path.write_bytes(self.path.read_bytes())
+        return World(
+            path=path,
+            members=copy.deepcopy(self.members),
+            runs=self.runs,
+            people=self.people,
+            holder=self.holder,
+            time=VirtualTime(self.time.now),
+            journal=list(self.journal),
+            broken=list(self.broken),
+            processes=self.processes,
+        )
+
+    def close(self) -> None:
+        self.time.close()
+        for records in self._opened:
+            records.close()
+
+    def state(self, run: str = "") -> RunState:
+        return run_of(self.run(run))
+
+    def run(self, run: str = "") -> UpdateRun:
+        return read_run(self.records, run or self.runs[0]["metadata"]["name"])
+
+    def row(self, member: str, run: str = "") -> MemberRow:
+        return next(row for row in rows(self.state(run)) if row.name == member)
+
+    def process(self, hook: Hook = nothing, run: str = "", orders: t.Mapping[str, t.Any] | None = None) -> Process:
+        """A new process that conducts the run; it gets its turn when the clock is run."""
+        self.processes += 1
+        process = Process(self.processes, self.time, self.holder(self.processes), hook)
+        process.spawn(lambda: self._conducted(process, run or self.runs[0]["metadata"]["name"], orders or {}))
+        return process
+
+    def conducted(self, hook: Hook = nothing, run: str = "", **orders: t.Any) -> Process:
+        """A new process, to its end."""
+        process = self.process(hook, run, orders)
+        self.time.run(lambda: process.over)
+        return process
+
+    def _conducted(self, process: Process, run: str, orders: t.Mapping[str, t.Any]) -> None:
+        opened = SqliteRecords(self.path, self.time.clock)
+        self._opened.append(opened)
+        try:
+            process.result = self._conduct(process, t.cast(t.Any, Watched(opened, process)), run, orders)
+        except FleetError as error:
+            process.result = error
+
+    def _conduct(self, process: Process, records: t.Any, name: str, orders: t.Mapping[str, t.Any]) -> Ending:
+        """What the verb does for state ``completed``."""
+        run = present(records, name, self.given, write=True).run
+        if run.status.phase == NEW:
+            run = started(records, run, {}, self.time.clock(), write=True).run
+        driver = SimulatedDriver(self.members, self.time.clock, process, self._check)
+        drivers = {each["metadata"]["name"]: driver for each in records.list("FleetMember")}
+        sight = Sight(
+            records=records,
+            drivers=drivers,
+            target=run.status.target_version,
+            holder=f"run/{name}/{run.metadata.uid}",
+            members=tuple(row.name for row in rows(run_of(run))),
+        )
+        progress = Progress(
+            say=process.said.append,
+            emit=lambda line: process.write("line", lambda: self.journal.append(json.dumps(line))),
+            journal=lambda kind, reason, message: suppressed(
+                lambda: records.event("UpdateRun", name, kind, reason, message, self.time.clock())
+            ),
+            versions=sight.versions,
+        )
+        given = Orders(holder=process.holder, interrupted=lambda: process.told, **orders)
+        works = FiberExecutor(drivers, process)
+        return conduct(records, name, sight, works, self.time.clock, progress, given)
+
+    def _check(self, work: Work) -> None:
+        """No upgrade begins that the records do not know as one in flight, nor beyond a limit."""
+        state = self.state(work.run)
+        row = next(row for row in rows(state) if row.name == work.member)
+        if (row.state, row.operation) != (RUNNING, work.operation):
+            self.broken.append(f"{work.operation} began while the records say {row.state} {row.operation}")
+        limits: list[StageRow | GroupRow] = list(state.stages)
+        for limited in (*limits, *(group for stage in state.stages for group in stage.groups)):
+            members = rows_of(limited)
+            busy = [each.name for each in members if self.members[each.name].under_way(self.time.now)]
+            if row in members and len(busy) >= limited.max_concurrency:
+                self.broken.append(f"{work.operation} began beside {busy} in {limited.name}")
+
+    def _watch(self) -> None:
+        while True:
+            self.time.sleep(1)
+            self.people(self)
+
+
+def gone(number: int) -> str:
+    """A holder that was a process of this machine and has ended: what it held is free at once."""
+    return re.sub(r"[0-9]+$", str(number), holder_name({}))
+
+
+def rows(state: RunState) -> list[MemberRow]:
+    return [row for stage in state.stages for row in rows_of(stage)]
+
+
+def rows_of(limited: StageRow | GroupRow) -> list[MemberRow]:
+    groups = limited.groups if isinstance(limited, StageRow) else (limited,)
+    return [row for group in groups for row in group.members]
