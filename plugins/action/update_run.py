@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import typing as t
 from datetime import timedelta
+from functools import partial
 
 from ..module_utils._core.errors import FleetError
 from ..module_utils._fleet.executor import Pace
 from ..module_utils._fleet.place import Place, open_place
-from ..module_utils._fleet.update_conducting import Wish, carry_on, clock, rehearse, verdict
+from ..module_utils._fleet.update_conducting import Wish, carry_on, clock, refuse_unfit, rehearse, verdict
 from ..module_utils._fleet.update_run import Outcome, absent, as_data, present, skipped, started, stopped, targets_of
 from ..module_utils._fleet.update_sources import name_of, written
 from ..module_utils._report.run_text import run_text, waits_for
@@ -32,17 +33,22 @@ class ActionModule(Verb):
                 return _answer(stopped(records, name, run_of.now, write))
             if state == "skipped":
                 return _answer(skipped(records, name, targets, run_of.now, write))
+            if state == "conducted":
+                make = partial(present, records, name, given, approved=options["digest"])
+                return _conducted(place, make, _wish(options), run_of)
             made = present(records, name, given, write, options["digest"])
             if state == "present":
                 return _answer(made)
-            if state == "started":
-                return _answer(_both(made, started(records, made.run, {}, run_of.now, write)))
-            return _conducted(place, made, _wish(options), run_of)
+            return _answer(_both(made, started(records, made.run, {}, run_of.now, write)))
 
 
-def _conducted(place: Place, made: Outcome, wish: Wish, run_of: Run) -> Answer:
+def _conducted(place: Place, make: t.Callable[..., Outcome], wish: Wish, run_of: Run) -> Answer:
+    """``make`` gives the run as it is defined, and records it if it is told to write."""
+    made = make(write=False)
     if run_of.check_mode:
         return _answer(_both(made, rehearse(place.records, made.run, place.hub, wish, run_of.environ)), "planned")
+    refuse_unfit(place.records, made.run, place.hub, wish, run_of.environ)
+    made = make(write=True)
     ending = carry_on(place.records, made.run, place.hub, wish, place.holder, run_of.environ, run_of.say)
     for line in run_text(ending.run):
         run_of.say(line)

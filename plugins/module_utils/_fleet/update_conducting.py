@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import typing as t
 from dataclasses import dataclass, field
@@ -31,6 +32,7 @@ from .._core.updates.summary import gist
 from .._core.updates.tree import run_of
 from .._kube.client import KubeClient, Timeouts
 from .._kube.parallel import in_parallel
+from .._local.locks import make_folder
 from .._store.records import Records
 from .conductor import Ending, Orders, conduct
 from .drivers.contract import Driver, Observation
@@ -38,6 +40,7 @@ from .drivers.options import Place, drivers_from
 from .executor import Executor, Pace
 from .interrupts import Interrupts
 from .members import Clients, recorded_members
+from .place import refuse_unwritable
 from .update_claims import KIND
 from .update_events import events_file
 from .update_gates import gates_of
@@ -82,10 +85,7 @@ def carry_on(
     say: Say,
 ) -> Ending:
     """Starts the run if it never was, and conducts it. FleetError as of ``started`` and ``conduct``, and of drivers."""
-    members = _members_of(records, run)
-    with Clients(members=members, hub=hub, timeout=Timeouts(connect=wish.timeout)) as clients:
-        place = Place(operations=operations_folder(wish.operations, environ), environ=environ, cwd=Path.cwd())
-        drivers = drivers_from(wish.drivers, members, clients, place)
+    with _drivers(records, run, hub, wish, environ) as drivers:
         if run.status.phase == NEW:
             run = started(records, run, observed(drivers, wish.threads), clock(), write=True).run
         sight = Sight(
@@ -101,14 +101,22 @@ def carry_on(
             return conduct(records, run.name, sight, Executor(drivers, wish.pace), clock, progress, orders)
 
 
+def refuse_unfit(
+    records: Records, run: UpdateRun, hub: KubeClient | None, wish: Wish, environ: t.Mapping[str, str]
+) -> None:
+    """Says before anything is recorded what could not be carried out: wrong drivers, files that cannot be written."""
+    with _drivers(records, run, hub, wish, environ):
+        refuse_unwritable(wish.events)
+    if not _settled(run_of(run)):
+        make_folder(operations_folder(wish.operations, environ), 0o700)
+
+
 def rehearse(
     records: Records, run: UpdateRun, hub: KubeClient | None, wish: Wish, environ: t.Mapping[str, str]
 ) -> Outcome:
     """What ``carry_on`` would begin with: everything checked, nothing written, members only read."""
-    members = _members_of(records, run)
-    with Clients(members=members, hub=hub, timeout=Timeouts(connect=wish.timeout)) as clients:
-        place = Place(operations=operations_folder(wish.operations, environ), environ=environ, cwd=Path.cwd())
-        drivers = drivers_from(wish.drivers, members, clients, place)
+    refuse_unwritable(wish.events)
+    with _drivers(records, run, hub, wish, environ) as drivers:
         if run.status.phase != NEW:
             return Outcome(run=run, changed=not _settled(run_of(run)))
         return started(records, run, observed(drivers, wish.threads), clock(), write=False)
@@ -156,6 +164,17 @@ def _lost(state: str, skipped_by: str, reason: str) -> bool:
 
 def _settled(state: RunState) -> bool:
     return derive(state).state in (*TERMINAL, STOPPED)
+
+
+@contextlib.contextmanager
+def _drivers(
+    records: Records, run: UpdateRun, hub: KubeClient | None, wish: Wish, environ: t.Mapping[str, str]
+) -> t.Iterator[dict[str, Driver]]:
+    """Those of the run's members, while entered."""
+    members = _members_of(records, run)
+    with Clients(members=members, hub=hub, timeout=Timeouts(connect=wish.timeout)) as clients:
+        place = Place(operations=operations_folder(wish.operations, environ), environ=environ, cwd=Path.cwd())
+        yield drivers_from(wish.drivers, members, clients, place)
 
 
 def _members_of(records: Records, run: UpdateRun) -> dict[str, FleetMember]:
