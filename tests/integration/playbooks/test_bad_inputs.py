@@ -16,9 +16,13 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._local.kubeconfigs import client_kubeconfig
-from bad_inputs import FILES, ROWS, Bad
+from bad_inputs import FILES, Bad
+from bad_inputs import ROWS as OTHER_ROWS
+from bad_update_inputs import UPDATE_ROWS
 from playing import HERE, Fleet, Played, Player
+from update_states import make_runs
 
+ROWS = (*OTHER_ROWS, *UPDATE_ROWS)
 Result = dict[str, t.Any]
 NEEDS_RECORDS = {"placement", "placement_info", "fleet_facts", "fleet_info", "member_cluster", "fleet_recover"}
 
@@ -79,6 +83,7 @@ def prepare(folder: Path, facts: Path, fleet: Fleet) -> None:
     changed(folder / "wrong-ca", good, cluster={"certificate-authority-data": other})
     changed(folder / "dead", good, cluster={"server": "https://127.0.0.1:1"})
     changed(folder / "wrong-token", good, user={"token": "canary-of-a-token"})
+    make_runs(folder / "updates.db", fleet.reader)
     late = client_kubeconfig(fleet.root / "east", "late", not_after=datetime.now(UTC) - timedelta(days=1))
     shutil.copy(late, folder / "expired")
 
@@ -143,8 +148,9 @@ def test_it_is_refused_in_words_that_help(row: Bad, refused: Refused):
     assert row.code == "bad-option" or any(each["where"] or each["hint"] for each in result["problems"]), message
 
 
-def test_there_are_at_least_forty_and_each_has_a_name_of_its_own():
-    assert len({row.name for row in ROWS}) == len(ROWS) >= 40
+def test_there_are_many_and_each_has_a_name_of_its_own():
+    assert len({row.name for row in ROWS}) == len(ROWS)
+    assert len(OTHER_ROWS) >= 40 and len(UPDATE_ROWS) >= 30
 
 
 def test_nothing_is_changed_by_any_of_them(refused: Refused):
