@@ -18,12 +18,19 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.rules i
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.schema import encode
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
+from ansible_collections.gitops.fleet.tests.data.bad_maintenance_manifests import BAD_MAINTENANCE
 from ansible_collections.gitops.fleet.tests.data.bad_manifests import BAD as BAD_PLACEMENTS
 from ansible_collections.gitops.fleet.tests.data.bad_update_manifests import BAD_STATUS, BAD_UPDATES
+from ansible_collections.gitops.fleet.tests.data.good_maintenance_manifests import (
+    GOOD_MAINTENANCE,
+    MAINTENANCE_CHANGES,
+    REPAIRED_MAINTENANCE,
+)
 from ansible_collections.gitops.fleet.tests.data.good_manifests import GOOD as GOOD_PLACEMENTS
 from ansible_collections.gitops.fleet.tests.data.good_manifests import REPAIRED as REPAIRED_PLACEMENTS
 from ansible_collections.gitops.fleet.tests.data.good_manifests import UPDATES as PLACEMENT_CHANGES
 from ansible_collections.gitops.fleet.tests.data.good_update_manifests import CHANGES, GOOD_UPDATES, REPAIRED_UPDATES
+from ansible_collections.gitops.fleet.tests.data.maintenance_parts import profile
 from ansible_collections.gitops.fleet.tests.data.manifest_parts import Manifest, Row, Update, cluster, crp, member
 from ansible_collections.gitops.fleet.tests.data.update_parts import (
     DIGEST,
@@ -34,10 +41,10 @@ from ansible_collections.gitops.fleet.tests.data.update_parts import (
     update_strategy,
 )
 
-BAD = (*BAD_PLACEMENTS, *BAD_UPDATES)
-GOOD = (*GOOD_PLACEMENTS, *GOOD_UPDATES)
-REPAIRED = (*REPAIRED_PLACEMENTS, *REPAIRED_UPDATES)
-UPDATES = (*PLACEMENT_CHANGES, *CHANGES)
+BAD = (*BAD_PLACEMENTS, *BAD_UPDATES, *BAD_MAINTENANCE)
+GOOD = (*GOOD_PLACEMENTS, *GOOD_UPDATES, *GOOD_MAINTENANCE)
+REPAIRED = (*REPAIRED_PLACEMENTS, *REPAIRED_UPDATES, *REPAIRED_MAINTENANCE)
+UPDATES = (*PLACEMENT_CHANGES, *CHANGES, *MAINTENANCE_CHANGES)
 DRY = {"dryRun": "All", "fieldValidation": "Strict"}
 KEPT = ("name", "labels", "annotations")
 
@@ -234,6 +241,16 @@ RUN_STATUS: dict[str, t.Any] = {
         (
             gate(target={"updateRunProperties": {"name": "r", "stage": "s", "group": "g", "timing": "After"}}),
             {"state": "Completed", "approval": {"by": "ana", "verified": True, "at": NOON, "digest": DIGEST}},
+        ),
+        (
+            profile(),
+            {
+                "lastTriggeredAt": NOON,
+                "lastTriggerStatus": "Failed",
+                "lastTriggerError": {"code": "NoSuchRelease"},
+                "lastTriggerUpgradeVersions": ["1.34.2"],
+                "lastTriggerMessage": "one run",
+            },
         ),
     ],
     ids=lambda given: given.get("kind", "status"),

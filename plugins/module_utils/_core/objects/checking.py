@@ -10,7 +10,7 @@ import re
 import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 
 from ..values.int_or_percent import INT64, decodes
 from ..values.quantity import read_quantity
@@ -169,7 +169,8 @@ def _check_list(check: Check, shape: Shape, value: t.Any, path: str, prop: Prop)
         item = _label_value(check, each, f"{path}[{index}]") if labels else each
         kept.append(_check_value(check, shape.inner, item, f"{path}[{index}]", prop))
     # Places are kept: problems name items by their index.
-    return [{} if each is _BAD else each for each in kept]
+    empty: t.Any = 0 if shape.inner.form == INTEGER else {}
+    return [empty if each is _BAD else each for each in kept]
 
 
 def _check_map(check: Check, shape: Shape, value: t.Any, path: str, prop: Prop, labels: bool) -> t.Any:
@@ -224,6 +225,8 @@ def _check_text(check: Check, value: t.Any, path: str, prop: Prop) -> t.Any:
         reason = "this is text, and a whole number stands here without quotes"
         check.repair(Finding("number-not-text", path, path, value, str(value), reason), f'write "{value}"')
         value = str(value)
+    if isinstance(value, date) and not isinstance(value, datetime):
+        value = value.isoformat()  # what Ansible's YAML makes of a plain day, which kubectl keeps as text
     if not isinstance(value, str):
         return _wrong_type(check, TEXT, value, path, prop)
     if value == PLACEHOLDER:

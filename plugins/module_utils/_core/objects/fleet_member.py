@@ -52,6 +52,8 @@ class FleetMemberSpec:
         "How the member itself is upgraded.", default="", enum=("local", "cluster_api", "command", "role")
     )
     maintenance: str = prop("Name of the FleetMaintenance that holds its windows.", default="")
+    provider: str = prop("Platform that it runs on, as in the provider of a ReleaseCatalog.", default="")
+    long_term_support: bool = prop("It has long-term support of its platform.", default=False)
 
 
 @dataclass(frozen=True, kw_only=True)

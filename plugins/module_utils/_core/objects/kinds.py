@@ -8,12 +8,15 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
+from .auto_upgrade_profile import AutoUpgradeProfile
 from .binding import ClusterResourceBinding
 from .cluster_resource_placement import ClusterResourcePlacement
+from .fleet_maintenance import FleetMaintenance
 from .fleet_member import FleetMember
 from .gate import Gate
 from .member_cluster import MemberCluster
 from .metadata_rules import NAME_LIMIT
+from .release_catalog import ReleaseCatalog
 from .resource_snapshot import ClusterResourceSnapshot
 from .scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
 from .update_forms import GUID, GUID_FORM, NAME, NAME_FORM, NAME_LENGTH, RUN_RULES, Rules
@@ -30,6 +33,9 @@ AnyObject = (
     | UpdateStrategy
     | UpdateRun
     | Gate
+    | FleetMaintenance
+    | ReleaseCatalog
+    | AutoUpgradeProfile
 )
 UPSTREAM_VERSIONS = ("v1", "v1beta1")
 
@@ -152,6 +158,27 @@ _GATE_COLUMNS = (
     Column("Display-Name", ".spec.displayName", wide=True),
     _AGE,
 )
+_MAINTENANCE_COLUMNS = (
+    Column("Windows", ".spec.windows[*].name"),
+    Column("Freezes", ".spec.freezes[*].name"),
+    Column("Budgets", ".spec.budgets[*].name"),
+    _AGE,
+)
+_CATALOG_COLUMNS = (
+    Column("Provider", ".spec.provider"),
+    Column("Locations", ".spec.locations[*].name"),
+    Column("Source", ".spec.source", wide=True),
+    _AGE,
+)
+_PROFILE_COLUMNS = (
+    Column("Channel", ".spec.channel"),
+    Column("Minor", ".spec.targetKubernetesVersion"),
+    Column("Disabled", ".spec.disabled", "boolean"),
+    Column("Last-Triggered", ".status.lastTriggeredAt", "date"),
+    Column("Strategy", ".spec.updateStrategyId", wide=True),
+    Column("Message", ".status.lastTriggerMessage", wide=True),
+    _AGE,
+)
 _SNAPSHOT_LABEL = r".metadata.labels.kubernetes-fleet\.io/{}"
 _LATEST = Column("Latest", _SNAPSHOT_LABEL.format("is-latest-snapshot"))
 _PLACEMENT = "placement.kubernetes-fleet.io"
@@ -258,6 +285,30 @@ KINDS: tuple[Kind, ...] = (
         "A place at which an update run waits for a person or for the clock.",
         name_pattern=GUID,
         name_form=GUID_FORM,
+    ),
+    _ours(
+        FleetMaintenance,
+        "fleetmaintenances",
+        ("fmt",),
+        _MAINTENANCE_COLUMNS,
+        "When members may be upgraded, when nothing may, and how much of the fleet at once.",
+    ),
+    _ours(
+        ReleaseCatalog,
+        "releasecatalogs",
+        ("rc",),
+        _CATALOG_COLUMNS,
+        "Which Kubernetes versions and node images a platform offers where.",
+    ),
+    _ours(
+        AutoUpgradeProfile,
+        "autoupgradeprofiles",
+        ("aup",),
+        _PROFILE_COLUMNS,
+        "Which releases become update runs by themselves.",
+        name_limit=NAME_LENGTH,
+        name_pattern=NAME,
+        name_form=NAME_FORM,
     ),
 )
 KIND_OF: t.Mapping[str, Kind] = {each.kind: each for each in KINDS}

@@ -11,17 +11,22 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from ..errors import FleetError, Problem
+from .auto_upgrade_profile import AutoUpgradeProfile
 from .checking import Check, check_object, near
 from .cluster_resource_placement import ClusterResourcePlacement
 from .finding import Finding
+from .fleet_maintenance import FleetMaintenance
 from .fleet_member import FleetMember
 from .gate import Gate
 from .kinds import KIND_OF, KINDS, AnyObject, Kind
+from .maintenance_rules import check_fleet_maintenance, warn_fleet_maintenance
 from .member_cluster import MemberCluster
 from .member_rules import check_fleet_member, check_member_cluster
 from .metadata_rules import check_metadata
 from .placement_repairs import repair_placement
 from .placement_rules import check_placement, check_placement_update, warn_placement
+from .release_catalog import ReleaseCatalog
+from .release_rules import check_profile, check_profile_update, check_release_catalog
 from .rules import Found, beyond
 from .schema import decode
 from .strategy_rules import check_update_strategy, warn_update_strategy
@@ -36,16 +41,21 @@ _RULES: dict[type, Callable[[t.Any], t.Iterator[Found]]] = {
     UpdateStrategy: check_update_strategy,
     UpdateRun: check_update_run,
     Gate: check_gate,
+    FleetMaintenance: check_fleet_maintenance,
+    ReleaseCatalog: check_release_catalog,
+    AutoUpgradeProfile: check_profile,
 }
 _WARNINGS: dict[type, Callable[[t.Any], t.Iterator[Finding]]] = {
     ClusterResourcePlacement: warn_placement,
     UpdateStrategy: warn_update_strategy,
     UpdateRun: warn_update_run,
+    FleetMaintenance: warn_fleet_maintenance,
 }
 _UPDATES: dict[type, Callable[[t.Any, t.Any], t.Iterator[Found]]] = {
     ClusterResourcePlacement: check_placement_update,
     UpdateRun: check_update_run_update,
     Gate: check_gate_update,
+    AutoUpgradeProfile: check_profile_update,
 }
 
 

@@ -47,6 +47,7 @@ def _within(path: str, outer: str) -> bool:
 
 
 _ANY, _CRP, _MEMBER, _FLEET = "all", "ClusterResourcePlacement", "MemberCluster", "FleetMember"
+_MAINTENANCE, _CATALOG, _PROFILE = "FleetMaintenance", "ReleaseCatalog", "AutoUpgradeProfile"
 _RUN, _GATE, _SEQUENCE, _GATES = "UpdateRun", "Gate", "UpdateStrategy, UpdateRun", "UpdateStrategy, UpdateRun, Gate"
 
 RULES: tuple[Rule, ...] = (
@@ -72,8 +73,8 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "name-too-long",
         SCHEMA,
-        f"{_CRP}, {_MEMBER}, {_FLEET}, {_SEQUENCE}",
-        "metadata.name has more than 63 characters, or 50 for UpdateStrategy and UpdateRun.",
+        f"{_CRP}, {_MEMBER}, {_FLEET}, {_SEQUENCE}, {_PROFILE}",
+        "metadata.name has more than 63 characters, or 50 for UpdateStrategy, UpdateRun and AutoUpgradeProfile.",
     ),
     Rule("unexpected-namespace", CORE, _ANY, "metadata.namespace is given for a cluster-scoped kind."),
     Rule("invalid-label", SCHEMA, _ANY, "A label or annotation key, or a label value, is malformed."),
@@ -82,7 +83,12 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "label-value-missing", CORE, _ANY, "A label has no value, which a server reads as no label, or as an empty one."
     ),
-    Rule("invalid-label-selector", CORE, f"{_CRP}, {_SEQUENCE}", "A label selector has a bad key, operator or value."),
+    Rule(
+        "invalid-label-selector",
+        CORE,
+        f"{_CRP}, {_SEQUENCE}, {_MAINTENANCE}",
+        "A label selector has a bad key, operator or value.",
+    ),
     Rule("name-with-label-selector", SCHEMA, _CRP, "A resource selector has both a name and a label selector."),
     Rule("scope-without-name", SCHEMA, _CRP, "NamespaceWithResourceSelectors needs a name and no label selector."),
     Rule(
@@ -134,7 +140,7 @@ RULES: tuple[Rule, ...] = (
     Rule("duplicate-taint", CORE, _MEMBER, "A taint stands twice."),
     Rule("connection-source", SCHEMA, _FLEET, "Not exactly one of kubeconfig, secretRef and inCluster."),
     Rule("context-in-cluster", SCHEMA, _FLEET, "A context is named for a connection from inside the cluster."),
-    Rule("number-not-text", REPAIR, _SEQUENCE, "A limit is a bare whole number instead of text."),
+    Rule("number-not-text", REPAIR, f"{_SEQUENCE}, {_MAINTENANCE}", "A limit is a bare whole number instead of text."),
     Rule("stage-selects-nothing", SCHEMA, _SEQUENCE, "A stage has neither groups nor a member selector."),
     Rule("duplicate-stage", SCHEMA, _SEQUENCE, "Two stages have one name."),
     Rule("duplicate-group", SCHEMA, _SEQUENCE, "Two groups of a stage have one name."),
@@ -157,6 +163,24 @@ RULES: tuple[Rule, ...] = (
     Rule("status-not-yours", CORE, _RUN, "An update changes status, which is a record."),
     Rule("gate-changed", SCHEMA, _GATE, "An update changes the spec of a gate."),
     Rule("gate-state", CORE, _GATE, "An update changes the state of a gate to other than Completed, or reopens it."),
+    Rule("schedule-form", SCHEMA, _MAINTENANCE, "A schedule is not of exactly one form."),
+    Rule("window-source", SCHEMA, _MAINTENANCE, "Not exactly one of maintenanceWindow and timeInWeek."),
+    Rule("not-for-this-window", SCHEMA, _MAINTENANCE, "The window's name does not go with that form of schedule."),
+    Rule("two-clocks", SCHEMA, _MAINTENANCE, "Both utcOffset and timeZone are given."),
+    Rule("unknown-time-zone", CORE, _MAINTENANCE, "There is no IANA time zone of that name."),
+    Rule("no-such-date", CORE, _MAINTENANCE, "The month has no such day."),
+    Rule("ends-before-start", SCHEMA, _MAINTENANCE, "A span ends before it begins."),
+    Rule("duplicate-name", SCHEMA, _MAINTENANCE, "Two freezes or two budgets have one name."),
+    Rule("budget-of-nothing", SCHEMA, _MAINTENANCE, "A budget limits neither members nor nodes."),
+    Rule("start-date-missing", WARNING, _MAINTENANCE, "An interval of more than one is counted from no stated day."),
+    Rule("duplicate-location", SCHEMA, _CATALOG, "Two locations have one name."),
+    Rule("duplicate-family", CORE, _CATALOG, "A location has a family of images twice."),
+    Rule("duplicate-release", CORE, _CATALOG, "A location has a version, or a family an image, twice."),
+    Rule("not-a-release", CORE, _CATALOG, "A version's suffix is malformed."),
+    Rule("target-minor-missing", SCHEMA, _PROFILE, "TargetKubernetesVersion has no targetKubernetesVersion."),
+    Rule("target-minor-not-wanted", SCHEMA, _PROFILE, "Another channel has a targetKubernetesVersion."),
+    Rule("long-term-not-wanted", SCHEMA, _PROFILE, "Another channel than TargetKubernetesVersion has longTermSupport."),
+    Rule("profile-field-fixed", SCHEMA, _PROFILE, "An update changes updateStrategyId or nodeImageSelection."),
 )
 RULE_OF: t.Mapping[str, Rule] = {rule.code: rule for rule in RULES}
 

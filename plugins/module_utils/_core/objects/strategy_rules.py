@@ -89,12 +89,13 @@ def _check_groups(stage: UpdateStage, index: int, place: str, seen: dict[str, in
 
 
 def _check_segment(segment: UpdateStage | UpdateGroup, place: str) -> t.Iterator[Found]:
-    yield from _check_selector(segment.member_selector, f"{place}.memberSelector.byLabel")
+    yield from check_selector(segment.member_selector, f"{place}.memberSelector.byLabel")
     yield from _check_gates(segment.before_gates, f"{place}.beforeGates", before=True)
     yield from _check_gates(segment.after_gates, f"{place}.afterGates", before=False)
 
 
-def _check_selector(selector: MemberSelector | None, path: str) -> t.Iterator[Found]:
+def check_selector(selector: MemberSelector | None, path: str) -> t.Iterator[Found]:
+    """``path`` is that of its text."""
     if selector is None:
         return
     try:

@@ -116,8 +116,9 @@ def start_time_prop() -> t.Any:
     return prop("Time of day, HH:MM.", pattern=START_TIME, form="a time of day such as 09:30", max_length=5)
 
 
-def utc_offset_prop() -> t.Any:
-    return prop("Offset from UTC, +HH:MM or -HH:MM.", pattern=UTC_OFFSET, form="an offset such as +02:00", max_length=6)
+def utc_offset_prop(**details: t.Any) -> t.Any:
+    form = {"pattern": UTC_OFFSET, "form": "an offset such as +02:00", "max_length": 6}
+    return prop("Offset from UTC, +HH:MM or -HH:MM.", **form, **details)
 
 
 def digest_prop(doc: str) -> t.Any:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from .meta import ObjectMeta
 from .prop import prop
-from .update_forms import RUN_SPEC_RULES, SELECTION_RULES, STRATEGY_ID, UPGRADE_RULES, VERSION
+from .update_forms import RUN_SPEC_RULES, SELECTION_RULES, STRATEGY_ID, UPGRADE_RULES, VERSION, name_prop
 from .update_run_status import UpdateRunStatus
 from .update_strategy import MAX_WAIT_SECONDS, UpdateRunStrategy
 
@@ -69,6 +69,8 @@ class UpdateRunSpec:
     strategy: UpdateRunStrategy | None = prop("The sequence, written out.", default=None)
     managed_cluster_update: ManagedClusterUpdate = prop("What members are upgraded to.")
     auto_upgrade_profile_id: str = prop("Profile that made the run.", default="", max_length=1024)
+    retry_of: str = name_prop("Run whose failed and skipped members are tried again.", default="")
+    members: tuple[str, ...] = prop("Only these members of those that the sequence has.", default=(), max_items=1000)
     on_conflict: str = prop(
         "Whether members that another run holds wait, or the run is refused.",
         default=PENDING_ON_CONFLICT,

@@ -57,6 +57,9 @@ def test_d4_01_names():
         "UpdateStrategy": ("us",),
         "UpdateRun": ("ur",),
         "Gate": (),
+        "FleetMaintenance": ("fmt",),
+        "ReleaseCatalog": ("rc",),
+        "AutoUpgradeProfile": ("aup",),
     }
     for kind in KINDS:
         assert definition(kind)["metadata"]["labels"] == {"app.kubernetes.io/managed-by": "gitops.fleet"}
