@@ -30,11 +30,21 @@ class Document:
     def line_of(self, field_path: str) -> int:
         """The line of a field (``spec.policy.clusterNames[1]``), or of the nearest one around it that is there."""
         value, line, rest = self.value, self.line, field_path
-        while rest and (found := step(value, rest)) is not None:
+        while rest and (found := step(value, rest) or _otherwise(value, rest)) is not None:
             key, rest = found
-            line = self.lines.get(id(value), {}).get(key) or line
-            value = value[key]
+            if key is not None:
+                line = self.lines.get(id(value), {}).get(key) or line
+                value = value[key]
         return line
+
+
+def _otherwise(value: t.Any, path: str) -> tuple[str | int | None, str] | None:
+    """A path may name the place after a repair: a mapping was made the only item of a list, or taken out of one."""
+    if isinstance(value, dict) and path.startswith("[0]"):
+        return None, path[3:].lstrip(".")
+    if isinstance(value, list) and len(value) == 1 and not path.startswith("["):
+        return 0, path
+    return None
 
 
 def read_documents(paths: t.Iterable[str | Path]) -> t.Iterator[Document | Problem]:

@@ -40,17 +40,32 @@ def strategy_from_json(document: t.Any, where: str = "") -> UpdateRunStrategy:
 
 def read_strategy(document: t.Any, where: str = "", strict: bool = False) -> StrategyReading:
     """The same with findings; ``strict`` counts repairs among the problems."""
+    strategy, problems, findings = _judged(document, strict)
+    if strategy is None:
+        raise FleetError.of(_problem(each, where) for each in problems)
+    return StrategyReading(strategy, tuple(replace(each, where=_at(where, each.old_path)) for each in findings))
+
+
+def judge_strategy(document: t.Any) -> tuple[tuple[Found, ...], tuple[Finding, ...]]:
+    """All problems and findings; nothing is raised."""
+    _strategy, problems, findings = _judged(document, strict=False)
+    return problems, findings
+
+
+def _judged(document: t.Any, strict: bool) -> tuple[UpdateRunStrategy | None, tuple[Found, ...], tuple[Finding, ...]]:
     path, given = _inner(document)
     check = Check(strict)
     clean = check_object(check, UpdateRunStrategy, given, path)
     if not isinstance(given, Mapping):
-        raise FleetError.of(_problem(each, where) for each in check.problems)
+        return None, tuple(check.problems), ()
     strategy = decode(UpdateRunStrategy, clean)
-    found = [*check.problems, *beyond(check.problems, check_sequence(strategy, path))]
-    if found:
-        raise FleetError.of(_problem(each, where) for each in found)
-    findings = (*check.findings, *warn_sequence(strategy, path))
-    return StrategyReading(strategy, tuple(replace(each, where=_at(where, each.old_path)) for each in findings))
+    problems = (*check.problems, *beyond(check.problems, check_sequence(strategy, path)))
+    warned = [each for each in warn_sequence(strategy, path) if list(beyond(problems, (_found_at(each),)))]
+    return None if problems else strategy, problems, (*check.findings, *warned)
+
+
+def _found_at(finding: Finding) -> Found:
+    return Found(finding.code, finding.old_path, finding.reason)
 
 
 def _inner(document: t.Any) -> tuple[str, t.Any]:

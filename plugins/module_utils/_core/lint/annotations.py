@@ -1,0 +1,104 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a manifest of any kind says to Karpenter: its do-not-disrupt annotation, and a feature gate that is gone."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Mapping
+
+from ..disruption.lint import ERROR, NOTE, WARNING
+from ..values.duration import parse_duration
+from ..values.field_path import at
+from .remark import Remark
+
+DO_NOT_DISRUPT = "karpenter.sh/do-not-disrupt"
+# Where a kind keeps the metadata of its pods, if it is none itself.
+POD_METADATA = {
+    "CronJob": "spec.jobTemplate.spec.template.metadata",
+    "DaemonSet": "spec.template.metadata",
+    "Deployment": "spec.template.metadata",
+    "Job": "spec.template.metadata",
+    "ReplicaSet": "spec.template.metadata",
+    "StatefulSet": "spec.template.metadata",
+}
+CONTAINERS = ("spec.template.spec.containers", "spec.template.spec.initContainers")
+
+
+def judge_any(document: Mapping[str, t.Any]) -> t.Iterator[Remark]:
+    """Remarks on a manifest of a kind that is not checked otherwise."""
+    kind = str(document.get("kind"))
+    if kind in ("Node", "Pod") or kind in POD_METADATA:
+        path = POD_METADATA.get(kind, "metadata")
+        annotations = at(document, f"{path}.annotations")
+        if isinstance(annotations, Mapping) and DO_NOT_DISRUPT in annotations:
+            place = f"{path}.annotations[{DO_NOT_DISRUPT}]"
+            yield from _annotation(annotations[DO_NOT_DISRUPT], place, on_node=kind == "Node")
+            yield from _patch(document, kind)
+        elif kind in POD_METADATA and DO_NOT_DISRUPT in (at(document, "metadata.annotations") or {}):
+            yield _not_on_pods(kind, at(document, f"metadata.annotations[{DO_NOT_DISRUPT}]"), path)
+    yield from _feature_gate(document, kind)
+
+
+def _annotation(value: t.Any, path: str, on_node: bool) -> t.Iterator[Remark]:
+    """``true``, or on pods a duration from their start; whatever else is written protects nothing."""
+    if not isinstance(value, str):
+        text = f"an annotation is text, and {value!r:.40} is not"
+        mended = {path: "true"} if value is True else {}
+        text += ' (write it in quotes: "true")' if mended else ""
+        yield Remark(code="wrong-type", level=ERROR, message=text, path=path, mended=mended)
+    elif value != "true" and not (not on_node and _lasts(value)):
+        wanted = "'true'" if on_node else "'true' or a duration such as '1h'"
+        text = f"{value!r:.40} is not {wanted}, so that nothing is protected"
+        yield Remark(code="do-not-disrupt-unreadable", level=WARNING, message=text, path=path)
+    elif not on_node:
+        text = "an expired node of Karpenter goes all the same: its pods are only drained later, until its grace period"
+        yield Remark(code="do-not-disrupt-and-expiry", level=NOTE, message=text, path=path)
+
+
+def _lasts(text: str) -> bool:
+    try:
+        return parse_duration(text) > 0
+    except ValueError:
+        return False
+
+
+def _patch(document: Mapping[str, t.Any], kind: str) -> t.Iterator[Remark]:
+    if not at(document, "metadata.name"):
+        text = f"this can be a patch of a {kind}, and not create one: it has no metadata.name"
+        yield Remark(code="patch-only", level=NOTE, message=text, path="metadata.name")
+
+
+def _not_on_pods(kind: str, value: t.Any, path: str) -> Remark:
+    here, there = (f"{place}.annotations[{DO_NOT_DISRUPT}]" for place in ("metadata", path))
+    text = f"the annotation of a {kind} does not reach its pods, so that nothing is protected; it belongs to {there}"
+    mended = {here: None, there: value}
+    return Remark(code="do-not-disrupt-not-on-pods", level=WARNING, message=text, path=here, mended=mended)
+
+
+def _feature_gate(document: Mapping[str, t.Any], kind: str) -> t.Iterator[Remark]:
+    """Drift was a feature gate before v1.0 of Karpenter."""
+    text = "Karpenter has no feature gate for drift any more: drift is always detected, and this has no effect"
+    if kind == "ConfigMap":
+        for key in ("featureGates.driftEnabled", "settings.featureGates.drift"):
+            if key in (at(document, "data") or {}):
+                path = f"data[{key}]"
+                yield Remark(code="feature-gate-gone", level=WARNING, message=text, path=path, mended={path: None})
+    for path in CONTAINERS:
+        containers = at(document, path)
+        for index, container in enumerate(containers if isinstance(containers, list) else ()):
+            variables = at(container, "env")
+            for place, variable in enumerate(variables if isinstance(variables, list) else ()):
+                value = at(variable, "value")
+                if at(variable, "name") == "FEATURE_GATES" and "Drift=" in _gates(value):
+                    where = f"{path}[{index}].env[{place}].value"
+                    kept = ",".join(each for each in str(value).split(",") if not each.strip().startswith("Drift="))
+                    yield Remark(
+                        code="feature-gate-gone", level=WARNING, message=text, path=where, mended={where: kept}
+                    )
+
+
+def _gates(value: t.Any) -> str:
+    """The text with each gate at the start of a part; SpotToSpotConsolidation and the like stay what they are."""
+    return " ".join(each.strip() for each in value.split(",")) if isinstance(value, str) else ""

@@ -1,0 +1,78 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Every code of the linter that is no rule of ``objects.rules``, in one sentence each."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..objects.rules import RULES
+
+FILES: t.Mapping[str, str] = {
+    "bad-yaml": "The file cannot be parsed.",
+    "duplicate-key": "A mapping has a key twice; most readers silently keep the last one.",
+    "bad-key": "A key is not text, or what is merged in is no mapping.",
+    "bad-number": "JSON has no such number.",
+    "unknown-tag": "A YAML tag means nothing in a manifest.",
+    "too-deep": "The document is nested too deep.",
+    "too-big": "The file is too large, or its aliases unfold to too much.",
+    "not-utf-8": "The file is not UTF-8 text.",
+    "no-such-file": "There is no such file or folder.",
+    "unreadable": "The file or folder cannot be read.",
+    "not-a-manifest": "The document has neither apiVersion nor kind, so that nothing is checked.",
+    "not-checked": "The kind is known, and there are no rules for it here.",
+    "duplicate-object": "An object stands in two places.",
+}
+NODE_POOLS: t.Mapping[str, str] = {
+    "patch-only": "A part of an object, which can change one and not create it.",
+    "alternatives": "Documentation's A | B stands where one value has to be chosen.",
+    "expireAfter-misplaced": "expireAfter stands under spec.disruption, where v1 drops it.",
+    "expireAfter-conflict": "expireAfter stands in both places with two values.",
+    "expiry-ignores-budgets": "Expiry is forceful: no budget and no annotation holds it back.",
+    "expiry-without-deadline": "An expired node that cannot be drained stays without end.",
+    "template-change-drifts": "Applying a change of the template replaces all nodes of the pool.",
+    "do-not-disrupt-in-template": "The annotation in the template replaces all nodes, to protect new ones.",
+    "do-not-disrupt-unreadable": "The value of the annotation protects nothing.",
+    "do-not-disrupt-not-on-pods": "The annotation stands on a workload and not on its pods.",
+    "do-not-disrupt-and-expiry": "The annotation does not hold back expiry.",
+    "feature-gate-gone": "A feature gate is named that Karpenter has no longer.",
+    "invalid-nodes": "nodes is neither a number nor a percentage, as text.",
+    "invalid-schedule": "The schedule has not the form of five fields or a macro.",
+    "invalid-duration": "The text is no duration of the form that the field takes.",
+    "duplicate-value": "A value stands twice in a set.",
+    "schedule-without-duration": "Of schedule and duration one is missing.",
+    "schedule-unreadable": "The schedule is admitted and cannot be read, which closes the pool.",
+    "schedule-never-fires": "The schedule never fires, which counts as always active.",
+    "nodes-unreadable": "nodes is admitted and cannot be read, which closes the pool.",
+    "nodes-overflow": "nodes does not fit 32 bits and counts as another number.",
+    "reasons-empty": "An empty list of reasons covers none.",
+    "window-empty": "A window of no length never opens.",
+    "windows-overlap": "The schedule fires again before the window has ended.",
+    "budget-never-permits": "The budgets together permit nothing, ever.",
+    "no-budget": "Nothing limits disruption.",
+    "reason-without-budget": "No budget covers a reason.",
+    "unlimited-outside-windows": "Nothing limits disruption outside the windows.",
+    "window-too-short": "No opening is long enough to replace a node.",
+    "budget-never-binds": "The budget never decides.",
+    "reason-never-binds": "The budget never decides for one of its reasons.",
+}
+PLACEMENTS: t.Mapping[str, str] = {
+    "two-limits": "A disruption budget has both limits.",
+    "eviction-never-permitted": "A disruption budget has no limit, which refuses every eviction.",
+    "wait-not-wanted": "A task that is no TimedWait has a waitTime.",
+    "wait-before-stage": "A TimedWait stands before a stage.",
+    "overridden-twice": "Two overrides of one kind name the same resource.",
+    "rule-without-clusters": "A rule of an override has no cluster selector and acts nowhere.",
+    "unknown-variable": "A text looks like a variable and is none.",
+    "override-placement-scope": "A cluster-scoped override names a namespaced placement.",
+    "enveloped-twice": "An envelope holds one object twice.",
+    "enveloped-unnamed": "A manifest in an envelope lacks its identity.",
+    "enveloped-never-placed": "A manifest in an envelope is of a kind that is never placed.",
+    "enveloped-scope": "A manifest in an envelope is of the other scope, or of another namespace.",
+}
+TEXTS: t.Mapping[str, str] = {**FILES, **NODE_POOLS, **PLACEMENTS, **{rule.code: rule.text for rule in RULES}}
+
+
+def text_of(code: str) -> str:
+    return TEXTS.get(code) or f"{code.replace('-', ' ').capitalize()}."

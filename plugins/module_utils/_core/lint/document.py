@@ -1,0 +1,168 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""One document, judged by what it is: an object of ours or KubeFleet's, a NodePool, a fragment, a strategy, another."""
+
+from __future__ import annotations
+
+import copy
+import typing as t
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from ..disruption.lint import ERROR, NOTE
+from ..disruption.lint_pool import lint_node_pool
+from ..objects.checking import near
+from ..objects.kinds import KIND_OF
+from ..objects.node_pool_reading import examine
+from ..objects.node_pool_schema import BUDGETS
+from ..objects.reading import judge
+from ..objects.strategy_json import judge_strategy
+from ..values.field_path import put
+from .annotations import judge_any
+from .kinds import CHECKED, CLUSTER_GROUP, PLACEMENT_GROUP, UNCHECKED, VERSIONS, judge_kind
+from .remark import Remark, of_finding, of_found, of_lint
+
+OWN_GROUP, KARPENTER_GROUP = "gitops.fleet", "karpenter.sh"
+BUDGET_FIELDS = ("nodes", "schedule", "duration", "reasons")
+STRATEGY_FRAMES = ("properties", "spec", "strategy")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged:
+    """``object`` is kind and name, as far as they are there; ``checked`` tells whether there are rules for it here.
+
+    ``inside`` is what the paths of the remarks begin with and the document lacks: a fragment starts further in.
+    ``whole`` is the document in the place where it belongs.
+    """
+
+    object: str
+    remarks: tuple[Remark, ...]
+    whole: t.Any
+    checked: bool = True
+    inside: str = ""
+
+
+def judge_document(document: t.Any, start: datetime) -> Judged:
+    """All remarks on a document; statements about budgets are proved over the year after an aware instant."""
+    judged = _judged(document, start)
+    return replace(judged, remarks=tuple(replace(each, object=judged.object) for each in judged.remarks))
+
+
+def mend(judged: Judged, consent: bool = False) -> t.Any:
+    """The document with the mended forms in it; None if there are none.
+
+    What disrupts nodes by being applied stays as it was, unless there is consent. A later form for a place that an
+    earlier one has made already is left out.
+    """
+    out = copy.deepcopy(judged.whole)
+    done: list[str] = []
+    for remark in judged.remarks:
+        fresh = not any(path in done for path in remark.mended)
+        if fresh and remark.mended and (consent or not remark.consent):
+            for path, value in remark.mended.items():
+                put(out, path, copy.deepcopy(value))
+            done += remark.mended
+    return out if done else None
+
+
+def _judged(document: t.Any, start: datetime) -> Judged:
+    if isinstance(document, Mapping):
+        if "apiVersion" in document or "kind" in document:
+            return _object(document, start)
+        if _is_strategy(document):
+            return _strategy(document)
+        if "budgets" in document or "disruption" in document or _has_disruption(document.get("spec")):
+            return _pool(document, start)
+        text = "neither apiVersion nor kind is here, so that nothing is checked"
+        return _unknown(document, Remark(code="not-a-manifest", level=NOTE, message=text))
+    if isinstance(document, list) and document and all(_is_budget(each) for each in document):
+        return _pool(document, start)
+    text = f"a manifest is a mapping, not {'a list' if isinstance(document, list) else repr(document)[:60]}"
+    return _unknown(document, Remark(code="not-an-object", level=ERROR, message=text))
+
+
+def _unknown(document: t.Any, remark: Remark) -> Judged:
+    return Judged(object="", remarks=(remark,), whole=document, checked=False)
+
+
+def _object(document: Mapping[str, t.Any], start: datetime) -> Judged:
+    api_version, kind = (_text(document.get(key)) for key in ("apiVersion", "kind"))
+    group, _slash, version = api_version.rpartition("/")
+    name = _title(kind, document)
+    if group == KARPENTER_GROUP and kind == "NodePool":
+        return _pool(document, start)
+    if kind in UNCHECKED.get(group, ()):
+        text = f"objects of kind {kind} are known to KubeFleet and not checked here"
+        remark = Remark(code="not-checked", level=NOTE, message=text, path="kind")
+        return Judged(object=name, remarks=(remark,), whole=document, checked=False)
+    if group == PLACEMENT_GROUP and kind in CHECKED:
+        problems, findings = judge_kind(CHECKED[kind], document)
+        remarks = [of_found(each) for each in problems] + [of_finding(each) for each in findings]
+        if version not in VERSIONS:
+            text = f"{kind} has no version {version!r} (write {group}/{' or '.join(VERSIONS)})"
+            remarks.insert(0, Remark(code="unsupported-version", level=ERROR, message=text, path="apiVersion"))
+        return Judged(object=name, remarks=tuple(remarks), whole=document)
+    ours = group in (OWN_GROUP, PLACEMENT_GROUP, CLUSTER_GROUP) or group.endswith("kubefleet.dev")
+    if ours or not (api_version and kind):
+        return _read(document, name)
+    return Judged(object=name, remarks=tuple(judge_any(document)), whole=document, checked=False)
+
+
+def _read(document: Mapping[str, t.Any], name: str) -> Judged:
+    judged = judge(document)
+    remarks = [of_found(each) for each in judged.problems] + [of_finding(each) for each in judged.findings]
+    return Judged(object=name, remarks=tuple(_shorter(each, document) for each in remarks), whole=document)
+
+
+def _shorter(remark: Remark, document: Mapping[str, t.Any]) -> Remark:
+    """Of an unknown kind only the name that is like it; the list of all kinds is long."""
+    if remark.code != "unknown-kind":
+        return remark
+    hint = near(str(document.get("kind")), (*KIND_OF, *CHECKED))
+    text = f"{document.get('kind')} is no kind of {str(document.get('apiVersion')).rpartition('/')[0]}"
+    return replace(remark, message=f"{text} ({hint})" if hint else text, path="kind")
+
+
+def _pool(document: t.Any, start: datetime) -> Judged:
+    remarks = tuple(of_lint(each) for each in lint_node_pool(document, start))
+    whole = examine(document).written
+    inside = ""
+    if not isinstance(document, Mapping):
+        inside = BUDGETS
+    elif "apiVersion" not in document and "kind" not in document:
+        inside = "spec.disruption." if "budgets" in document else "spec." if "disruption" in document else ""
+    return Judged(object=_title("NodePool", whole), remarks=remarks, whole=whole, inside=inside)
+
+
+def _strategy(document: Mapping[str, t.Any]) -> Judged:
+    problems, findings = judge_strategy(document)
+    remarks = [of_found(each) for each in problems] + [of_finding(each) for each in findings]
+    return Judged(object=_title("UpdateStrategy", {"metadata": document}), remarks=tuple(remarks), whole=document)
+
+
+def _is_strategy(document: Mapping[str, t.Any]) -> bool:
+    inner: t.Any = document
+    while isinstance(inner, Mapping) and "stages" not in inner:
+        inner = next((inner[each] for each in STRATEGY_FRAMES if isinstance(inner.get(each), Mapping)), None)
+    return isinstance(inner, Mapping) and isinstance(inner["stages"], list)
+
+
+def _has_disruption(spec: t.Any) -> bool:
+    return isinstance(spec, Mapping) and "disruption" in spec
+
+
+def _is_budget(value: t.Any) -> bool:
+    return isinstance(value, Mapping) and any(field in value for field in BUDGET_FIELDS)
+
+
+def _title(kind: str, document: t.Any) -> str:
+    """Kind and name, as far as they are there."""
+    metadata = document.get("metadata") if isinstance(document, Mapping) else None
+    name = _text(metadata.get("name")) if isinstance(metadata, Mapping) else ""
+    return "/".join(filter(None, (kind, name)))
+
+
+def _text(value: t.Any) -> str:
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,88 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""One thing that the linter says about a document."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, field
+
+from ..disruption.lint import ERROR, NOTE, WARNING, Lint
+from ..errors import Problem
+from ..objects.finding import Finding
+from ..objects.rules import Found
+
+LEVELS = (ERROR, WARNING, NOTE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Remark:
+    """``level`` is error, warning or note; ``path`` a field path, in the object where a fragment belongs.
+
+    ``mended`` maps field paths to what should stand there (None: nothing); empty if we cannot tell. ``consent`` says
+    what applying the mended form disrupts. ``object`` is kind and name, ``line`` counts from 1 (0: not known).
+    """
+
+    code: str
+    level: str
+    message: str
+    path: str = ""
+    mended: t.Mapping[str, t.Any] = field(default_factory=dict)
+    consent: str = ""
+    object: str = ""
+    file: str = ""
+    line: int = 0
+
+    @property
+    def where(self) -> str:
+        return f"{self.file}:{self.line}" if self.line else self.file
+
+    def as_dict(self) -> dict[str, t.Any]:
+        return {**vars(self), "mended": dict(self.mended)}
+
+
+def of_lint(lint: Lint) -> Remark:
+    return Remark(
+        code=lint.code,
+        level=lint.level,
+        message=lint.message,
+        path=lint.path,
+        mended=lint.mended,
+        consent=lint.consent,
+    )
+
+
+def of_found(found: Found) -> Remark:
+    return Remark(code=found.code, level=ERROR, message=_with_hint(found.message, found.hint), path=found.path)
+
+
+def of_problem(problem: Problem) -> Remark:
+    """A problem of a file; its place is ``file:line``."""
+    file, colon, number = problem.where.rpartition(":")
+    line = int(number) if colon and number.isdecimal() else 0
+    message = _with_hint(problem.message, problem.hint)
+    return Remark(code=problem.code, level=ERROR, message=message, file=file if line else problem.where, line=line)
+
+
+def of_finding(finding: Finding) -> Remark:
+    # Where a repair moves something, path and mended form tell so; the message says why.
+    message = finding.message if finding.old_path == finding.new_path else finding.reason
+    return Remark(code=finding.code, level=WARNING, message=message, path=finding.old_path, mended=mended_by(finding))
+
+
+def mended_by(finding: Finding) -> dict[str, t.Any]:
+    """What a repair writes, to be put in the order in which repairs were found. Nothing for a mere warning.
+
+    Where the two paths are a list and its first item, the item became a list, or the list its item.
+    """
+    old, new = finding.old_path, finding.new_path
+    if old == new:
+        return {} if finding.printed == finding.correct else {old: finding.correct}
+    if old == f"{new}[0]" or new == f"{old}[0]":
+        return {min(old, new): finding.correct}
+    return {old: None, new: finding.correct}
+
+
+def _with_hint(message: str, hint: str) -> str:
+    return f"{message} ({hint})" if hint else message

@@ -1,0 +1,109 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Findings of the linter as text of at most 80 columns, and as data."""
+
+from __future__ import annotations
+
+import json
+import re
+import textwrap
+import typing as t
+
+from .._core.disruption.lint import ERROR, NOTE, WARNING
+from .._core.lint.remark import Remark
+from .text import WIDTH
+
+# Texts that YAML reads as themselves without quotes.
+_PLAIN = re.compile(r"[A-Za-z/][A-Za-z0-9_./-]*")
+_WORDS = ("true", "false", "null", "yes", "no", "on", "off", "y", "n")
+MOST_LINES = 40
+
+
+def findings_text(remarks: t.Sequence[Remark], documents: int, checked: int) -> list[str]:
+    """Each finding with its place, its text and the mended form; then how many there are."""
+    lines = [line for each in remarks for line in _lines(each)]
+    return [*lines, *_wrapped(summary(remarks, documents, checked), "", "")]
+
+
+def findings_json(remarks: t.Sequence[Remark], documents: int, checked: int) -> dict[str, t.Any]:
+    return {
+        "findings": [each.as_dict() for each in remarks],
+        "counts": counts(remarks),
+        "documents": documents,
+        "checked": checked,
+    }
+
+
+def counts(remarks: t.Sequence[Remark]) -> dict[str, int]:
+    return {level: sum(1 for each in remarks if each.level == level) for level in (ERROR, WARNING, NOTE)}
+
+
+def summary(remarks: t.Sequence[Remark], documents: int, checked: int) -> str:
+    found = ", ".join(f"{number} {level}{'' if number == 1 else 's'}" for level, number in counts(remarks).items())
+    return f"{found} in {documents} document{'' if documents == 1 else 's'}, {checked} of them of kinds with rules"
+
+
+def block(value: t.Any, indent: str = "") -> list[str]:
+    """A value as lines of YAML, in block style; texts that YAML could take for something else are quoted."""
+    if isinstance(value, dict) and value:
+        return [line for key, each in value.items() for line in _entry(f"{indent}{_scalar(key)}:", each, indent)]
+    if isinstance(value, (list, tuple)) and value:
+        return [line for each in value for line in _item(each, indent)]
+    return [f"{indent}{_scalar(value)}"]
+
+
+def _lines(remark: Remark) -> list[str]:
+    head = f"{remark.where}: {remark.level} {remark.code}"
+    lines = _wrapped(f"{head}: {remark.object}" if remark.object else head, "", "    ")
+    if remark.path:
+        lines += _path(remark.path, "  ")
+    lines += _wrapped(remark.message, "    ", "    ")
+    if remark.mended:
+        lines.append("    mended:")
+        shown = [line for path, value in remark.mended.items() for line in _mended(path, value)]
+        lines += shown[:MOST_LINES] + (["      ..."] if len(shown) > MOST_LINES else [])
+    if remark.consent:
+        lines += _wrapped(f"careful: {remark.consent}", "    ", "    ")
+    return lines
+
+
+def _mended(path: str, value: t.Any) -> list[str]:
+    if value is None:
+        return _path(f"{path} is taken away", "      ")
+    if isinstance(value, (dict, list, tuple)) and value:
+        return [*_path(f"{path}:", "      "), *block(value, "        ")]
+    return _path(f"{path}: {_scalar(value)}", "      ")
+
+
+def _path(text: str, indent: str) -> list[str]:
+    """Field paths are long: a new line begins before a dot, and what follows the path stays with its last part."""
+    lines = [indent]
+    for part in re.findall(r"\.?[^.]+|\.", text):
+        if len(lines[-1]) + len(part) > WIDTH and lines[-1].strip():
+            lines.append(f"{indent}    ")
+        lines[-1] += part
+    return [short for line in lines for short in _wrapped(line.strip(), line[: len(line) - len(line.lstrip())], indent)]
+
+
+def _entry(key: str, value: t.Any, indent: str) -> list[str]:
+    if isinstance(value, (dict, list, tuple)) and value:
+        return [key, *block(value, f"{indent}  ")]
+    return [f"{key} {_scalar(value)}"]
+
+
+def _item(value: t.Any, indent: str) -> list[str]:
+    first, *more = block(value, f"{indent}  ")
+    return [f"{indent}- {first[len(indent) + 2 :]}", *more]
+
+
+def _scalar(value: t.Any) -> str:
+    if isinstance(value, str) and _PLAIN.fullmatch(value) and value.lower() not in _WORDS:
+        return value
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _wrapped(text: str, first: str, further: str) -> list[str]:
+    return textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=further, break_on_hyphens=False) or [
+        first
+    ]

@@ -1,0 +1,70 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Findings as SARIF 2.1.0 (OASIS), the form in which code hosts take the results of static analysis."""
+
+from __future__ import annotations
+
+import os
+import typing as t
+from urllib.parse import quote
+
+from .._core.lint.codes import text_of
+from .._core.lint.remark import Remark
+
+VERSION = "2.1.0"
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+TOOL = "gitops.fleet.lint"
+
+
+def sarif(remarks: t.Sequence[Remark]) -> dict[str, t.Any]:
+    """One run; paths that are not absolute are relative to the folder in which the run started. Order is kept."""
+    levels: dict[str, str] = {}
+    for each in remarks:
+        levels.setdefault(each.code, each.level)
+    codes = sorted(levels)
+    return {
+        "$schema": SCHEMA,
+        "version": VERSION,
+        "runs": [
+            {
+                "tool": {"driver": {"name": TOOL, "rules": [_rule(code, levels[code]) for code in codes]}},
+                "columnKind": "unicodeCodePoints",
+                "results": [_result(each, codes.index(each.code)) for each in remarks],
+            }
+        ],
+    }
+
+
+def _rule(code: str, level: str) -> dict[str, t.Any]:
+    return {"id": code, "shortDescription": {"text": text_of(code)}, "defaultConfiguration": {"level": level}}
+
+
+def _result(remark: Remark, rule: int) -> dict[str, t.Any]:
+    text = f"{remark.path}: {remark.message}" if remark.path else remark.message
+    result: dict[str, t.Any] = {
+        "ruleId": remark.code,
+        "ruleIndex": rule,
+        "level": remark.level,
+        "message": {"text": f"{text}. {remark.consent}" if remark.consent else text},
+        "locations": [_location(remark)],
+    }
+    if remark.mended:
+        result["properties"] = {"mended": dict(remark.mended)}
+    return result
+
+
+def _location(remark: Remark) -> dict[str, t.Any]:
+    place = {"artifactLocation": {"uri": _uri(remark.file)}, "region": {"startLine": max(1, remark.line)}}
+    location: dict[str, t.Any] = {"physicalLocation": place}
+    if remark.object:
+        name = f"{remark.object} {remark.path}".strip()
+        location["logicalLocations"] = [{"fullyQualifiedName": name, "kind": "object"}]
+    return location
+
+
+def _uri(path: str) -> str:
+    """A URI reference: relative paths stay so, without ``./``."""
+    normal = os.path.normpath(path).replace(os.sep, "/")
+    quoted = quote(normal, safe="/-._~!$&'()*+,;=@")
+    return f"file://{quoted}" if normal.startswith("/") else quoted
