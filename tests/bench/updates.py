@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Update runs: one decision, and what is derived of a run.
 
-Members are bare rows: nothing is read from a cluster. A tenth each has a window that is open, one that is closed, and an
-obstacle, so that the first decision tries far more members than it starts.
+Members are bare rows: nothing is read from a cluster. A tenth each has a window that is open, one that is closed, and
+an obstacle, so that the first decision tries far more members than it starts.
 """
 
 from __future__ import annotations

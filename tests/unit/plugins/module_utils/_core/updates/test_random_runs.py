@@ -104,15 +104,16 @@ def _check_limits(run: RunState) -> None:
 
 
 def _check_dispatches(run: Script, begun: set[tuple[str, int]]) -> None:
-    """Once an attempt, in order of stages, and nowhere after a stop, a breach or a skip."""
+    """Once an attempt, in order of stages, and nowhere after a stop, a breach or a skip; gates open by the same rule."""
     before = {row.name: row for row in rows(run.before)}
     places = {group.name: (stage, group) for stage in run.before.stages for group in stage.groups}
     states_before = {stage.name: one.state for stage, one in zip(run.run.stages, derive(run.run).stages, strict=True)}
     for action in run.decided.actions:
+        assert not run.before.stop_requested
         if not isinstance(action, Begin):
+            assert not next(stage for stage in run.before.stages if stage.name == action.stage).breached
             continue
         stage, group = places[action.group]
-        assert not run.before.stop_requested
         assert not (stage.breached or group.breached or stage.user_skipped or group.user_skipped)
         assert before[action.member].state in (states.NOT_STARTED, states.PENDING)
         assert action.attempt == before[action.member].attempt + 1
