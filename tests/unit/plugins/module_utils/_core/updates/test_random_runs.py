@@ -104,7 +104,7 @@ def _check_limits(run: RunState) -> None:
 
 
 def _check_dispatches(run: Script, begun: set[tuple[str, int]]) -> None:
-    """Once an attempt, in order of stages, and nowhere after a stop, a breach or a skip; gates open by the same rule."""
+    """Once an attempt, in order of stages, nowhere after a stop, a breach or a skip; gates open by the same rule."""
     before = {row.name: row for row in rows(run.before)}
     places = {group.name: (stage, group) for stage in run.before.stages for group in stage.groups}
     states_before = {stage.name: one.state for stage, one in zip(run.run.stages, derive(run.run).stages, strict=True)}
