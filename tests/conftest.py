@@ -25,7 +25,7 @@ sys.path.insert(0, str(TREE))
 
 set_hypothesis_home_dir(ROOT / ".cache" / "hypothesis")
 # A busy machine is no failure.
-COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
-settings.register_profile("short", derandomize=True, max_examples=40, **COMMON)
-settings.register_profile("long", max_examples=2000, **COMMON)
+PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("short", PATIENT, derandomize=True, max_examples=40)
+settings.register_profile("long", PATIENT, max_examples=2000)
 settings.load_profile("short")

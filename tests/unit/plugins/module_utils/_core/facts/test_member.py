@@ -64,6 +64,46 @@ def test_the_three_families_of_facts() -> None:  # D1-01, D1-11
     assert usage.available == {"cpu": "6", "memory": "15Gi"}
 
 
+def three(**more: object) -> MemberReading:
+    """Three nodes, of which not all is allocatable and one is not Ready."""
+    sizes = [("4", "8Gi", "3900m", "7Gi"), ("8", "16Gi", "7800m", "15Gi"), ("500m", "1Gi", "500m", "1Gi")]
+    nodes = [
+        NodeFacts(
+            name=f"n{number}",
+            capacity={"cpu": cpu, "memory": memory},
+            allocatable={"cpu": left, "memory": free},
+            ready=number != 2,
+        )
+        for number, (cpu, memory, left, free) in enumerate(sizes)
+    ]
+    return reading(*nodes, **more)
+
+
+def test_every_node_counts_ready_or_not() -> None:  # D4-43
+    nodes = [node(f"n{number}") for number in range(4)]
+    found = reported(reading(*nodes, replace(node("n4"), ready=False)), MemberClusterStatus())
+    assert found.properties["kubernetes-fleet.io/node-count"].value == "5"
+
+
+def test_cpu_and_memory_are_summed_over_nodes() -> None:  # D4-44, D4-45, D4-46, D4-47, D4-48, D4-49
+    requests = {"cpu": parse_quantity("1200m"), "memory": parse_quantity("3Gi")}
+    usage = reported(three(requests=requests), MemberClusterStatus()).resource_usage
+    assert usage is not None
+    assert usage.capacity == {"cpu": "12500m", "memory": "25Gi"}
+    assert usage.allocatable == {"cpu": "12200m", "memory": "23Gi"}
+    assert usage.available == {"cpu": "11", "memory": "20Gi"}
+
+
+def test_prices_become_the_cost_of_a_core_and_of_a_gib_an_hour() -> None:  # D4-50, D4-52
+    nodes = (
+        replace(node("a", "4", "4Gi"), instance_type="small"),
+        replace(node("b", "8", "12Gi"), instance_type="big"),
+    )
+    found = reported(reading(*nodes, prices={"small": 0.32, "big": 0.64}), MemberClusterStatus()).properties
+    assert found["kubernetes.azure.com/per-cpu-core-cost"].value == "0.080"  # 0.96 dollars for 12 cores
+    assert found["kubernetes.azure.com/per-gb-memory-cost"].value == "0.060"  # and for 16 GiB
+
+
 def test_more_requested_than_there_is_leaves_nothing_and_pods_that_were_not_read_leave_it_open() -> None:
     over = reported(reading(node(), requests={"cpu": parse_quantity("9")}), MemberClusterStatus()).resource_usage
     assert over is not None and over.available["cpu"] == "0" and over.available["memory"] == "8Gi"

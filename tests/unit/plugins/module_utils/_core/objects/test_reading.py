@@ -27,6 +27,7 @@ from ansible_collections.gitops.fleet.tests.data.good_update_manifests import CH
 from ansible_collections.gitops.fleet.tests.data.manifest_parts import (
     NAMESPACE,
     PREFERRED,
+    REQUIRED,
     Row,
     Update,
     crp,
@@ -172,6 +173,39 @@ def test_d4_27_the_sample_repaired_is_the_one_corrected_by_hand():
 def test_hints_say_what_was_meant(manifest, hint):
     (problem,) = refusal(manifest)
     assert hint in problem.hint
+
+
+@pytest.mark.parametrize("operator", ["In", "gt", ""])
+def test_d1_18_an_unknown_operator_is_told_the_six(operator):
+    (problem,) = refusal(crp(required(needs(want("a", operator, "5")))))
+    assert problem.code == "unknown-operator"
+    assert all(each in problem.message for each in ("Gt", "Ge", "Lt", "Le", "Eq", "Ne"))
+
+
+FIELDS = {
+    "clusterNames": ["a"],
+    "numberOfClusters": 1,
+    "topologySpreadConstraints": [{"topologyKey": "region"}],
+    "affinity": {"clusterAffinity": {REQUIRED: {"clusterSelectorTerms": [{}]}}},
+    "affinity, preferred": {"clusterAffinity": {PREFERRED: [wish(labelSelector={"matchLabels": {"a": "b"}})]}},
+}
+BELONG = {
+    "PickFixed": {"clusterNames"},
+    "PickAll": {"affinity"},
+    "PickN": {"numberOfClusters", "topologySpreadConstraints", "affinity", "affinity, preferred"},
+}
+NEEDED = {"PickFixed": {"clusterNames": ["a"]}, "PickAll": {}, "PickN": {"numberOfClusters": 1}}
+
+
+@pytest.mark.parametrize("field", FIELDS)
+@pytest.mark.parametrize("placement_type", BELONG)
+def test_d4_37_which_field_belongs_to_which_type(placement_type, field):
+    policy = {"placementType": placement_type, **NEEDED[placement_type], field.split(",")[0]: FIELDS[field]}
+    if field in BELONG[placement_type]:
+        assert read(crp(policy), strict=True).object.spec.policy.placement_type == placement_type
+    else:
+        (problem,) = refusal(crp(policy))
+        assert f"spec.policy.{field.split(',')[0]}" in problem.where
 
 
 def test_one_cause_gives_one_problem():

@@ -4,6 +4,10 @@
 from __future__ import annotations
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values.selector import (
+    label_key_problem,
+    label_value_problem,
+)
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.scheduling.made import (
     CPU,
     NODES,
@@ -11,6 +15,7 @@ from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.sche
     cluster,
     decide,
     fleet,
+    pick_n,
     picked,
     require,
     term,
@@ -40,6 +45,22 @@ def test_label_and_property_must_both_match_D1_27_D1_28():
     both = term({"region": "east"}, (NODES, "Ge", "5"))
     assert picked(decide(require(both), fleet(*members))) == ["east-5"]
     assert len(picked(decide(require(both, term()), fleet(*members)))) == 4
+
+
+@pytest.mark.parametrize("wanted", [term({"tier": "gold"}), term(None, (NODES, "Ge", "5"))])
+def test_pick_all_and_pick_n_select_by_labels_and_by_properties_D4_41_D4_42(wanted):
+    members = fleet(cluster("a", "4"), cluster("b", "9", labels={"tier": "gold"}), cluster("c"))
+    assert picked(decide(require(wanted), members)) == ["b"]
+    assert picked(decide(pick_n(2, required=[wanted]), members)) == ["b"]
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("fleet.azure.com/location", "westus"), ("fleet.azure.com/resource-group", "rg_prodapps_01")],
+)
+def test_labels_of_the_cloud_select_D4_39(key, value):
+    assert not label_key_problem(key) and not label_value_problem(value)
+    assert picked(decide(require(term({key: value})), fleet(cluster("a", labels={key: value}), "b"))) == ["a"]
 
 
 def test_terms_are_alternatives_and_expressions_are_not_D1_08():

@@ -18,6 +18,7 @@ from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.sche
 )
 
 MOST_NODES = (NODES, "Descending")
+COST = "kubernetes.azure.com/per-cpu-core-cost"
 
 
 def affinity(outcome) -> dict[str, int]:
@@ -92,3 +93,25 @@ def test_equal_extremes_spelled_differently_fail_upstream_only():
     policy = pick_n(3, prefer(50, None, MOST_NODES))
     assert affinity(decide(policy, index)) == {"a": 50, "b": 50, "c": 0}
     assert decide(policy, index, upstream=True).error.code == "sorter-out-of-range"
+
+
+@pytest.mark.parametrize(
+    ("name", "order", "fact"),
+    [
+        (NODES, "Descending", lambda value: {"nodes": value}),
+        (COST, "Ascending", lambda value: {"properties": {COST: value}}),
+        *(
+            (f"resources.kubernetes-fleet.io/{capacity}-memory", "Descending", usage)
+            for capacity, usage in (
+                ("total", lambda value: {"resourceUsage": {"capacity": {"memory": value}}}),
+                ("allocatable", lambda value: {"resourceUsage": {"allocatable": {"memory": value}}}),
+                ("available", lambda value: {"resourceUsage": {"available": {"memory": value}}}),
+            )
+        ),
+    ],
+)
+def test_the_pick_follows_each_family_of_facts_D1_01(name, order, fact):
+    policy = pick_n(1, prefer(100, None, (name, order)))
+    better, worse = ("2", "1") if order == "Descending" else ("1", "2")
+    assert picked(decide(policy, fleet(cluster("a", **fact(better)), cluster("b", **fact(worse))))) == ["a"]
+    assert picked(decide(policy, fleet(cluster("a", **fact(worse)), cluster("b", **fact(better))))) == ["b"]

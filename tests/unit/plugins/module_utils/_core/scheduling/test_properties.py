@@ -42,6 +42,13 @@ def test_resources_split_at_the_first_dash_only_D1_10():
     assert index.column(f"{PREFIX}available-ephemeral-storage").texts == ("10Gi", None)
 
 
+def test_free_cpu_and_allocatable_memory_are_looked_up_D1_11():
+    usage = {"available": {"cpu": "3500m", "memory": "1Gi"}, "allocatable": {"cpu": "4", "memory": "8Gi"}}
+    index = fleet(cluster("a", resourceUsage=usage))
+    assert index.column(f"{PREFIX}available-cpu").texts == ("3500m",)
+    assert index.column(f"{PREFIX}allocatable-memory").texts == ("8Gi",)
+
+
 def test_usage_is_read_in_canonical_form_and_properties_as_spelled():
     index = fleet(cluster("a", nodes="0.30", cpu="1.50"))
     assert index.column(CPU).texts == ("1500m",)

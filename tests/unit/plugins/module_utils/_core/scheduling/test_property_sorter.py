@@ -61,6 +61,13 @@ def test_the_cost_table_D1_34_D1_36():
     assert [weighed[index.positions[name]] for name in values] == [0, 18, 20]
 
 
+def test_the_two_orders_prefer_the_two_ends_D1_32():
+    found = column(a="1", b="3", c="8")
+    for sorter, order in ((DESCENDING, "cba"), (ASCENDING, "abc")):
+        ranked = sorted(zip(scores(found, sorter, 100), "abc", strict=True), reverse=True)
+        assert "".join(name for _score, name in ranked) == order
+
+
 def test_a_negative_weight_mirrors_D1_44():
     found = column(a="1", b="3", c="8")
     assert scores(found, DESCENDING, -20) == tuple(-each for each in scores(found, DESCENDING, 20))
