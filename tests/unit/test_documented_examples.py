@@ -1,0 +1,38 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The page on update runs shows the examples that are run elsewhere, as they are, without their licence headers."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES = ROOT / "examples" / "updates"
+PAGE = (ROOT / "docs" / "updates.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```(?:yaml|sh)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+HEADER = re.compile(r"\A(?:---\n|#!.*\n)?(?:# (?:Copyright|GNU General|SPDX).*\n){3}(?:#\n)?")
+SHOWN = (
+    "release.yml",
+    "with_commands.yml",
+    "cloud.sh",
+    "with_role.yml",
+    "upgrade_cluster/tasks/main.yml",
+    "with_steps.yml",
+)
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_an_example_is_shown_as_it_is(name: str):
+    text = (EXAMPLES / name).read_text(encoding="utf-8")
+    shown, headers = HEADER.subn("", text)
+    assert headers == 1
+    assert shown in BLOCKS
+
+
+def test_every_example_is_shown_or_used_by_one_that_is():
+    files = {str(path.relative_to(EXAMPLES)) for path in EXAMPLES.rglob("*") if path.is_file()}
+    assert files == {*SHOWN, "steps/note.yml"}
