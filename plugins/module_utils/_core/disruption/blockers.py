@@ -1,0 +1,166 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What keeps a node from being disrupted, gate by gate and in words (Karpenter, ``NewCandidate``).
+
+Upstream stops at the first gate that is closed; here all are told, in the order in which upstream asks.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from ..objects.meta import EMPTY
+from .cluster_state import ClusterState
+from .pod import DO_NOT_DISRUPT, Pod, evictable, protection
+from .pod_disruption_budget import PodDisruptionBudgets
+from .state_node import POOL, StateNode
+
+# Graceful methods always respect pods; eventual ones do so unless the NodeClaim has a terminationGracePeriod.
+GRACEFUL, EVENTUAL = "graceful", "eventual"
+
+
+@dataclass(frozen=True)
+class Blocker:
+    """One gate that is closed: its code, a sentence, and what it speaks of. ``by_pod``: a deadline overrides it."""
+
+    code: str
+    text: str
+    by_pod: bool = False
+    about: t.Mapping[str, str | int] = field(default_factory=lambda: EMPTY, hash=False)
+
+    def as_dict(self) -> dict[str, t.Any]:
+        return {"code": self.code, "text": self.text, "byPod": self.by_pod, **self.about}
+
+
+def blockers(state: ClusterState, node: StateNode, now: datetime, kind: str = GRACEFUL) -> tuple[Blocker, ...]:
+    """Everything that blocks a node for a class of methods, at an aware instant; empty: it is a candidate."""
+    found = (*node_blockers(state, node, now), *pod_blockers(node.pods, state.limits, now))
+    if kind == EVENTUAL and node.grace:
+        return tuple(each for each in found if not each.by_pod)
+    return found
+
+
+def node_blockers(state: ClusterState, node: StateNode, now: datetime) -> tuple[Blocker, ...]:
+    """The gates of the node itself, in upstream's order."""
+    return tuple(found for gate in _GATES if (found := gate(state, node, now)) is not None)
+
+
+def pod_blockers(pods: t.Iterable[Pod], limits: PodDisruptionBudgets, now: datetime) -> tuple[Blocker, ...]:
+    """Protected pods, then pods that PodDisruptionBudgets hold; one sentence for each pod."""
+    shielded, held = [], []
+    for pod in pods:
+        if DO_NOT_DISRUPT in pod.annotations and pod.active:
+            found = _protected(pod, now)
+            if found is not None:
+                shielded.append(found)
+                continue
+        found = _held(pod, limits, now)
+        if found is not None:
+            held.append(found)
+    return (*shielded, *held)
+
+
+def unreadable_annotations(pods: t.Iterable[Pod], now: datetime) -> tuple[Blocker, ...]:
+    """Annotations that protect nothing because nobody can read them (event ``InvalidDoNotDisruptAnnotation``)."""
+    return tuple(
+        Blocker("do-not-disrupt-unreadable", f"pod {pod.key} is not protected: {problem}", True, {"pod": pod.key})
+        for pod in pods
+        if pod.active and (problem := protection(pod, now).problem)
+    )
+
+
+def _queued(_state: ClusterState, node: StateNode, _now: datetime) -> Blocker | None:
+    return Blocker("in-command", f"node {node.name} is part of a running command") if node.queued else None
+
+
+def _unmanaged(_state: ClusterState, node: StateNode, _now: datetime) -> Blocker | None:
+    if node.claim is None:
+        return Blocker("not-managed", f"node {node.name} isn't managed: it has no NodeClaim")
+    return None
+
+
+def _no_node(_state: ClusterState, node: StateNode, _now: datetime) -> Blocker | None:
+    if node.node is None:
+        return Blocker("no-node", f"NodeClaim {node.name} does not have an associated node yet")
+    return None
+
+
+def _uninitialized(_state: ClusterState, node: StateNode, _now: datetime) -> Blocker | None:
+    if node.node is None or node.initialized:
+        return None
+    return Blocker("not-initialized", f"node {node.name} isn't initialized")
+
+
+def _deleting(_state: ClusterState, node: StateNode, _now: datetime) -> Blocker | None:
+    if not node.deleting or node.queued:
+        return None
+    return Blocker("deleting", f"node {node.name} is deleting or marked for deletion")
+
+
+def _nominated(_state: ClusterState, node: StateNode, now: datetime) -> Blocker | None:
+    if node.nominated_until is None or now >= node.nominated_until:
+        return None
+    return Blocker("nominated", f"node {node.name} is nominated for a pending pod")
+
+
+def _annotated(_state: ClusterState, node: StateNode, _now: datetime) -> Blocker | None:
+    """On nodes only the exact text ``true`` counts, and no duration."""
+    if node.node is None or node.node.annotations.get(DO_NOT_DISRUPT) != "true":
+        return None
+    return Blocker("node-annotation", f"node {node.name} is blocked through the annotation {DO_NOT_DISRUPT}")
+
+
+def _no_pool_label(_state: ClusterState, node: StateNode, _now: datetime) -> Blocker | None:
+    if node.pool:
+        return None
+    return Blocker("no-pool-label", f"node {node.name} lacks the required label {POOL}")
+
+
+def _no_pool(state: ClusterState, node: StateNode, _now: datetime) -> Blocker | None:
+    pool = state.pools.get(node.pool)
+    if not node.pool or (pool is not None and pool.managed and pool.instance_types != ()):
+        return None
+    if pool is None:
+        why = "NodePool not found"
+    else:
+        why = "its class belongs to another provider" if not pool.managed else "it has no instance types"
+    return Blocker("no-pool", f"pool {node.pool} of node {node.name}: {why}", about={"pool": node.pool})
+
+
+_GATES = (
+    _queued,
+    _unmanaged,
+    _no_node,
+    _uninitialized,
+    _deleting,
+    _nominated,
+    _annotated,
+    _no_pool_label,
+    _no_pool,
+)
+
+
+def _protected(pod: Pod, now: datetime) -> Blocker | None:
+    found = protection(pod, now)
+    if not found.holds:
+        return None
+    until = f" until {found.until:%Y-%m-%dT%H:%M:%SZ}" if found.until else ""
+    return Blocker("pod-annotation", f"pod {pod.key} has {DO_NOT_DISRUPT}{until}", True, {"pod": pod.key})
+
+
+def _held(pod: Pod, limits: PodDisruptionBudgets, now: datetime) -> Blocker | None:
+    found = limits.covering(pod)
+    if not found or not evictable(pod, now):
+        return None
+    if len(found) > 1:
+        names = ", ".join(each.key for each in found)
+        text = f"pod {pod.key} is covered by {names}; eviction does not support multiple PDBs"
+        return Blocker("pdb-several", text, True, {"pod": pod.key, "pdb": names})
+    only = found[0]
+    if only.allowed > 0 or only.lets_through(pod):
+        return None
+    text = f"pdb {only.key} prevents pod evictions: it allows {only.allowed} disruptions, and covers pod {pod.key}"
+    return Blocker("pdb", text, True, {"pod": pod.key, "pdb": only.key, "allowed": only.allowed})

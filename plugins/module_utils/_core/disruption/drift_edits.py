@@ -1,0 +1,130 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Which nodes an edit of a NodePool or an AKSNodeClass makes Drifted, told before it is applied.
+
+Fields are of four classes. A change of a ``static`` field changes the hash and so drifts every node; a ``special``
+one is judged node by node; ``behaviour`` drifts nothing; ``unhashed`` neither.
+"""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ..errors import FleetError
+from ..objects.node_class import AKS_NODE_CLASS
+from ..objects.node_pool import KIND as NODE_POOL
+from ..objects.node_pool import decode_node_pool
+from .cluster_state import ClusterState
+from .drift import NODE_CLASS_DRIFT, NODE_POOL_DRIFTED, Drift, requirements_drift
+from .lint import WARNING, Lint
+from .state_node import StateNode
+
+STATIC, SPECIAL, BEHAVIOUR, UNHASHED = "static", "special", "behaviour", "unhashed"
+# The first row that a path begins with holds.
+FIELD_CLASSES: dict[str, tuple[tuple[str, str], ...]] = {
+    NODE_POOL: (
+        ("spec.template.spec.requirements", SPECIAL),
+        ("spec.template", STATIC),
+        ("spec.weight", BEHAVIOUR),
+        ("spec.limits", BEHAVIOUR),
+        ("spec.disruption", BEHAVIOUR),
+        ("spec.replicas", BEHAVIOUR),
+    ),
+    AKS_NODE_CLASS: (("spec.tags", UNHASHED), ("spec", STATIC)),
+}
+GATE = "Drift"
+
+
+@dataclass(frozen=True)
+class Edit:
+    """What an edit does: the changed paths with their classes, and by node why it will have drifted."""
+
+    changed: tuple[tuple[str, str], ...]
+    drifted: t.Mapping[str, Drift]
+
+    @property
+    def text(self) -> str:
+        if not self.drifted:
+            return "no node will be drifted by this change"
+        return f"this change marks {len(self.drifted)} existing nodes Drifted: {', '.join(self.drifted)}"
+
+
+def field_class(kind: str, path: str) -> str | None:
+    """The class of a field, None for one that is not known."""
+    for prefix, found in FIELD_CLASSES.get(kind, ()):
+        if path == prefix or path.startswith(f"{prefix}."):
+            return found
+    return None
+
+
+def edit(kind: str, old: Mapping[str, t.Any], new: Mapping[str, t.Any], state: ClusterState) -> Edit:
+    """What becomes of the nodes when ``new`` replaces ``old``: manifests of one object, as the server stores them."""
+    if kind not in FIELD_CLASSES:
+        raise FleetError("unknown-kind", f"drift is foreseen for {' and '.join(FIELD_CLASSES)}, not for {kind}")
+    rows = ((path, field_class(kind, path)) for path in changed_paths(old.get("spec"), new.get("spec"), "spec"))
+    changed = tuple((path, found) for path, found in rows if found is not None)
+    name = str((old.get("metadata") or {}).get("name", ""))
+    nodes = _made_from(kind, name, state)
+    static = [path for path, found in changed if found == STATIC]
+    if static:
+        reason = NODE_POOL_DRIFTED if kind == NODE_POOL else NODE_CLASS_DRIFT
+        cause = Drift(reason, f"{', '.join(static)} of {kind} {name} changes")
+        return Edit(changed, {each.name: cause for each in nodes})
+    if any(found == SPECIAL for _path, found in changed):
+        return Edit(changed, _by_requirements(new, nodes))
+    return Edit(changed, {})
+
+
+def changed_paths(old: t.Any, new: t.Any, path: str) -> list[str]:
+    """The fields that differ, as the hash sees them: lists are sets, and zero values are as good as absent."""
+    if _significant(old) == _significant(new):
+        return []
+    if not (isinstance(old, Mapping) or old is None) or not (isinstance(new, Mapping) or new is None):
+        return [path]
+    before, after = old or {}, new or {}
+    found = [
+        each
+        for key in sorted({*before, *after})
+        for each in changed_paths(before.get(key), after.get(key), f"{path}.{key}")
+    ]
+    return found or [path]
+
+
+def gate_findings(gates: Mapping[str, t.Any]) -> tuple[Lint, ...]:
+    """A configuration that still names the feature gate of drift, which is always on since v1.0."""
+    if GATE not in gates:
+        return ()
+    text = "drift can not be switched on or off any more: the feature gate left Karpenter in v1.0 and has no effect"
+    path = f"featureGates.{GATE}"
+    return (Lint(code="drift-gate-gone", level=WARNING, path=path, message=text, mended={path: None}),)
+
+
+def _by_requirements(new: Mapping[str, t.Any], nodes: list[StateNode]) -> dict[str, Drift]:
+    wanted = decode_node_pool(new).template.requirements
+    found = {each.name: requirements_drift(wanted, each.claim.metadata.labels) for each in nodes if each.claim}
+    return {name: why for name, why in found.items() if why is not None}
+
+
+def _made_from(kind: str, name: str, state: ClusterState) -> list[StateNode]:
+    nodes = sorted((each for each in state.nodes if each.claim is not None), key=lambda one: one.name)
+    if kind == NODE_POOL:
+        return [each for each in nodes if each.pool == name]
+    return [each for each in nodes if each.claim and _of_class(each.claim.spec.node_class_ref, kind, name)]
+
+
+def _of_class(reference: t.Any, kind: str, name: str) -> bool:
+    return (reference.kind or kind) == kind and reference.name == name
+
+
+def _significant(value: t.Any) -> t.Any:
+    """A value as the hash sees it."""
+    if isinstance(value, Mapping):
+        kept = {str(key): _significant(each) for key, each in value.items()}
+        return {key: each for key, each in kept.items() if each is not None} or None
+    if isinstance(value, (list, tuple)):
+        return sorted({json.dumps(_significant(each), sort_keys=True, default=str) for each in value}) or None
+    return value or None

@@ -1,0 +1,145 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Edits of ``vnetSubnetID`` of an AKSNodeClass: which are supported, and whether the new subnet will do.
+
+Azure supports no move from one good subnet to another; the field can be changed to get away from one that is
+malformed or does not exist. The server checks none of what follows.
+"""
+
+from __future__ import annotations
+
+import re
+import typing as t
+from dataclasses import dataclass
+from ipaddress import IPv4Network, IPv6Network, ip_network
+
+from ..errors import FleetError
+from .lint import ERROR, NOTE, WARNING, Lint
+
+PATH = "spec.vnetSubnetID"
+# Azure keeps the first four addresses of a subnet and its last for itself.
+RESERVED_ADDRESSES = 5
+DOCKER_BRIDGE = "172.17.0.1/16"
+
+_SUBNET_ID = re.compile(
+    r"/subscriptions/[^/\s]+/resourceGroups/[\w().-]{0,89}[\w()-]/providers/Microsoft\.Network"
+    r"/virtualNetworks/[^/\s]+/subnets/[^/\s]+",
+    re.IGNORECASE | re.ASCII,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subnet:
+    """``prefixes`` in CIDR form; ``used`` addresses besides Azure's own."""
+
+    prefixes: tuple[str, ...]
+    used: int = 0
+
+    @property
+    def free(self) -> int:
+        """How many addresses nodes can still have; FleetError ``invalid-cidr``."""
+        return sum(max(_range(each).num_addresses - RESERVED_ADDRESSES, 0) for each in self.prefixes) - self.used
+
+
+@dataclass(frozen=True, kw_only=True)
+class Network:
+    """What is known of the cluster's network. ``subnets`` None: nobody looked; a subnet that is missing was not found.
+
+    ``addresses_per_node`` is 1 where pods have addresses of an overlay, else 1 and the pods of a node.
+    """
+
+    subnets: t.Mapping[str, Subnet] | None = None
+    pod_cidrs: tuple[str, ...] = ()
+    service_cidrs: tuple[str, ...] = ()
+    docker_bridge: str = DOCKER_BRIDGE
+    nodes: int = 0
+    addresses_per_node: int = 1
+
+    def find(self, subnet: str) -> Subnet | None:
+        known = self.subnets or {}
+        return next((each for name, each in known.items() if name.lower() == subnet.lower()), None)
+
+
+def well_formed(subnet: str) -> bool:
+    return _SUBNET_ID.fullmatch(subnet) is not None
+
+
+def check_subnet_change(old: str, new: str, network: Network, override: bool = False) -> tuple[Lint, ...]:
+    """Findings about an edit of the field, empty texts for the cluster's own subnet; FleetError ``invalid-cidr``.
+
+    ``override`` lets an unsupported move through, with a warning for the report.
+    """
+    if old.lower() == new.lower():
+        return ()
+    if new and not well_formed(new):
+        text = f"{new!r:.120} is not the identity of a subnet: /subscriptions/.../virtualNetworks/.../subnets/..."
+        return (Lint(code="subnet-malformed", level=ERROR, path=PATH, message=text),)
+    reason = _broken(old, network)
+    found = [] if reason else [_migration(old, new, override)]
+    if new and network.subnets is not None and network.find(new) is None:
+        found.append(Lint(code="subnet-missing", level=ERROR, path=PATH, message=f"there is no subnet {new}"))
+    subnet = network.find(new)
+    return (
+        *found,
+        *(_overlaps(subnet, network) if subnet else ()),
+        *(_room(subnet, network) if subnet else ()),
+        *_routes(new),
+    )
+
+
+def _broken(old: str, network: Network) -> str:
+    """Why the old value is none that nodes can be made with; empty if it is good, or nobody knows."""
+    if old and not well_formed(old):
+        return "is malformed"
+    missing = bool(old) and network.subnets is not None and network.find(old) is None
+    return "does not exist" if missing else ""
+
+
+def _migration(old: str, new: str, override: bool) -> Lint:
+    text = (
+        f"a move from {old or 'the subnet of the cluster'} to {new or 'the subnet of the cluster'} is not supported: "
+        "the field may only be changed to get away from a subnet that is malformed or does not exist"
+    )
+    if override:
+        text += "; allowed by an explicit override"
+    return Lint(code="subnet-migration-unsupported", level=WARNING if override else ERROR, path=PATH, message=text)
+
+
+def _overlaps(subnet: Subnet, network: Network) -> t.Iterator[Lint]:
+    ranges = [("the pod CIDR", each) for each in network.pod_cidrs]
+    ranges += [("the service CIDR", each) for each in network.service_cidrs]
+    ranges += [("the Docker bridge CIDR", network.docker_bridge)] if network.docker_bridge else []
+    for prefix in subnet.prefixes:
+        for name, other in ranges:
+            if _overlap(prefix, other):
+                text = f"the subnet {prefix} overlaps {name} {other}"
+                yield Lint(code="subnet-overlap", level=ERROR, path=PATH, message=text)
+
+
+def _overlap(one: str, other: str) -> bool:
+    left, right = _range(one), _range(other)
+    if isinstance(left, IPv4Network):
+        return isinstance(right, IPv4Network) and left.overlaps(right)
+    return isinstance(right, IPv6Network) and left.overlaps(right)
+
+
+def _range(text: str) -> IPv4Network | IPv6Network:
+    try:
+        return ip_network(text, strict=False)
+    except ValueError as error:
+        raise FleetError("invalid-cidr", str(error), PATH) from None
+
+
+def _room(subnet: Subnet, network: Network) -> t.Iterator[Lint]:
+    wanted = network.nodes * network.addresses_per_node
+    if subnet.free < wanted:
+        text = f"the subnet has {subnet.free} free addresses, and {network.nodes} nodes of the pool need {wanted}"
+        yield Lint(code="subnet-too-small", level=ERROR, path=PATH, message=text)
+
+
+def _routes(new: str) -> t.Iterator[Lint]:
+    """What nobody can see from here; until it is confirmed, or probed, the plan stays unconfirmed."""
+    if new:
+        text = "confirm that nodes of this subnet reach the API server and the image registries, and are reached back"
+        yield Lint(code="subnet-routes-unconfirmed", level=NOTE, path=PATH, message=text)
