@@ -13,6 +13,7 @@ import typing as t
 from pathlib import Path
 
 import pytest
+from ansible_collections.gitops.fleet.tests.simulation import scenario
 
 MEMORY = Path("/dev/shm")
 NewPath = t.Callable[[], Path]
@@ -33,3 +34,15 @@ def many() -> t.Callable[[int], range]:
     """Seeds for that many simulations, times the factor."""
     factor = float(os.environ.get("SIMULATIONS", "1"))
     return lambda usual: range(max(1, round(usual * factor)))
+
+
+@pytest.fixture(scope="module")
+def undisturbed() -> scenario.Ended:
+    """What the scenario comes to when nothing goes wrong."""
+    with tempfile.TemporaryDirectory() as folder:
+        world = scenario.world(Path(folder, "records.db"))
+        scenario.driven(world)
+        found = scenario.ending(world)
+        world.close()
+    assert found.broken == []
+    return found

@@ -112,6 +112,13 @@ def driven(world: World, *hooks: Hook, **orders: t.Any) -> list[Process]:
     raise AssertionError(f"40 conductors did not bring it to its end: {started_[-1]}")
 
 
+STATES = {
+    **dict.fromkeys(("c-1", "c-2", "p-1", "p-3", "q-1"), COMPLETED),
+    **dict.fromkeys(("p-4", "q-2"), SKIPPED),
+    "p-2": FAILED,
+}
+
+
 @dataclass(frozen=True)
 class Ended:
     """What a world came to: the run's tree, the operations that members carried out, and the rules that were broken."""
@@ -123,6 +130,10 @@ class Ended:
 
 def ending(world: World) -> Ended:
     return Ended(tree(world), upgrades(world), broken(world))
+
+
+def states(world: World) -> dict[str, str]:
+    return {row.name: row.state for row in rows(world.state())}
 
 
 def tree(world: World) -> t.Any:
@@ -154,5 +165,5 @@ def broken(world: World) -> list[str]:
             found.append(f"{row.name} is Completed at its old version")
     marks = {each["metadata"]["name"]: mark_of(each) for each in world.records.list("FleetMember")}
     found += [f"{name} is still marked with {mark}" for name, mark in marks.items() if mark]
-    found += [f"lease {each.name} is held by {each.holder}" for each in world.records.leases()]
-    return found
+    leases = [each for each in world.records.leases() if not each.expired(world.time.now)]
+    return found + [f"lease {each.name} is held by {each.holder}" for each in leases]

@@ -154,8 +154,9 @@ class Conductor:
                 raise
 
     def _turn(self, now: datetime) -> Ending | None:
+        self._hear(now)  # first of all: events that nobody takes would make every wait end at once
         self._keep_leases(now)
-        self._hear(now)
+        self._try_again(now)
         if now >= self._loaded + RELOAD:
             self.journal.load()
             self._loaded = now
@@ -220,6 +221,8 @@ class Conductor:
             else:
                 self._blocked_since.pop(event.operation, None)
                 self.journal.note(change_of(event, now))
+
+    def _try_again(self, now: datetime) -> None:
         for operation in [one for one, at in self._retries.items() if now >= at]:
             del self._retries[operation]
             row = next((each for each in in_flight(self.journal.state) if each.operation == operation), None)
