@@ -243,7 +243,7 @@ RUN_STATUS: dict[str, t.Any] = {
             {"state": "Completed", "approval": {"by": "ana", "verified": True, "at": NOON, "digest": DIGEST}},
         ),
         (
-            profile(),
+            profile("TargetKubernetesVersion", targetKubernetesVersion="1.34"),
             {
                 "lastTriggeredAt": NOON,
                 "lastTriggerStatus": "Failed",
