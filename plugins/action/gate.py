@@ -27,5 +27,11 @@ class ActionModule(Verb):
             done = complete(
                 place.records, options["run"], which, who, options["digest"], options["reason"], run.now, write
             )
-        data = {"id": done.gate.gate.id, "where": done.gate.position, "by": done.by, "verified": who.verified}
+        data = {
+            "id": done.gate.gate.id,
+            "where": done.gate.position,
+            "by": done.by,
+            "verified": who.verified and done.changed,
+        }
+        data["state"] = done.state
         return Answer(changed=done.changed, data={**data, "run": done.run, "digest": done.digest})

@@ -78,9 +78,13 @@ by:
   returned: success
   type: str
 verified:
-  description: Whether an API server vouches for this caller.
+  description: Whether this call gave the approval, and an API server vouches for the caller.
   returned: success
   type: bool
+state:
+  description: C(Completed), also if it was so before, or C(Skipped) if it was skipped with what it guards.
+  returned: success
+  type: str
 digest:
   description: Digest of the run that the approval is bound to.
   returned: success

@@ -46,7 +46,10 @@ class Approver:
 
 @dataclass(frozen=True, kw_only=True)
 class Completed:
+    """What became of the gate: ``state`` is Completed, or Skipped if it was before."""
+
     gate: Placed
+    state: str
     run: str
     digest: str
     by: str
@@ -65,8 +68,9 @@ def complete(
 ) -> Completed:
     """Completes the gate for this very run: an approval counts only while the run's digest is the approved one.
 
-    FleetError: ``no-such-run``, ``no-such-gate``, ``ambiguous-gate``, ``gate-not-open``, ``gate-skipped``,
-    ``digest-mismatch``.
+    One that was completed before, or skipped with what it guards, is left as it is.
+
+    FleetError: ``no-such-run``, ``no-such-gate``, ``ambiguous-gate``, ``gate-not-open``, ``digest-mismatch``.
     """
     recorded = read_run(records, run)
     found = recorded.status.digest
@@ -78,8 +82,9 @@ def complete(
             "look at the run again: what it will do is not what was approved",
         )
     placed = _find(run_of(recorded), which)
-    if placed.gate.state == COMPLETED:
-        return Completed(gate=placed, run=run, digest=found, by=placed.gate.by, changed=False)
+    if placed.gate.state in (COMPLETED, SKIPPED):
+        by = placed.gate.by
+        return Completed(gate=placed, state=placed.gate.state, run=run, digest=found, by=by, changed=False)
     _refuse_unopened(placed, run)
     for _attempt in range(_ATTEMPTS):
         document = records.get(KIND, placed.gate.id)
@@ -89,9 +94,9 @@ def complete(
         status = document.get("status") or {}
         if status.get("state") == COMPLETED:
             by = (status.get("approval") or {}).get("by", "")
-            return Completed(gate=placed, run=run, digest=found, by=by, changed=False)
+            return Completed(gate=placed, state=COMPLETED, run=run, digest=found, by=by, changed=False)
         if not write or _written(records, document, who, found, reason, now):
-            return Completed(gate=placed, run=run, digest=found, by=who.name, changed=True)
+            return Completed(gate=placed, state=COMPLETED, run=run, digest=found, by=who.name, changed=True)
     raise FleetError("conflict", "the gate is being written all the time", placed.gate.id, "try again")
 
 
@@ -134,8 +139,6 @@ def _refuse_unopened(placed: Placed, run: str) -> None:
     if placed.gate.state == NOT_STARTED:
         hint = "a gate opens when the run comes to it, and can be approved from then on"
         raise FleetError("gate-not-open", f"gate {placed.position} is not reached yet", run, hint)
-    if placed.gate.state == SKIPPED:
-        raise FleetError("gate-skipped", f"gate {placed.position} was skipped with what it guards", run)
 
 
 def _written(records: Records, document: Record, who: Approver, digest: str, reason: str, now: datetime) -> bool:

@@ -328,7 +328,6 @@ GATES = (
     gate("a gate that is not open", "gate-not-open", "after only-east", "not reached", timing="After"),
     gate("one of several gates", "ambiguous-gate", "2 gates", "before only-east", "id", run="gated", name="board"),
     gate("a gate of a run that never started", "gate-not-open", "before only-east", run="gated", timing="Before"),
-    gate("a gate that was skipped", "gate-skipped", "before only-east", run="skipped", timing="Before"),
     gate("a gate for another digest", "digest-mismatch", "sha256:0123", stage="only-east", digest="sha256:0123"),
     gate("a gate at no time", "bad-option", "timing", "Before", timing="Meanwhile"),
     _row("a gate without its run", "gate", "bad-option", ("run",), {"stage": "only-east"}),
