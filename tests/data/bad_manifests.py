@@ -343,6 +343,11 @@ BAD: tuple[Row, ...] = (
         ("not-one-of spec.policy.tolerations[0].effect",),
     ),
     Row(
+        "toleration with another field",
+        tolerate({"key": "a", "tolerationSeconds": 5}),
+        ("unknown-field spec.policy.tolerations[0].tolerationSeconds",),
+    ),  # D4-70
+    Row(
         "exists with value",
         tolerate({"key": "a", "operator": "Exists", "value": "b"}),
         ("toleration-value-with-exists spec.policy.tolerations[0].value",),
