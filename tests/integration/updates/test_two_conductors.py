@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import signal
+from datetime import timedelta
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
@@ -16,7 +17,7 @@ from update_fleet import LEASES, OLD, UpdateFleet, sequence, until
 def test_the_second_is_refused_and_takes_over_when_the_lease_has_run_out(fleet: UpdateFleet, plays: Plays) -> None:
     """The first one's machine is suspended meanwhile, as a paused virtual machine is."""
     fleet.file_members(a=OLD, b=OLD)
-    drivers = {"command": fleet.file_driver(seconds=2)}
+    drivers = {"command": fleet.file_driver(seconds=3)}
     fleet.write(sequence(("all",)))
     first = plays.start("gitops.fleet.update", **fleet.variables(drivers=drivers))
     until(lambda: fleet.file_upgrades() == ["a"])
@@ -32,14 +33,17 @@ def test_the_second_is_refused_and_takes_over_when_the_lease_has_run_out(fleet: 
     first.kill(signal.SIGSTOP, worker)
     try:
         _an_hour_passes(fleet)
-        assert fleet.conduct(drivers=drivers).outcome == "done"
+        assert fleet.conduct(drivers=drivers, time_limit=timedelta(seconds=1)).code == "time-limit"
+        taken_over = fleet.recorded()
+        assert taken_over.status.epoch == 2 and "Running" in fleet.states().values()
     finally:
         first.kill(signal.SIGCONT, worker)
     first.code(2)
-    assert '"code": "lease-lost"' in first.output and f"no longer holds run/{fleet.run_name}" in first.output
-    assert fleet.file_upgrades() == ["a", "b"]
-    recorded = fleet.recorded().status
-    assert (recorded.epoch, recorded.status.state) == (2, "Completed")
+    assert first.fleet["code"] == "lease-lost" and f"no longer holds run/{fleet.run_name}" in first.output
+    assert fleet.recorded() == taken_over, "nothing was written"
+
+    assert fleet.conduct(drivers=drivers).outcome == "done"
+    assert fleet.file_upgrades() == ["a", "b"] and fleet.recorded().status.epoch == 3
     assert [each for each in fleet.records.leases() if each.name.startswith("run/")] == []
 
 
