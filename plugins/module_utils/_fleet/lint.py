@@ -54,10 +54,13 @@ def lint(paths: t.Sequence[str], now: datetime, consent: bool = False) -> Linted
     """
     remarks: list[Remark] = []
     judged: list[tuple[Document, Judged]] = []
+    order: dict[str, int] = {}
     for each in read_documents(paths):
         if isinstance(each, Problem):
             remarks.append(of_problem(each))
+            order.setdefault(remarks[-1].file, len(order))
         else:
+            order.setdefault(each.path, len(order))
             one = judge_document(each.value, now)
             judged.append((each, one))
             remarks += [_placed(remark, each, one.inside) for remark in one.remarks]
@@ -69,7 +72,6 @@ def lint(paths: t.Sequence[str], now: datetime, consent: bool = False) -> Linted
         for document, one in judged
         if (found := mend(one, consent)) is not None
     ]
-    order = {path: number for number, path in enumerate(dict.fromkeys(each.file for each in remarks))}
     return Linted(
         remarks=tuple(sorted(remarks, key=lambda each: (order[each.file], each.line))),
         mended=tuple(mended),

@@ -133,6 +133,15 @@ def test_fleet_recover(play: Player, joined: dict[str, t.Any], fleet: Fleet):
         end(play, fleet)
 
 
+def test_lint(play: Player):
+    samples = str(ROOT / "tests" / "data" / "lint" / "deployment_boolean.yml")
+    for flags in ((), (), ("--check",)):
+        assert play("lint", *flags, samples=samples, environ={"CI": "true"}).clean().changed == 0
+    log = json.loads((play.folder / "findings.sarif").read_text())
+    assert [each["ruleId"] for each in log["runs"][0]["results"]] == ["wrong-type"]
+    assert json.loads((play.folder / "findings.json").read_text())["counts"]["error"] == 1
+
+
 def test_fleet_rbac_info(play: Player):
     play("fleet_rbac_info").clean()
     assert play("fleet_rbac_info").clean().changed == 0

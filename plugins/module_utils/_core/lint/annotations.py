@@ -31,13 +31,13 @@ def judge_any(document: Mapping[str, t.Any]) -> t.Iterator[Remark]:
     kind = str(document.get("kind"))
     if kind in ("Node", "Pod") or kind in POD_METADATA:
         path = POD_METADATA.get(kind, "metadata")
-        annotations = at(document, f"{path}.annotations")
-        if isinstance(annotations, Mapping) and DO_NOT_DISRUPT in annotations:
+        here = _mapping(document, f"{path}.annotations")
+        if DO_NOT_DISRUPT in here:
             place = f"{path}.annotations[{DO_NOT_DISRUPT}]"
-            yield from _annotation(annotations[DO_NOT_DISRUPT], place, on_node=kind == "Node")
+            yield from _annotation(here[DO_NOT_DISRUPT], place, on_node=kind == "Node")
             yield from _patch(document, kind)
-        elif kind in POD_METADATA and DO_NOT_DISRUPT in (at(document, "metadata.annotations") or {}):
-            yield _not_on_pods(kind, at(document, f"metadata.annotations[{DO_NOT_DISRUPT}]"), path)
+        elif kind in POD_METADATA and DO_NOT_DISRUPT in (own := _mapping(document, "metadata.annotations")):
+            yield _not_on_pods(kind, own[DO_NOT_DISRUPT], path)
     yield from _feature_gate(document, kind)
 
 
@@ -82,7 +82,7 @@ def _feature_gate(document: Mapping[str, t.Any], kind: str) -> t.Iterator[Remark
     text = "Karpenter has no feature gate for drift any more: drift is always detected, and this has no effect"
     if kind == "ConfigMap":
         for key in ("featureGates.driftEnabled", "settings.featureGates.drift"):
-            if key in (at(document, "data") or {}):
+            if key in _mapping(document, "data"):
                 path = f"data[{key}]"
                 yield Remark(code="feature-gate-gone", level=WARNING, message=text, path=path, mended={path: None})
     for path in CONTAINERS:
@@ -102,3 +102,8 @@ def _feature_gate(document: Mapping[str, t.Any], kind: str) -> t.Iterator[Remark
 def _gates(value: t.Any) -> str:
     """The text with each gate at the start of a part; SpotToSpotConsolidation and the like stay what they are."""
     return " ".join(each.strip() for each in value.split(",")) if isinstance(value, str) else ""
+
+
+def _mapping(document: t.Any, path: str) -> Mapping[str, t.Any]:
+    found = at(document, path)
+    return found if isinstance(found, Mapping) else {}

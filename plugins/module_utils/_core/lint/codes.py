@@ -10,6 +10,7 @@ import typing as t
 from ..objects.rules import RULES
 
 FILES: t.Mapping[str, str] = {
+    "missing-library": "The Python library PyYAML is not installed.",
     "bad-yaml": "The file cannot be parsed.",
     "duplicate-key": "A mapping has a key twice; most readers silently keep the last one.",
     "bad-key": "A key is not text, or what is merged in is no mapping.",
@@ -65,6 +66,17 @@ PLACEMENTS: t.Mapping[str, str] = {
     "overridden-twice": "Two overrides of one kind name the same resource.",
     "rule-without-clusters": "A rule of an override has no cluster selector and acts nowhere.",
     "unknown-variable": "A text looks like a variable and is none.",
+    "unclosed-variable": "A variable has no closing brace.",
+    "override-by-property": "A term of an override selects clusters by a property, and only labels count there.",
+    "override-term-without-labels": "A term of an override has no label selector.",
+    "override-selector-without-name": "An override does not name a resource.",
+    "override-selector-with-labels": "An override selects resources by labels.",
+    "duplicate-override-selector": "An override names one resource twice.",
+    "delete-with-patches": "An override of type Delete has patches.",
+    "patches-missing": "An override of type JSONPatch has no patches.",
+    "invalid-patch-path": "The path of a patch is no JSON pointer.",
+    "forbidden-patch-path": "A patch changes what makes the object another one, or its status.",
+    "remove-with-value": "A patch that removes has a value.",
     "override-placement-scope": "A cluster-scoped override names a namespaced placement.",
     "enveloped-twice": "An envelope holds one object twice.",
     "enveloped-unnamed": "A manifest in an envelope lacks its identity.",

@@ -11,15 +11,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from ..disruption.lint import ERROR, NOTE
+from ..disruption.lint import ERROR, NOTE, Lint, lint_budgets
 from ..disruption.lint_pool import lint_node_pool
 from ..objects.checking import near
 from ..objects.kinds import KIND_OF
-from ..objects.node_pool_reading import examine
+from ..objects.node_pool import decode_budgets
+from ..objects.node_pool_reading import Examined, examine
 from ..objects.node_pool_schema import BUDGETS
 from ..objects.reading import judge
 from ..objects.strategy_json import judge_strategy
-from ..values.field_path import put
+from ..values.field_path import at, put
 from .annotations import judge_any
 from .kinds import CHECKED, CLUSTER_GROUP, PLACEMENT_GROUP, UNCHECKED, VERSIONS, judge_kind
 from .remark import Remark, of_finding, of_found, of_lint
@@ -126,14 +127,29 @@ def _shorter(remark: Remark, document: Mapping[str, t.Any]) -> Remark:
 
 
 def _pool(document: t.Any, start: datetime) -> Judged:
-    remarks = tuple(of_lint(each) for each in lint_node_pool(document, start))
-    whole = examine(document).written
+    examined = examine(document)
+    whole = examined.written
+    remarks = [of_lint(each) for each in lint_node_pool(document, start)]
+    if examined.budgets is None:
+        remarks += [of_lint(each) for each in _single_budgets(examined, start)]
     inside = ""
     if not isinstance(document, Mapping):
         inside = BUDGETS
     elif "apiVersion" not in document and "kind" not in document:
         inside = "spec.disruption." if "budgets" in document else "spec." if "disruption" in document else ""
-    return Judged(object=_title("NodePool", whole), remarks=remarks, whole=whole, inside=inside)
+    return Judged(object=_title("NodePool", whole), remarks=tuple(remarks), whole=whole, inside=inside)
+
+
+def _single_budgets(examined: Examined, start: datetime) -> t.Iterator[Lint]:
+    """Where one budget is wrong, what cannot be read in the others: nothing else is true of the list."""
+    rows = at(examined.stored, BUDGETS)
+    wrong = [each.path for each in examined.problems]
+    for index, row in enumerate(rows if isinstance(rows, list) else ()):
+        here = f"{BUDGETS}[{index}]"
+        if not any(path == here or path.startswith(f"{here}.") for path in wrong):
+            for each in lint_budgets(decode_budgets([row]), start):
+                if each.level == ERROR:
+                    yield replace(each, path=each.path.replace(f"{BUDGETS}[0]", here))
 
 
 def _strategy(document: Mapping[str, t.Any]) -> Judged:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from ..disruption.lint import ERROR, NOTE, WARNING, Lint
 from ..errors import Problem
 from ..objects.finding import Finding
+from ..objects.property_rules import ALIASES
 from ..objects.rules import Found
 
 LEVELS = (ERROR, WARNING, NOTE)
@@ -77,6 +78,8 @@ def mended_by(finding: Finding) -> dict[str, t.Any]:
     Where the two paths are a list and its first item, the item became a list, or the list its item.
     """
     old, new = finding.old_path, finding.new_path
+    if finding.code == "property-alias":
+        return {old: ALIASES[finding.printed]}
     if old == new:
         return {} if finding.printed == finding.correct else {old: finding.correct}
     if old == f"{new}[0]" or new == f"{old}[0]":

@@ -1,0 +1,36 @@
+# Copyright: Contributors to the gitops.fleet project
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import json
+import typing as t
+
+from ..module_utils._fleet.lint import lint
+from ..module_utils._fleet.place import refuse_unwritable, write_file
+from ..module_utils._fleet.present import instant
+from ..module_utils._report.findings import counts, findings_json, findings_text, summary
+from ..module_utils._report.sarif import sarif
+from ..plugin_utils._verb import Answer, Run, Verb
+
+
+class ActionModule(Verb):
+    """Everything that can be said about manifests without a cluster."""
+
+    def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
+        refuse_unwritable(options["write_json"], options["write_sarif"])
+        linted = lint(options["src"], instant(options["now"]) if options["now"] else run.now, options["consent"])
+        numbers = (linted.remarks, linted.documents, linted.checked)
+        lines = findings_text(*numbers)
+        for line in lines:
+            run.say(line)
+        document = findings_json(*numbers) | {"mended": [each.as_dict() for each in linted.mended]}
+        for path, content in ((options["write_json"], document), (options["write_sarif"], sarif(linted.remarks))):
+            if path:
+                write_file(path, json.dumps(content, indent=1) + "\n")
+        data = {**document, "table": lines}
+        if not linted.fails(options["strict"]):
+            return Answer(changed=False, data=data)
+        worst = next(level for level in ("error", "warning") if counts(linted.remarks)[level])
+        code = next(each.code for each in linted.remarks if each.level == worst)
+        return Answer(changed=False, outcome="failed", code=code, message=summary(*numbers), data=data)

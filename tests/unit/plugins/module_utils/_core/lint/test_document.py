@@ -1,0 +1,157 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a document is taken for, and that any document at all gets an answer."""
+
+from __future__ import annotations
+
+import random
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+import yaml
+from ansible_collections.gitops.fleet.plugins.module_utils import _core
+from ansible_collections.gitops.fleet.plugins.module_utils._core.lint.codes import TEXTS, text_of
+from ansible_collections.gitops.fleet.plugins.module_utils._core.lint.document import Judged, judge_document, mend
+from ansible_collections.gitops.fleet.plugins.module_utils._core.lint.fleet import across
+from ansible_collections.gitops.fleet.plugins.module_utils._core.lint.kinds import CHECKED
+from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.random_json import (
+    anything,
+    mutated,
+    written,
+)
+
+FOLDER = Path(__file__).resolve().parents[5] / "data" / "lint"
+SAMPLES = [
+    each for file in sorted(FOLDER.iterdir()) for each in yaml.safe_load_all(file.read_text(encoding="utf-8")) if each
+]
+NOW = datetime(2026, 11, 2, tzinfo=UTC)
+CORE = Path(_core.__path__[0])
+SOURCES = (
+    "objects/override_rules.py",
+    "objects/envelope_rules.py",
+    "objects/node_pool_reading.py",
+    "disruption/lint.py",
+    "disruption/lint_pool.py",
+    "lint/annotations.py",
+    "lint/document.py",
+    "lint/fleet.py",
+    "lint/kinds.py",
+)
+# Judged against what stands in the cluster, or by the plan.
+NOT_OF_FILES = {"override-placement-changed", "too-many-overrides"}
+
+
+def judged(document: object) -> Judged:
+    return judge_document(document, NOW)
+
+
+@pytest.mark.parametrize(
+    ("document", "taken_for", "checked"),
+    [
+        ({"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "web"}}, "NodePool/web", True),
+        ({"spec": {"disruption": {}}}, "NodePool", True),
+        ({"disruption": {}}, "NodePool", True),
+        ({"budgets": []}, "NodePool", True),
+        ([{"nodes": "5"}], "NodePool", True),
+        ({"stages": []}, "UpdateStrategy", True),
+        ({"name": "waves", "properties": {"strategy": {"stages": []}}}, "UpdateStrategy/waves", True),
+        ({"apiVersion": "gitops.fleet/v1alpha1", "kind": "Gate", "metadata": {"name": "g"}}, "Gate/g", True),
+        ({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}, "ConfigMap/c", False),
+        ({"apiVersion": "karpenter.azure.com/v1beta1", "kind": "AKSNodeClass"}, "AKSNodeClass", False),
+        ({"replicas": 2}, "", False),
+        ({"spec": {"stages": 3}}, "", False),
+        ([], "", False),
+        (None, "", False),
+    ],
+)
+def test_what_a_document_is_taken_for(document, taken_for, checked):
+    found = judged(document)
+    assert (found.object, found.checked) == (taken_for, checked)
+
+
+@pytest.mark.parametrize(
+    ("kind", "path"),
+    [
+        ("Pod", "metadata"),
+        ("StatefulSet", "spec.template.metadata"),
+        ("CronJob", "spec.jobTemplate.spec.template.metadata"),
+    ],
+)
+def test_the_annotation_is_looked_for_where_a_kind_has_its_pods(kind, path):
+    """D0-93."""
+    document: dict[str, object] = {"apiVersion": "v1", "kind": kind, "metadata": {"name": "x"}}
+    inner = {"annotations": {"karpenter.sh/do-not-disrupt": False}}
+    for step in reversed(path.split(".")[1:] if path == "metadata" else path.split(".")):
+        inner = {step: inner}
+    document = {**document, **({"metadata": {"name": "x", **inner}} if path == "metadata" else inner)}
+    (remark,) = judged(document).remarks
+    assert (remark.code, remark.path) == ("wrong-type", f"{path}.annotations[karpenter.sh/do-not-disrupt]")
+    assert remark.mended == {}, "false may mean that nothing is to be protected"
+
+
+def test_a_repair_in_a_repair_is_mended_too():
+    document = {
+        "apiVersion": "placement.kubernetes-fleet.io/v1",
+        "kind": "ClusterResourcePlacement",
+        "metadata": {"name": "x"},
+        "spec": {
+            "policy": {
+                "affinity": {
+                    "clusterAffinity": {
+                        "preferredDuringSchedulingIgnoredDuringExecution": {
+                            "weight": 1,
+                            "preference": [{"labelSelector": {"matchLabels": {"tier": 2}}}],
+                        }
+                    }
+                }
+            }
+        },
+    }
+    affinity = mend(judged(document))["spec"]["policy"]["affinity"]["clusterAffinity"]
+    wanted = {"weight": 1, "preference": {"labelSelector": {"matchLabels": {"tier": "2"}}}}
+    assert affinity == {"preferredDuringSchedulingIgnoredDuringExecution": [wanted]}
+    assert document["spec"]["policy"]["affinity"]["clusterAffinity"] != affinity, "the given one is not changed"
+
+
+def test_one_name_in_two_groups_or_namespaces_is_no_repetition():
+    def row(kind, group, namespace=None):
+        return {
+            "apiVersion": f"{group}/v1",
+            "kind": kind,
+            "metadata": {"name": "a", "namespace": namespace},
+        }, f"{kind}/a"
+
+    rows = [
+        row("MemberCluster", "cluster.kubernetes-fleet.io"),
+        row("ClusterResourcePlacement", "placement.kubernetes-fleet.io"),
+        row("ResourceOverride", "placement.kubernetes-fleet.io", "one"),
+        row("ResourceOverride", "placement.kubernetes-fleet.io", "two"),
+        row("ConfigMap", "x.io"),
+        row("ConfigMap", "x.io"),
+    ]
+    assert list(across(rows, [f"f:{number}" for number in range(len(rows))])) == []
+    assert [index for index, _remark in across([*rows, rows[0]], ["f"] * 7)] == [6]
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_any_document_is_judged_and_mended_without_a_crash(seed):
+    chance = random.Random(seed)
+    documents = [anything(chance), {"budgets": anything(chance)}, {"stages": anything(chance)}]
+    documents += [mutated(chance, chance.choice(SAMPLES), times) for times in (1, 2, 4, 8)]
+    for name in chance.sample(sorted(CHECKED), 3):
+        head = {"apiVersion": "placement.kubernetes-fleet.io/v1", "kind": name}
+        documents.append(mutated(chance, {**written(chance, CHECKED[name].cls), **head}))
+    found = [judged(document) for document in documents]
+    for each in found:
+        mend(each, consent=True)
+    list(across([(document, each.object) for document, each in zip(documents, found, strict=True)], ["f"] * 10))
+
+
+def test_every_code_has_a_text():
+    for source in SOURCES:
+        codes = set(re.findall(r'"([a-z]+(?:-[a-zA-Z]+)+)"', (CORE / source).read_text(encoding="utf-8")))
+        assert codes - TEXTS.keys() - NOT_OF_FILES == set(), source
+    assert text_of("some-new-code") == "Some new code."
