@@ -47,7 +47,7 @@ def test_out_of_reach_for_longer_than_the_lease_lasts(new_path, many):
         processes = scenario.driven(world, cut_off_once(chance.randint(12, 100), chance.choice((BEFORE, AFTER)), 90))
         if processes[0].said and processes[0].cut_off_until > world.time.clock():
             assert isinstance(processes[0].result, FleetError), seed
-        world.time.run_for(300)
+        world.time.run_for(LEASE_SECONDS)
         assert scenario.broken(world) == [], f"seed {seed}"
         world.close()
 

@@ -49,6 +49,10 @@ Manifest = dict[str, t.Any]
 People = t.Callable[["World"], None]
 
 
+def nobody(_world: World) -> None:
+    """Gives no commands."""
+
+
 def run_manifest(name: str, *stages: Manifest, **spec: t.Any) -> Manifest:
     update = {"upgrade": {"type": "ControlPlaneOnly", "kubernetesVersion": TARGET.removeprefix("v")}}
     spec = {"managedClusterUpdate": update, "strategy": {"stages": list(stages)}, **spec}
@@ -65,7 +69,7 @@ class World:
     path: Path
     members: dict[str, Member]
     runs: tuple[Manifest, ...]
-    people: People = lambda _world: None
+    people: People = nobody
     holder: t.Callable[[int], str] = "user@elsewhere:{}".format
     time: VirtualTime = field(default_factory=VirtualTime)
     journal: list[str] = field(default_factory=list)
@@ -100,6 +104,10 @@ class World:
             broken=list(self.broken),
             processes=self.processes,
         )
+
+    def visible(self) -> t.Any:
+        """All that a new process could make anything of."""
+        return self.path.read_bytes() if self.path.exists() else b"", repr(self.members), self.time.now
 
     def close(self) -> None:
         self.time.close()

@@ -28,7 +28,7 @@ def claim(records: Records, member: str, operation: str, holder: str) -> Lease |
     except FleetError as error:
         if error.code != "lease-held":
             raise
-        return Obstacle(reason=OPERATION_IN_PROGRESS, message=error.message)
+        return _held(records, member)
     found = _mark(records, member, operation)
     if found is None:
         return lease
@@ -54,6 +54,14 @@ def busy(records: Records, document: Record) -> str:
     """The operation in flight on a FleetMember, or nothing. A mark that no run stands for is stale."""
     operation = mark_of(document)
     return operation if operation and _in_flight(records, document["metadata"]["name"], operation) else ""
+
+
+def _held(records: Records, member: str) -> Obstacle:
+    """Said in words that stay the same from look to look, or every look would be news."""
+    document = records.get("FleetMember", member)
+    other = busy(records, document) if document else ""
+    message = f"{other} is in flight" if other else "another run is about to begin something on it"
+    return Obstacle(reason=OPERATION_IN_PROGRESS, message=message)
 
 
 def _mark(records: Records, member: str, operation: str) -> Obstacle | None:

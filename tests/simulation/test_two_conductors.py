@@ -1,0 +1,69 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Two conductors of one run: the second is refused, or takes over what a frozen one has; nothing is begun twice."""
+
+from __future__ import annotations
+
+import random
+
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor import Ending
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_claims import LEASE_SECONDS as CLAIM_SECONDS
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_claims import busy
+from ansible_collections.gitops.fleet.tests.simulation import scenario
+from ansible_collections.gitops.fleet.tests.simulation.processes import AFTER, BEFORE, Hook, Point, Process
+from ansible_collections.gitops.fleet.tests.simulation.world import nobody
+
+
+def test_the_second_is_told_who_holds_the_run_and_for_how_long(new_path, undisturbed):
+    world = scenario.world(new_path())
+    world.holder = "user@elsewhere:{}".format
+    first = world.process()
+    world.time.run_for(5)
+    refused = world.conducted().result
+    assert isinstance(refused, FleetError) and refused.code == "lease-held"
+    assert "run/release is being worked on by user@elsewhere:1, since 5 s" in refused.message
+    world.time.run(lambda: first.over)
+    assert isinstance(first.result, Ending)
+    scenario.driven(world)
+    assert scenario.ending(world) == undisturbed
+    world.close()
+
+
+def test_a_frozen_one_is_replaced_and_its_next_write_fails(new_path, many):
+    """Frozen at any write, for longer than its lease lasts.
+
+    One that was about to claim a member does so when it wakes, before it is told. No run stands for that mark, so it
+    holds nobody up, and the member's lease ends by itself: its successor may be about to use both.
+    """
+    for seed in many(24):
+        chance = random.Random(seed)
+        number, side = chance.randint(4, 100), chance.choice((BEFORE, AFTER))
+        world = scenario.world(new_path())
+        world.holder = "user@elsewhere:{}".format
+        frozen = world.process(freezes(number, side))
+        world.time.run(lambda frozen=frozen, world=world: frozen.over or frozen.frozen_until > world.time.now)
+        what = f"seed {seed}: frozen {side} write {number}"
+        epoch = world.run().status.epoch
+        if not frozen.over and "run/release" in {each.name for each in world.records.leases()}:
+            scenario.driven(world)
+            world.people, left = nobody, world.run()
+            assert left.status.epoch > epoch, what
+            world.time.run(lambda frozen=frozen: frozen.over)
+            assert world.run() == left, what
+            had_nothing_to_write = isinstance(frozen.result, Ending) and frozen.result.why == "settled"
+            assert had_nothing_to_write or getattr(frozen.result, "code", "") == "lease-lost", what
+            world.time.run_for(CLAIM_SECONDS)
+            marks = [each for each in world.records.list("FleetMember") if busy(world.records, each)]
+            assert marks == [] and [each for each in scenario.broken(world) if "still marked" not in each] == [], what
+            assert scenario.states(world) == {**scenario.STATES, "q-2": world.row("q-2").state}, what
+        world.close()
+
+
+def freezes(number: int, side: str) -> Hook:
+    def hook(point: Point, process: Process) -> None:
+        if (point.number, point.side) == (number, side):
+            process.freeze(150)
+
+    return hook
