@@ -38,6 +38,18 @@ def test_a_stage_with_its_open_gate_and_its_wait():  # D3-60
     assert (run.gate("X").state, run.state_of_wait()) == (states.SKIPPED, "K")
 
 
+@pytest.mark.parametrize(
+    ("target", "tree"),
+    [
+        ("Member:a", "R[s R{g R:aK bR; h R:cR}, t N{i N:dN}]"),
+        ("Group:g", "R[s R{g K:aK bK; h R:cR}, t N{i N:dN}]"),
+        ("Stage:s", "R[s K{g K:aK bK; h K:cK}, t R{i R:dR}]"),
+    ],
+)
+def test_siblings_of_what_is_skipped_go_on(target, tree):  # D3-59
+    assert played("s(60){g:a,b; h:c}, t{i:d}").skip(target).start().tree == tree
+
+
 def test_a_wait_may_be_skipped_before_it_begins():
     run = played("s(60){g:a}, t{h:b}").start().skip("AfterStageWait:s").ends("a")
     assert (run.state_of_wait(), run.begun) == ("K", ["b"])

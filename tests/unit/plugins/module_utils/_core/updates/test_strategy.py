@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import uuid
+from dataclasses import replace
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
@@ -69,6 +70,22 @@ def test_groups_take_members_by_name_in_the_order_of_the_fleet():  # D3-10, D3-1
 def test_a_selector_of_a_group_overrides_its_name():  # D3-15
     made = resolved(UpdateStage(name="s", groups=(UpdateGroup(name="g", member_selector=label("env=prod")),)))
     assert members(made) == [["bc"]]
+
+
+def test_names_and_selectors_resolve_to_the_same_members():  # D3-15
+    fleet = [Candidate(name=name, group=ring, labels={"ring": ring}) for name, ring in (("a", "1"), ("b", "2"))]
+    for by in ({}, {"member_selector": label("ring=2")}):
+        assert members(resolved(UpdateStage(name="s", groups=(UpdateGroup(name="2", **by),)), fleet=fleet)) == [["b"]]
+
+
+def test_two_runs_of_one_strategy_have_one_sequence():  # D3-18
+    gates = (GateConfiguration(type="Approval", display_name="go"),)
+    strategy = UpdateRunStrategy(
+        stages=(UpdateStage(name="s", groups=(UpdateGroup(name="g", max_concurrency="50%"),), before_gates=gates),)
+    )
+    one, other = (resolve(strategy, FLEET, uid).stages for uid in (UID, UID[::-1]))
+    assert one[0].before_gates[0].id != other[0].before_gates[0].id
+    assert [replace(stage, before_gates=()) for stage in one] == [replace(stage, before_gates=()) for stage in other]
 
 
 def test_a_selector_of_a_stage_filters_before_its_groups():

@@ -55,6 +55,16 @@ def test_d2_03_without_a_wait_the_next_stage_begins_at_once():
     assert run.status.stages[0].completed == run.status.stages[1].started == at(100)
 
 
+def test_d3_09_two_stages_of_two_groups_of_two_with_a_wait_between():
+    run = played("s1(3600){g1:a,b; g2:c,d}, s2{g3:e,f; g4:g,h}").start()
+    assert run.tree == "R[s1 R{g1 R:aR bN; g2 R:cR dN}, s2 N{g3 N:eN fN; g4 N:gN hN}]"
+    run.ends("a").ends("c")
+    assert run.tree == "R[s1 R{g1 R:aC bR; g2 R:cC dR}, s2 N{g3 N:eN fN; g4 N:gN hN}]"
+    run.ends("b").ends("d").wait(3_599)
+    assert run.tree == "R[s1 R{g1 C:aC bC; g2 C:cC dC}, s2 N{g3 N:eN fN; g4 N:gN hN}]"
+    assert run.wait(1).tree == "R[s1 C{g1 C:aC bC; g2 C:cC dC}, s2 R{g3 R:eR fN; g4 R:gR hN}]"
+
+
 def test_03_empty_group_and_skip_before_the_start():  # D3-17, D3-59
     run = played("s1(3600){g1:; g2:x}")
     skipped = played("s1(3600){g1:; g2:x}").skip("Group:g2")

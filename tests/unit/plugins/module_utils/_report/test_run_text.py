@@ -1,0 +1,78 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.reading import read
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.update_run import UpdateRun
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.update_run_status import UpdateRunStatus
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.status import derive
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.tree import status_of
+from ansible_collections.gitops.fleet.plugins.module_utils._report.run_text import run_text, waits_for
+from ansible_collections.gitops.fleet.tests.data.update_parts import update_run
+from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.updates.made import (
+    Play,
+    at,
+    changed,
+    gate,
+    laid,
+    played,
+)
+
+
+def run(play: Play, **status: object) -> UpdateRun:
+    """The run as it is recorded, towards 1.28.3."""
+    made = read(update_run({"type": "Full", "kubernetesVersion": "1.28.3"})).object
+    assert isinstance(made, UpdateRun)
+    known = replace(UpdateRunStatus(target_version="1.28.3", digest="sha256:0"), **status)  # type: ignore[arg-type]
+    return replace(made, status=status_of(play.run, derive(play.run), known))
+
+
+def lines(play: Play, **status: object) -> list[str]:
+    """The tree below the goal, without the heads of its columns and what fills them up."""
+    return [" ".join(line.split()) for line in run_text(run(play, **status))[3:]]
+
+
+def test_one_goal_for_all_members_d3_02() -> None:
+    text = run_text(run(played("s{g:a,b}")))
+    assert text[0] == "run release-7: Full to 1.28.3, own sequence"
+    assert not [line for line in text[1:] if "1.28" in line], "no member has a goal of its own"
+
+
+def test_every_node_has_its_state_and_a_failure_its_cause_d3_74() -> None:
+    assert lines(played("s{g:a,b}").start().fails("a", message="etcd is down")) == [
+        "release-7 Failed 0/2 done (1 failed); a: etcd is down",
+        "s Failed 0/2 done (1 failed); a: etcd is down",
+        "g Failed 0/2 done (1 failed); 1 at once",
+        "a Failed UpgradeFailed; etcd is down",
+        "b NotStarted",
+    ]
+
+
+def test_limits_are_printed_as_the_numbers_they_came_to_d3_79() -> None:
+    limits = changed(laid("s{g:a,b,c}"), "g", max_concurrency=2, max_allowed_failures=1)
+    assert "g NotStarted 0/3 done; 2 at once, 1 may fail" in lines(Play(limits))
+
+
+def test_members_that_no_group_takes_are_shown_d3_16() -> None:
+    assert lines(played("s{g:a}"), uncovered_members=("x", "y"))[-1] == "not covered x, y"
+
+
+def test_who_skipped_a_member_d3_58() -> None:
+    assert "b Skipped skipped by user; RequestedByUser; skipped on request" in lines(
+        played("s{g:a,b}").skip("Member:b").start()
+    )
+
+
+def test_everything_that_a_run_waits_for_is_told_d3_48() -> None:
+    gated = changed(laid("s(60){g:a; h:b}"), "h", before_gates=gate("ticket"))
+    play = Play(gated).sees("a", windows=((at(600), at(6000)),)).start()
+    assert [(each["type"], each["where"]) for each in waits_for(run(play))] == [
+        ("gate", "before s/h"),
+        ("member", "a"),
+    ]
+    assert waits_for(run(play))[1]["message"] == "the maintenance window opens at 2026-08-17T00:10:00Z"
+    waiting = played("s(60){g:a}, t{h:b}").start().ends("a")
+    assert waits_for(run(waiting)) == [{"type": "wait", "where": "s", "until": "2026-08-17T00:01:00Z", "message": ""}]
