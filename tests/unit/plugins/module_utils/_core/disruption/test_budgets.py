@@ -15,6 +15,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.node_po
     REASONS,
     Budget,
     decode_budgets,
+    decode_node_pool,
 )
 
 NOON = datetime(2026, 11, 18, 12, tzinfo=UTC)  # a Wednesday
@@ -86,6 +87,16 @@ def test_nothing_active_is_no_limit_d0_76() -> None:
     assert limit((Budget("0", "0 1 * * *", "1h"),)) == UNLIMITED
     assert limit(()) == UNLIMITED
     assert limit(decode_budgets([])) == UNLIMITED
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"), [({}, 2), ({"budgets": []}, UNLIMITED), ({"budgets": [{"nodes": "7"}]}, 7)]
+)
+def test_a_list_takes_the_place_of_the_default_d0_57(written: dict[str, object], expected: int) -> None:
+    claim = {"nodeClassRef": {"group": "g", "kind": "K", "name": "n"}, "requirements": []}
+    spec = {"template": {"spec": claim}, "disruption": {"consolidateAfter": "0s", **written}}
+    document = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "p"}, "spec": spec}
+    assert limit(decode_node_pool(document).disruption.budgets, nodes=20) == expected
 
 
 @pytest.mark.parametrize("schedule", ["0 0 * * 7", "TZ=America/New_York 0 9 * * *", "0 0 * * sat-sun", "", "0 9 * *"])

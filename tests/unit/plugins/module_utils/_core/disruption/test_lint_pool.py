@@ -5,12 +5,19 @@
 
 from __future__ import annotations
 
+import copy
 import random
 from datetime import UTC, datetime
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.lint_pool import lint_node_pool, mend
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.budgets import allowed
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.lint_pool import (
+    drifts,
+    lint_node_pool,
+    mend,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.node_pool import REASONS, Budget
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.node_pool_reading import (
     examine,
     read_node_pool,
@@ -73,6 +80,19 @@ def test_printed_samples_and_fragments_d0_02(document: object, expected: list[st
     assert codes(document) == expected
 
 
+@pytest.mark.parametrize(
+    "fragment", [{"budgets": [{"nodes": "5"}]}, {"spec": {"disruption": {"budgets": [{"nodes": "5"}]}}}]
+)
+def test_a_fragment_has_a_limit_and_is_no_object_d0_02(fragment: dict[str, object]) -> None:
+    budgets = examine(fragment).budgets
+    assert budgets is not None
+    assert allowed(budgets, START, 20, "Empty").limit == 5
+    with pytest.raises(FleetError) as refused:
+        read_node_pool(fragment)
+    assert [each.code for each in refused.value.problems] == ["missing-field"]
+    assert "apiVersion, kind, metadata.name" in str(refused.value)
+
+
 def test_alternatives_are_listed_and_the_budgets_are_still_read_d0_03() -> None:
     (problem,) = examine(ALL_FIELDS).problems
     assert (problem.path, problem.hint) == (
@@ -80,6 +100,31 @@ def test_alternatives_are_listed_and_the_budgets_are_still_read_d0_03() -> None:
         "write WhenEmptyOrUnderutilized or WhenEmpty",
     )
     assert len(examine(ALL_FIELDS).budgets or ()) == 2
+
+
+def test_all_fields_with_one_policy_chosen_d0_81() -> None:
+    chosen = copy.deepcopy(ALL_FIELDS)
+    chosen["spec"]["disruption"]["consolidationPolicy"] = "WhenEmpty"
+    findings = lint_node_pool(chosen, START)
+    assert [each.code for each in findings] == [MISPLACED]
+    budgets = examine(chosen).budgets
+    assert budgets is not None
+    day = datetime(2026, 11, 18, tzinfo=UTC)
+    assert [allowed(budgets, day.replace(minute=at), 40, "Empty").limit for at in (5, 10, 40)] == [5, 8, 8]
+    assert mend(chosen, findings, consent=True)["spec"]["template"] == {"spec": {"expireAfter": "Never"}}
+
+
+def test_a_grace_period_in_a_patch_drifts_what_exists_d0_55() -> None:
+    (_patch, finding) = lint_node_pool(GRACE, START, nodes=12)
+    assert (finding.code, finding.path) == ("template-change-drifts", "spec.template.spec.terminationGracePeriod")
+    assert "marks all 12 existing nodes of the pool Drifted" in finding.message
+
+
+def test_a_budget_of_none_stops_every_reason_and_drifts_nothing_d0_97() -> None:
+    assert [allowed((Budget("0"),), START, 12, reason).limit for reason in REASONS] == [0, 0, 0]
+    stopped = pool(disruption={"consolidateAfter": "0s", "budgets": [{"nodes": "0"}]})
+    assert codes(stopped) == ["patch-only", "budget-never-permits"]
+    assert not drifts("spec.disruption.budgets") and drifts("spec.template.metadata.annotations")
 
 
 def test_expiry_moves_to_the_template_only_with_consent_d0_18_d0_19() -> None:
