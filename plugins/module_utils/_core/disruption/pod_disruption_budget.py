@@ -48,8 +48,9 @@ class PodDisruptionBudgets:
     """The budgets of a cluster by namespace; which of them cover pods with the same labels is found once."""
 
     def __init__(self, budgets: t.Iterable[PodDisruptionBudget]) -> None:
+        self.budgets = tuple(sorted(budgets, key=lambda one: one.key))
         self._by_namespace: dict[str, list[PodDisruptionBudget]] = defaultdict(list)
-        for each in sorted(budgets, key=lambda one: one.key):
+        for each in self.budgets:
             if each.selector is not None and not check_selector(each.selector):
                 self._by_namespace[each.namespace].append(each)
         self._known: dict[tuple[str, tuple[tuple[str, str], ...]], tuple[PodDisruptionBudget, ...]] = {}
