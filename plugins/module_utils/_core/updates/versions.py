@@ -1,7 +1,10 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Whether a control plane may go from one version to another: never back, one minor at a time (version skew policy)."""
+"""Whether a control plane may go from one version to another: never back, one minor at a time (version skew policy).
+
+Kubelets may be older than the API server by three minors, those before 1.25 by two, and never newer.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from ..values.kube_version import KubeVersion
 from .run import Obstacle
 from .states import ALREADY_AT_TARGET, PRECONDITION_FAILED
 
+KUBELET_BEHIND, KUBELET_WIDENED = 3, (1, 25)
 _MINOR_ONLY = re.compile(r"v?\d+\.\d+")
 
 
@@ -40,6 +44,18 @@ def step_refused(version: str, target: str) -> Obstacle | None:
     distance = now.minor_distance(wanted)
     if distance <= 1:
         return None
-    path = " -> ".join([version, *(f"v{now.major}.{now.minor + step}" for step in range(1, distance)), target])
+    path = " -> ".join([version, *minors_between(now, wanted), target])
     message = f"{target} is {distance} minors ahead of {version}; a control plane goes one at a time: {path}"
     return Obstacle(reason=PRECONDITION_FAILED, message=message)
+
+
+def minors_between(version: KubeVersion, target: KubeVersion) -> tuple[str, ...]:
+    """The minors that lie between, such as ``v1.34``."""
+    return tuple(f"v{version.major}.{minor}" for minor in range(version.minor + 1, target.minor))
+
+
+def too_old_for(kubelet: str, server: str) -> bool:
+    """Whether an API server of that version may not have such a kubelet any more."""
+    node, at = KubeVersion.parse(kubelet), KubeVersion.parse(server)
+    behind = KUBELET_BEHIND if (node.major, node.minor) >= KUBELET_WIDENED else KUBELET_BEHIND - 1
+    return node.major != at.major or at.minor - node.minor > behind
