@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`make test`: binaries, all of pytest with real API servers, molecule; closes with the number of tests.
+"""`make test`: binaries, all of pytest with real API servers, whether all that docs/requirements.md names ran, molecule;
+closes with the number of tests.
 
 ``python tools/test.py molecule [SCENARIO]`` runs molecule alone, for `make molecule`.
 """
@@ -13,6 +14,7 @@ import os
 import sys
 import xml.etree.ElementTree as ET
 
+import requirements as table
 from steps import ROOT, Step, StepFailed, call, run
 
 FOLDERS = ("tests/unit", "tests/conformance", "tests/records", "tests/integration")
@@ -67,6 +69,18 @@ def count(totals: Totals) -> None:
         totals.passed += int(suite.get("tests", 0)) - failed - skipped
 
 
+def requirements() -> None:
+    """Each test that docs/requirements.md names has run in this very run, and was not skipped."""
+    if not JUNIT.exists():
+        raise StepFailed("pytest left no report")
+    rows = table.rows(table.TABLE.read_text(encoding="utf-8"))
+    missing = table.not_run(JUNIT, [test for row in rows for test in row.tests])
+    if missing:
+        raise StepFailed("docs/requirements.md names tests that did not run:\n  " + "\n  ".join(missing))
+    shown = sum(bool(row.tests) for row in rows)
+    print(f"{shown} of {len(rows)} requirements are shown by tests that ran")
+
+
 def scenarios() -> list[str]:
     """All but ``default``, which only makes and removes what the others share."""
     return sorted(file.parent.name for file in SCENARIOS.glob("*/molecule.yml") if file.parent.name != "default")
@@ -88,7 +102,7 @@ def main(arguments: list[str]) -> int:
     if arguments[:1] == ["molecule"]:
         steps = [Step("binaries", binaries), Step("molecule", lambda: molecule(totals, arguments[1:]))]
     else:
-        steps = [Step("binaries", binaries), Step("pytest", lambda: pytest(totals))]
+        steps = [Step("binaries", binaries), Step("pytest", lambda: pytest(totals)), Step("requirements", requirements)]
         steps += [Step("molecule", lambda: molecule(totals, []))] if scenarios() else []
     report = run(steps)
     TOTALS.parent.mkdir(exist_ok=True)
