@@ -11,7 +11,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects import 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects import cluster_resource_placement as crp
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.fields import camel
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.meta import find_condition
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.schema import decode, parse_time
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.schema import decode, encode, parse_time
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout import content, rolling
 
 LATEST = "kubernetes-fleet.io/is-latest-snapshot"
@@ -36,16 +36,15 @@ def answer(input: dict[str, t.Any]) -> dict[str, t.Any]:
 
 
 def held(raw: dict[str, t.Any]) -> content.Held:
-    names = tuple(raw["spec"].get("clusterResourceOverrideSnapshots") or ())
-    overrides = content.Overrides(cluster=names)
-    return content.Held(binding=decode(binding.ClusterResourceBinding, raw), overrides=overrides)
+    return content.Held(binding=decode(binding.ClusterResourceBinding, raw))
 
 
 def row(each: content.Held, action: str) -> dict[str, t.Any]:
     spec, started = each.binding.spec, find_condition(each.binding.status.conditions, "RolloutStarted")
     out = {"name": each.name, "targetCluster": each.cluster, "state": each.state, "action": action}
     out |= {"resourceSnapshotName": spec.resource_snapshot_name, "deleting": each.deleting}
-    out |= {"clusterResourceOverrideSnapshots": list(each.overrides.cluster), "resourceOverrideSnapshots": []}
+    out |= {"clusterResourceOverrideSnapshots": list(spec.cluster_resource_override_snapshots)}
+    out |= {"resourceOverrideSnapshots": [encode(one) for one in spec.resource_override_snapshots]}
     return out | {"rolloutStarted": started and {"status": started.status, "reason": started.reason}}
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .cluster_resource_placement import DiffedPlacement, DriftedPlacement, FailedPlacement
-from .meta import Condition, ObjectMeta
+from .meta import Condition, NamespacedName, ObjectMeta
 from .prop import prop
 from .rollout_strategy import ApplyStrategy
 
@@ -40,6 +40,12 @@ class BindingSpec:
     scheduling_policy_snapshot_name: str = prop("Policy under which it was picked.")
     cluster_decision: ClusterDecision = prop("The decision.", default=None)
     resource_snapshot_name: str = prop("Resources that it holds; empty until bound.", default="")
+    cluster_resource_override_snapshots: tuple[str, ...] = prop(
+        "Overrides of cluster-scoped objects that it holds, in the order in which they apply.", default=()
+    )
+    resource_override_snapshots: tuple[NamespacedName, ...] = prop(
+        "Overrides of namespaced objects that it holds, applied after those.", default=()
+    )
     apply_strategy: ApplyStrategy | None = prop("Copy of the placement's strategy.", default=None)
 
 

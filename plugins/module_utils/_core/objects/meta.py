@@ -32,6 +32,12 @@ class ObjectMeta:
 
 
 @dataclass(frozen=True, kw_only=True)
+class NamespacedName:
+    name: str = prop("Name.")
+    namespace: str = prop("Namespace.")
+
+
+@dataclass(frozen=True, kw_only=True)
 class Condition:
     """A Kubernetes condition (``metav1.Condition``)."""
 

@@ -8,19 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from .meta import Condition, ObjectMeta
+from .meta import Condition, NamespacedName, ObjectMeta
 from .prop import prop
 from .rollout_strategy import ApplyStrategy
 from .staged_update_strategy import StagedUpdateStrategySpec
 
 INITIALIZE, RUN, STOP = "Initialize", "Run", "Stop"
 DELETE_STAGE = "kubernetes-fleet.io/deleteStage"
-
-
-@dataclass(frozen=True, kw_only=True)
-class NamespacedName:
-    name: str = prop("Name.")
-    namespace: str = prop("Namespace.", default="")
 
 
 @dataclass(frozen=True, kw_only=True)

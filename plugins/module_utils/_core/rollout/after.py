@@ -24,10 +24,11 @@ def bound(held: Held, content: Content, apply_strategy: ApplyStrategy | None, no
         held.binding.spec,
         state=BOUND,
         resource_snapshot_name=content.resource_snapshot,
+        cluster_resource_override_snapshots=content.overrides.cluster,
+        resource_override_snapshots=content.overrides.namespaced,
         apply_strategy=apply_strategy,
     )
-    changed = _respecified(held.binding, spec, held.overrides != content.overrides)
-    return started(Held(binding=changed, overrides=content.overrides), now)
+    return started(replace(held, binding=_respecified(held.binding, spec)), now)
 
 
 def started(held: Held, now: datetime) -> Held:
@@ -60,12 +61,10 @@ def with_apply_strategy(held: Held, apply_strategy: ApplyStrategy) -> Held:
     return replace(held, binding=_respecified(held.binding, spec))
 
 
-def _respecified(
-    binding: ClusterResourceBinding, spec: BindingSpec, overridden: bool = False
-) -> ClusterResourceBinding:
+def _respecified(binding: ClusterResourceBinding, spec: BindingSpec) -> ClusterResourceBinding:
     """A changed spec is a new generation, as the API server counts."""
     metadata = binding.metadata
-    if overridden or spec != binding.spec:
+    if spec != binding.spec:
         metadata = replace(metadata, generation=metadata.generation + 1)
     return replace(binding, metadata=metadata, spec=spec)
 

@@ -9,7 +9,7 @@ import typing as t
 from dataclasses import dataclass
 
 from ..objects.binding import ClusterResourceBinding
-from ..objects.staged_update_run import NamespacedName
+from ..objects.meta import NamespacedName
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,10 +35,9 @@ class Content:
 
 @dataclass(frozen=True, kw_only=True)
 class Held:
-    """A binding together with the overrides that its cluster holds."""
+    """A binding, as rollouts look at it."""
 
     binding: ClusterResourceBinding
-    overrides: Overrides = NO_OVERRIDES
 
     @property
     def name(self) -> str:
@@ -58,7 +57,11 @@ class Held:
 
     @property
     def content(self) -> Content:
-        return Content(resource_snapshot=self.binding.spec.resource_snapshot_name, overrides=self.overrides)
+        spec = self.binding.spec
+        overrides = Overrides(
+            cluster=spec.cluster_resource_override_snapshots, namespaced=spec.resource_override_snapshots
+        )
+        return Content(resource_snapshot=spec.resource_snapshot_name, overrides=overrides)
 
 
 @dataclass(frozen=True, kw_only=True)

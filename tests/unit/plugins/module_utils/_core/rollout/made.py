@@ -52,6 +52,7 @@ def binding(cluster: str, *conditions: Manifest, state: str = "Bound", **more: t
     metadata |= {"annotations": {"kubernetes-fleet.io/previous-binding-state": "Bound"}}
     metadata |= {"deletionTimestamp": ago(20)} if more.pop("deleting", False) else {}
     spec = {"state": state, "targetCluster": cluster, "schedulingPolicySnapshotName": "web-0"}
+    spec |= {"clusterResourceOverrideSnapshots": list(more.pop("overrides", ()))}
     spec |= {"resourceSnapshotName": content, "applyStrategy": more.pop("strategy", {})}
     return decode(
         ClusterResourceBinding,
@@ -60,8 +61,7 @@ def binding(cluster: str, *conditions: Manifest, state: str = "Bound", **more: t
 
 
 def held(cluster: str, *conditions: Manifest, **more: t.Any) -> Held:
-    overrides = more.pop("overrides", ())
-    return Held(binding=binding(cluster, *conditions, **more), overrides=Overrides(cluster=overrides))
+    return Held(binding=binding(cluster, *conditions, **more))
 
 
 def placement(policy: Manifest | None = None, **rolling: t.Any) -> ClusterResourcePlacement:

@@ -6,6 +6,11 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.binding import ClusterResourceBinding
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.meta import NamespacedName
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.schema import decode, encode
+from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.after import bound
+from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.content import Content, Held, Overrides
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.rolling import (
     BLOCKED,
     DONE,
@@ -105,8 +110,20 @@ def test_a_held_cluster_is_told_once():
 def test_other_overrides_are_changed_content():
     out = decide(pick_n(1), held("a", READY, content=NEW), overrides={"a": ("tune-1",)})
     assert actions(out) == {"a": "update"}
-    assert out.bindings[0].overrides.cluster == ("tune-1",)
+    assert out.bindings[0].binding.spec.cluster_resource_override_snapshots == ("tune-1",)
     assert decide(pick_n(1), *out.bindings, overrides={"a": ("tune-1",)}).outcome == DONE
+
+
+def test_the_record_of_a_binding_says_which_overrides_of_both_kinds_its_cluster_holds():
+    wanted = Overrides(cluster=("tune-1", "zone-0"), namespaced=(NamespacedName(name="web-2", namespace="shop"),))
+    content = Content(resource_snapshot=NEW, overrides=wanted)
+    before = held("a", READY, overrides=("tune-0",))
+    after = bound(before, content, None, NOW)
+    assert after.binding.metadata.generation == before.binding.metadata.generation + 1
+    recorded = encode(after.binding)
+    assert recorded["spec"]["clusterResourceOverrideSnapshots"] == ["tune-1", "zone-0"]
+    assert recorded["spec"]["resourceOverrideSnapshots"] == [{"name": "web-2", "namespace": "shop"}]
+    assert Held(binding=decode(ClusterResourceBinding, recorded)).content == content
 
 
 def test_failed_clusters_get_the_mended_content_all_at_once():
