@@ -35,8 +35,11 @@ from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import 
 from ansible_collections.gitops.fleet.tests.simulation.members import NEW as TARGET
 from ansible_collections.gitops.fleet.tests.simulation.members import Member, SimulatedDriver
 from ansible_collections.gitops.fleet.tests.simulation.processes import (
+    AFTER,
+    BEFORE,
     FiberExecutor,
     Hook,
+    Point,
     Process,
     Watched,
     nothing,
@@ -126,8 +129,9 @@ class World:
     def process(self, hook: Hook = nothing, run: str = "", orders: t.Mapping[str, t.Any] | None = None) -> Process:
         """A new process that conducts the run; it gets its turn when the clock is run."""
         self.processes += 1
-        process = Process(self.processes, self.time, self.holder(self.processes), hook)
-        process.spawn(lambda: self._conducted(process, run or self.runs[0]["metadata"]["name"], orders or {}))
+        name = run or self.runs[0]["metadata"]["name"]
+        process = Process(self.processes, self.time, self.holder(self.processes), self._judged(hook, name))
+        process.spawn(lambda: self._conducted(process, name, orders or {}))
         return process
 
     def conducted(self, hook: Hook = nothing, run: str = "", **orders: t.Any) -> Process:
@@ -170,6 +174,20 @@ class World:
         works = FiberExecutor(drivers, process)
         return conduct(records, name, sight, works, self.time.clock, progress, given)
 
+    def _judged(self, hook: Hook, run: str) -> Hook:
+        """The hook, and a look at every write of the run: nobody is dispatched after a stop or a breach."""
+        before: list[RunState] = []
+
+        def judge(point: Point, process: Process) -> None:
+            written = point.what == f"replace UpdateRun/{run}"
+            if written and point.side == AFTER:
+                self.broken.extend(wrong_dispatches(before.pop(), self.state(run)))
+            hook(point, process)
+            if written and point.side == BEFORE:
+                before[:] = [self.state(run)]
+
+        return judge
+
     def _check(self, work: Work) -> None:
         """No upgrade begins that the records do not know as one in flight, nor beyond a limit."""
         state = self.state(work.run)
@@ -187,6 +205,19 @@ class World:
         while True:
             self.time.sleep(1)
             self.people(self)
+
+
+def wrong_dispatches(before: RunState, after: RunState) -> list[str]:
+    """Members that one write of a conductor dispatched though the run was stopped, or their segment halted."""
+    found = []
+    for stage, new in zip(before.stages, after.stages, strict=bool(before.stages)):
+        for group, fresh in zip(stage.groups, new.groups, strict=True):
+            halted = before.stop_requested or stage.breached or group.breached or stage.user_skipped
+            pairs = zip(group.members, fresh.members, strict=True)
+            begun = [row.name for row, now in pairs if row.state != RUNNING and now.state == RUNNING]
+            if begun and (halted or group.user_skipped):
+                found.append(f"{begun} dispatched in {stage.name}/{group.name} after it was halted")
+    return found
 
 
 def gone(number: int) -> str:

@@ -1,0 +1,209 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Members that leave or do not answer, conductors that are to end early, waits that are longer than anybody waits."""
+
+from __future__ import annotations
+
+import typing as t
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.states import (
+    COMPLETED,
+    FAILED,
+    MEMBER_GONE,
+    PENDING,
+    RUNNING,
+    SKIPPED,
+    UNREACHABLE,
+    UPGRADE_FAILED,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.status import derive
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor import Ending
+from ansible_collections.gitops.fleet.tests.simulation import scenario
+from ansible_collections.gitops.fleet.tests.simulation.members import Member
+from ansible_collections.gitops.fleet.tests.simulation.processes import Process
+from ansible_collections.gitops.fleet.tests.simulation.virtual_time import BEGINNING
+from ansible_collections.gitops.fleet.tests.simulation.world import World, gone, run_manifest
+
+Interval = tuple[int, int]
+
+
+def world_of(path: Path, *members: Member, stages: t.Sequence[t.Any] = (), **spec: t.Any) -> World:
+    """One group of all members, two at a time, unless told otherwise."""
+    stages = stages or [{"name": "all", "groups": [{"name": "all", "maxConcurrency": "2"}]}]
+    found = {each.name: each for each in members}
+    world = World(path=path, members=found, runs=(run_manifest(scenario.RUN, *stages, **spec),), holder=gone)
+    world.join()
+    return world
+
+
+def member(name: str, seconds: int = 6, away: t.Sequence[Interval] = (), well: bool = True) -> Member:
+    intervals = tuple((BEGINNING + timedelta(seconds=one), BEGINNING + timedelta(seconds=two)) for one, two in away)
+    return Member(name, "all", plan=((seconds, well),), away=intervals)
+
+
+def ending_of(process: Process) -> Ending:
+    assert isinstance(process.result, Ending), process.result
+    return process.result
+
+
+def at(seconds: int, command: t.Callable[[World], object]) -> t.Callable[[World], None]:
+    """People who give one command, at that time."""
+
+    def people(world: World) -> None:
+        if world.time.seconds() == seconds:
+            command(world)
+
+    return people
+
+
+def left(name: str) -> t.Callable[[World], None]:
+    return lambda world: world.records.delete("FleetMember", name)
+
+
+class TestMembers:
+    def test_left_in_flight(self, new_path):
+        """It is given up, and the run goes on as after any other failure."""
+        world = world_of(new_path(), member("m-1", 60), member("m-2", 40), member("m-3"))
+        world.people = at(10, left("m-1"))
+        ending = ending_of(world.conducted())
+        assert derive(ending.state).state == FAILED and ending.why == "settled"
+        assert (world.row("m-1").state, world.row("m-1").reason) == (FAILED, MEMBER_GONE)
+        assert (world.row("m-2").state, world.row("m-3").attempt) == (COMPLETED, 0)
+        assert scenario.broken(world) == []
+        world.close()
+
+    def test_left_before_its_turn(self, new_path):
+        world = world_of(new_path(), member("m-1", 30), member("m-2", 30), member("m-3"))
+        world.people = at(5, left("m-3"))
+        assert derive(ending_of(world.conducted()).state).state == COMPLETED
+        assert (world.row("m-3").state, world.row("m-3").reason) == (SKIPPED, MEMBER_GONE)
+        assert scenario.broken(world) == []
+        world.close()
+
+    def test_unreachable_for_longer_than_the_timeout(self, new_path):
+        """U13: Pending until then, while the others go on; then it is left out."""
+        away = member("m-1", away=[(0, 10_000)])
+        world = world_of(new_path(), away, member("m-2", 30), unreachableTimeoutSeconds=60)
+        process = world.process()
+        world.time.run_for(50)
+        assert (world.row("m-1").state, world.row("m-1").reason) == (PENDING, UNREACHABLE)
+        world.time.run(lambda: process.over)
+        assert derive(ending_of(process).state).state == COMPLETED and world.time.seconds() == 60
+        assert (world.row("m-1").state, world.row("m-1").reason) == (SKIPPED, UNREACHABLE)
+        assert world.row("m-2").state == COMPLETED and scenario.broken(world) == []
+        world.close()
+
+    def test_unreachable_until_shortly_before_the_timeout(self, new_path):
+        world = world_of(new_path(), member("m-1", away=[(0, 50)]), unreachableTimeoutSeconds=80)
+        assert derive(ending_of(world.conducted()).state).state == COMPLETED
+        assert world.row("m-1").state == COMPLETED and scenario.broken(world) == []
+        world.close()
+
+    @pytest.mark.parametrize("away", [(2, 40), (5, 7), (1, 300)])
+    def test_away_during_its_upgrade(self, new_path, away):
+        """A control plane does not answer while it is upgraded; nothing is concluded from that."""
+        world = world_of(new_path(), member("m-1", 30, away=[away]))
+        assert derive(ending_of(world.conducted()).state).state == COMPLETED
+        assert len(world.members["m-1"].upgrades) == 1 and scenario.broken(world) == []
+        world.close()
+
+    def test_not_there_when_it_should_have_begun(self, new_path):
+        """It answered when it was looked at, and not a moment later: tried again, and begun once."""
+        world = world_of(new_path(), member("m-1", away=[(0, 0)]))
+
+        def hook(point: t.Any, _process: Process) -> None:
+            now = world.time.now
+            if point.what == "replace UpdateRun/release" and not world.members["m-1"].away[-1][1] > now:
+                world.members["m-1"].away = ((now, now + timedelta(seconds=12)),)
+
+        assert derive(ending_of(world.conducted(hook)).state).state == COMPLETED
+        assert len(world.members["m-1"].upgrades) == 1 and scenario.broken(world) == []
+        world.close()
+
+    def test_never_there_when_it_should_have_begun(self, new_path):
+        """Whoever cannot be seen for so long may have been begun or not: the attempt is lost, not repeated."""
+        world = world_of(new_path(), member("m-1"), unreachableTimeoutSeconds=60)
+
+        def hook(point: t.Any, _process: Process) -> None:
+            if point.what == "acquire member/m-1":
+                world.members["m-1"].away = ((world.time.now, world.time.now + timedelta(days=1)),)
+
+        assert derive(ending_of(world.conducted(hook)).state).state == FAILED
+        assert world.row("m-1").reason == "OperationLost" and world.members["m-1"].upgrades == []
+        assert scenario.broken(world) == []
+        world.close()
+
+    def test_one_of_four_is_broken_and_none_may_be(self, new_path):
+        """Others in flight finish, nobody else begins."""
+        members = [member("m-1", 5, well=False), member("m-2", 40), member("m-3"), member("m-4")]
+        world = world_of(new_path(), *members)
+        assert derive(ending_of(world.conducted()).state).state == FAILED
+        assert [world.row(f"m-{number}").state for number in (1, 2, 3, 4)] == [
+            FAILED, COMPLETED, "NotStarted", "NotStarted",
+        ]  # fmt: skip
+        assert world.row("m-1").reason == UPGRADE_FAILED and scenario.broken(world) == []
+        world.close()
+
+
+class TestEnds:
+    def test_time_limit(self, new_path):
+        """Nothing is begun after it; what is in flight goes on, and is taken up by the next one."""
+        world = world_of(new_path(), member("m-1", 30), member("m-2", 90), member("m-3", 30), member("m-4"))
+        first = ending_of(world.conducted(time_limit=timedelta(seconds=20)))
+        assert (first.why, world.time.seconds(), first.resume_at) == ("time-limit", 20, world.time.now)
+        assert [row.state for row in scenario.rows(first.state)] == [RUNNING, RUNNING, "NotStarted", "NotStarted"]
+        world.time.run_for(120)
+        assert [len(each.upgrades) for each in world.members.values()] == [1, 1, 0, 0]
+        assert ending_of(world.conducted()).why == "settled"
+        assert [len(each.upgrades) for each in world.members.values()] == [1, 1, 1, 1]
+        assert scenario.broken(world) == []
+        world.close()
+
+    def test_interrupted_at_any_second(self, new_path):
+        """What has ended by then is recorded, nothing new is begun, and it ends at once."""
+        for second in range(1, 20):
+            world = world_of(new_path(), *[member(f"m-{number}", 3 + number) for number in range(5)])
+            process = world.process()
+            world.time.run_for(second)
+            process.told = "interrupted by SIGTERM"
+            before = [len(each.upgrades) for each in world.members.values()]
+            world.time.run(lambda process=process: process.over)
+            assert (world.time.seconds() - second) <= 1
+            if ending_of(process).why != "settled":
+                assert ending_of(process).why == "interrupted by SIGTERM"
+            world.time.run_for(5)
+            assert before == [len(each.upgrades) for each in world.members.values()]
+            scenario.driven(world)
+            assert [len(each.upgrades) for each in world.members.values()] == [1] * 5
+            assert scenario.broken(world) == [], second
+            world.close()
+
+    def test_a_gate_that_nobody_approves(self, new_path):
+        """Nothing but an approval helps: it is not waited for."""
+        gate = {"type": "Approval", "displayName": "go"}
+        stages = [{"name": "all", "groups": [{"name": "all"}], "beforeGates": [gate]}]
+        world = world_of(new_path(), member("m-1"), stages=stages)
+        ending = ending_of(world.conducted())
+        assert (ending.why, ending.resume_at, world.time.seconds()) == ("waiting", None, 0)
+        assert derive(ending.state).state == PENDING and scenario.broken(world) == []
+        world.close()
+
+    @pytest.mark.parametrize(("idle", "why", "seconds"), [(60, "waiting", 6), (600, "settled", 312)])
+    def test_a_wait_is_sat_out_only_if_it_is_short(self, new_path, idle, why, seconds):
+        stages = [
+            {"name": "one", "groups": [{"name": "all"}], "afterStageWaitInSeconds": 300},
+            {"name": "two", "groups": [{"name": "rest"}]},
+        ]
+        world = world_of(new_path(), member("m-1"), Member("m-2", "rest"), stages=stages)
+        ending = ending_of(world.conducted(max_idle=timedelta(seconds=idle)))
+        assert (ending.why, world.time.seconds()) == (why, seconds)
+        if why == "waiting":
+            assert ending.resume_at == BEGINNING + timedelta(seconds=306)
+            world.time.run_for(300)
+            assert ending_of(world.conducted()).why == "settled"
+        assert scenario.broken(world) == []
+        world.close()
