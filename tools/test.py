@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`make test`: binaries, all of pytest with real API servers, whether all that docs/requirements.md names ran, molecule;
-closes with the number of tests.
+"""`make test`: binaries, all of pytest with real API servers, molecule; closes with the number of tests. In between it
+is looked at whether every test that docs/requirements.md names has run.
 
 ``python tools/test.py molecule [SCENARIO]`` runs molecule alone, for `make molecule`.
 """

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Random JSON for property tests: any value, a good document gone wrong, a document with the fields of a class.
 
-The generator is an argument, so that each example is named by its seed.
+Three strategies for hypothesis, and below them what they are made of; the generator is an argument there.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.fields 
     Shape,
     fields_of,
 )
+from hypothesis import strategies as st
 
+RANDOM = st.randoms(use_true_random=False)
 WORDS = (
     "",
     "a",
@@ -47,6 +49,18 @@ WORDS = (
 )
 NUMBERS = (0, 1, -1, 2**31, 2**70, 0.5, -2.0, 1e300, float("inf"), float("nan"))
 KEYS = (*WORDS, "name", "metadata", "labels", "kind", "apiVersion", "data", "status", "op", "path", "value")
+
+
+def any_json(depth: int = 3) -> st.SearchStrategy[t.Any]:
+    return RANDOM.map(lambda rng: anything(rng, depth))
+
+
+def gone_wrong(document: t.Any, times: int = 2) -> st.SearchStrategy[t.Any]:
+    return RANDOM.map(lambda rng: mutated(rng, document, times))
+
+
+def documents_of(cls: type) -> st.SearchStrategy[dict[str, t.Any]]:
+    return RANDOM.map(lambda rng: written(rng, cls))
 
 
 def anything(rng: Random, depth: int = 3) -> t.Any:
