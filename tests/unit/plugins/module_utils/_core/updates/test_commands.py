@@ -101,6 +101,7 @@ def test_stop_of_a_pending_run():  # U5
     run = IN[PENDING]().stop()
     assert run.tree == "St[s St{g St:aSt bSt}]"
     assert (run.member("a").reason, run.member("a").pending_since) == ("", None)
+    assert run.start().tree == "P[s P{g P:aP bP}]"
 
 
 def test_stop_with_a_breached_group_and_one_to_go_on():  # V1, V9

@@ -30,6 +30,7 @@ def test_a_member_at_the_target_or_ahead_of_it_is_left_alone_d3_27(version: str,
     [
         ("v1.34.1", "1.35.4", ""),
         ("v1.34.1", "1.34.9", ""),
+        ("v1.34.5", "1.36.3", "v1.34.5 -> v1.35 -> 1.36.3"),
         ("v1.33.5", "1.36.3", "v1.33.5 -> v1.34 -> v1.35 -> 1.36.3"),
         ("v1.34.1", "2.0.0", "differ in the major version"),
     ],
