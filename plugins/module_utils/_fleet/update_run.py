@@ -15,6 +15,7 @@ from .._core.objects.update_run import CONTROL_PLANE_ONLY, REFUSE_ON_CONFLICT, U
 from .._core.objects.update_strategy import UpdateRunStrategy, UpdateStrategy
 from .._core.updates import commands
 from .._core.updates.digest import run_digest
+from .._core.updates.retry import limited_to
 from .._core.updates.run import NEW, RunState
 from .._core.updates.states import RUNNING, TARGET_TYPES, TERMINAL
 from .._core.updates.status import derive
@@ -63,7 +64,8 @@ def present(records: Records, name: str, given: Written, write: bool, approved: 
     _refuse_type(wanted)
     strategy = _strategy(records, wanted, given)
     uid = before.metadata.uid if before else ""
-    resolved = resolve(strategy, candidates(records), uid or "00000000-0000-0000-0000-000000000000")
+    taking = limited_to(candidates(records), wanted.spec.members)
+    resolved = resolve(strategy, taking, uid or "00000000-0000-0000-0000-000000000000")
     run = _prepared(wanted, before, strategy, resolved)
     _check_digest(run, approved)
     notes = (
@@ -261,7 +263,8 @@ def _kept(
     else:
         stored = records.replace({**stored, **body})
     fresh = decode(UpdateRun, stored)
-    resolved = resolve(strategy, candidates(records), fresh.metadata.uid)
+    taking = limited_to(candidates(records), fresh.spec.members)
+    resolved = resolve(strategy, taking, fresh.metadata.uid)
     ready = _prepared(fresh, fresh, strategy, resolved)
     return decode(UpdateRun, records.replace({**stored, "status": encode(ready.status)}))
 

@@ -1,0 +1,85 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""A finished run once more, for the members that it left behind: same versions and images, whatever is newer by now.
+
+``Completed`` and ``Skipped`` are final, so this is a new run that names the first one.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import replace
+
+from ..errors import FleetError
+from ..objects.meta import ObjectMeta
+from ..objects.update_run import (
+    CONTROL_PLANE_ONLY,
+    CUSTOM,
+    LATEST,
+    NODE_IMAGE_ONLY,
+    NodeImageSelection,
+    NodeImageVersion,
+    UpdateRun,
+)
+from .states import COMPLETED, FAILED, SKIPPED
+from .strategy import Candidate
+
+FINISHED = (COMPLETED, SKIPPED)
+LEFT_BEHIND = (FAILED, SKIPPED)
+
+
+def retry(before: UpdateRun, name: str) -> UpdateRun:
+    """The follow-up run, not started: target, sequence and conflict rules of the first, its failed and skipped members.
+
+    FleetError ``conflict-state`` unless the first is finished (a Stopped or Failed run is started again),
+    ``nothing-to-retry`` if it left nobody behind.
+    """
+    where, state = f"UpdateRun/{before.name}", before.status.status.state
+    if state not in FINISHED:
+        message = f"a run in state {state} is not finished"
+        raise FleetError("conflict-state", message, where, "start it again, or wait for its end")
+    members = tuple(
+        member.name
+        for stage in before.status.stages
+        for group in stage.groups
+        for member in group.members
+        if member.status.state in LEFT_BEHIND
+    )
+    if not members:
+        raise FleetError("nothing-to-retry", "no member failed or was skipped", where)
+    spec = before.spec
+    update = spec.managed_cluster_update
+    version = before.status.target_version or update.upgrade.kubernetes_version
+    frozen = replace(
+        update,
+        upgrade=replace(update.upgrade, kubernetes_version="" if update.upgrade.type == NODE_IMAGE_ONLY else version),
+        node_image_selection=_images(before),
+    )
+    return UpdateRun(
+        metadata=ObjectMeta(name=name),
+        spec=replace(
+            spec,
+            update_strategy_id="",
+            strategy=before.status.strategy or spec.strategy,
+            managed_cluster_update=frozen,
+            retry_of=before.name,
+            members=members,
+        ),
+    )
+
+
+def limited_to(candidates: t.Sequence[Candidate], members: t.Collection[str]) -> tuple[Candidate, ...]:
+    """Those that a run may take: the named ones, or all if it names none."""
+    return tuple(each for each in candidates if not members or each.name in members)
+
+
+def _images(before: UpdateRun) -> NodeImageSelection | None:
+    """Images that were fixed for the run are named now; Latest fixed none and stays."""
+    given, fixed = before.spec.managed_cluster_update.node_image_selection, before.status.node_image_selection
+    nodes = before.spec.managed_cluster_update.upgrade.type != CONTROL_PLANE_ONLY
+    if not nodes or before.spec.image_selection == LATEST or fixed is None:
+        return given
+    names = (each.version for each in fixed.selected_node_image_versions)
+    named = tuple(NodeImageVersion(version=each) for each in names)
+    return NodeImageSelection(type=CUSTOM, custom_node_image_versions=named) if named else given

@@ -1,0 +1,105 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""A finished run once more; D3-81."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import replace
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.reading import read
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.schema import encode
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.update_run import UpdateRun
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.update_run_status import (
+    NodeImageSelectionStatus,
+    SelectedNodeImageVersion,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.retry import limited_to, retry
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.strategy import Candidate, resolve
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.tree import status_of
+from ansible_collections.gitops.fleet.tests.data.update_parts import group, stage, update_run
+from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.updates.made import (
+    UID,
+    Play,
+    changed,
+    played,
+)
+
+STAGES = {"stages": [stage("s", group("g", maxAllowedFailures="1"), maxAllowedFailures="1"), stage("t", group("h"))]}
+
+
+def finished(**spec: t.Any) -> UpdateRun:
+    """Of four members one failed, within the limit, and one was skipped."""
+    play = played("s{g:a,b,c}, t{h:d}")
+    for node in ("s", "g"):
+        play.run = changed(play.run, node, max_allowed_failures=1)
+    play.start().fails("a").skip("Member:c").ends("b").ends("d")
+    return recorded(play, **spec)
+
+
+def recorded(play: Play, **spec: t.Any) -> UpdateRun:
+    run = read(update_run(**{"strategy": STAGES, **spec})).object
+    assert isinstance(run, UpdateRun)
+    frozen = replace(run.status, strategy=run.spec.strategy, target_version="1.34.2")
+    return replace(run, status=status_of(play.run, play.status, frozen))
+
+
+def test_d3_81_failed_and_skipped_members_with_a_reference() -> None:
+    before = finished()
+    run = retry(before, "again")
+    assert (run.name, run.spec.retry_of, run.spec.members) == ("again", "release-7", ("a", "c"))
+    assert run.status.status.state == "NotStarted"
+    fleet = [Candidate(name=name, group=group) for name, group in (("a", "g"), ("b", "g"), ("c", "g"), ("d", "h"))]
+    rows = resolve(run.spec.strategy, limited_to(fleet, run.spec.members), UID).stages
+    assert [[row.name for row in group.members] for stage in rows for group in stage.groups] == [["a", "c"], []]
+    assert limited_to(fleet, ()) == tuple(fleet)
+
+
+def test_the_target_is_the_one_that_was_frozen() -> None:
+    before = finished(upgrade={"type": "Full", "kubernetesVersion": "1.34"})
+    assert retry(before, "again").spec.managed_cluster_update.upgrade.kubernetes_version == "1.34.2"
+
+
+def test_the_sequence_is_the_copy_and_not_what_the_strategy_says_now() -> None:
+    before = finished(strategy=None, updateStrategyId="rings")
+    copied = finished().spec.strategy
+    before = replace(before, status=replace(before.status, strategy=copied))
+    run = retry(before, "again")
+    assert run.spec.strategy == copied and run.spec.update_strategy_id == ""
+
+
+def test_images_that_were_fixed_are_named() -> None:
+    fixed = NodeImageSelectionStatus(selected_node_image_versions=(SelectedNodeImageVersion(version="U-7"),))
+    before = finished(upgrade={"type": "NodeImageOnly"}, images={"type": "Consistent"})
+    before = replace(before, status=replace(before.status, node_image_selection=fixed, target_version=""))
+    selection = retry(before, "again").spec.managed_cluster_update.node_image_selection
+    assert selection and selection.type == "Custom"
+    assert [each.version for each in selection.custom_node_image_versions] == ["U-7"]
+    latest = retry(finished(images={"type": "Latest"}), "again").spec.image_selection
+    assert latest == "Latest"
+
+
+@pytest.mark.parametrize(
+    "upgrade", [None, {"type": "NodeImageOnly"}, {"type": "ControlPlaneOnly", "kubernetesVersion": "1.34"}]
+)
+def test_it_is_a_good_manifest(upgrade: t.Any) -> None:
+    run = retry(finished(upgrade=upgrade), "again")
+    assert read(encode(run), strict=True).object == run
+
+
+def test_d2_07_a_run_that_is_not_finished_is_started_again_instead() -> None:
+    for play in (played("s{g:a,b}"), played("s{g:a,b}").start(), played("s{g:a,b}").start().fails("a")):
+        with pytest.raises(FleetError) as refused:
+            retry(recorded(play), "again")
+        assert refused.value.code == "conflict-state"
+        assert play.status.state in refused.value.message
+        assert "start it again" in refused.value.hint
+
+
+def test_nothing_to_retry() -> None:
+    with pytest.raises(FleetError) as refused:
+        retry(recorded(played("s{g:a}").start().ends("a")), "again")
+    assert refused.value.code == "nothing-to-retry"
