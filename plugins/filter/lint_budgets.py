@@ -1,0 +1,65 @@
+# Copyright: Contributors to the gitops.fleet project
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import typing as t
+
+from ..module_utils._fleet.disruption import lint_budgets
+from ..plugin_utils._pure import pure
+
+DOCUMENTATION = r"""
+name: lint_budgets
+author: Contributors to the gitops.fleet project (@gitops-fleet)
+version_added: 0.1.0
+short_description: What is wrong with NodePools and their budgets
+description:
+  - Tells what cannot be read, and what is proved over a year, such as budgets that never permit anything, and spans in
+    which nothing limits. No cluster is asked.
+positional: nodes
+options:
+  _input:
+    description:
+      - A NodePool, a list of them, or what M(kubernetes.core.k8s_info) returns for them.
+      - A part of a NodePool that begins at C(spec), C(disruption) or C(budgets), or a list of budgets, counts as one
+        pool.
+    type: raw
+    required: true
+  nodes:
+    description: Number of nodes of the pool where it is known, for messages.
+    type: int
+  now:
+    description: Instant at which the year begins, such as V(2026-05-01T12:00:00Z); the present if absent.
+    type: str
+"""
+
+EXAMPLES = r"""
+- name: A list that looks as if it opened at weekends, and never does
+  vars:
+    budgets:
+      - nodes: "30%"
+        schedule: "0 0 * * sat"
+        duration: 48h
+      - nodes: "0"
+    findings: "{{ budgets | gitops.fleet.lint_budgets }}"
+  ansible.builtin.assert:
+    that:
+      - findings[0].code == 'budget-never-permits'
+      - findings[0].mended['spec.disruption.budgets'] | gitops.fleet.lint_budgets == []
+"""
+
+RETURN = r"""
+_value:
+  description:
+    - A row for each finding, with C(pool), C(code), C(level), C(path), C(message), C(mended), C(reasons), C(spans) and
+      C(consent).
+    - C(level) is V(error), V(warning) or V(note). C(mended) maps field paths to what should stand there, V(null) to
+      nothing.
+  type: list
+  elements: dict
+"""
+
+
+class FilterModule:
+    def filters(self) -> dict[str, t.Callable[..., t.Any]]:
+        return {"lint_budgets": pure(lint_budgets)}

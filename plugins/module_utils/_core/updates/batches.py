@@ -1,0 +1,26 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The members of a stage in batches that never exceed its limits: what plain plays with ``serial`` can follow."""
+
+from __future__ import annotations
+
+from .run import StageRow
+
+
+def batches(stage: StageRow) -> tuple[tuple[str, ...], ...]:
+    """Names that go at once, batch after batch; groups go side by side, as in an update run.
+
+    A batch has at most ``max_concurrency`` members of each group and of the stage. An update run does not wait for the
+    slowest of a batch, so that this is never faster than one.
+    """
+    waiting = [[member.name for member in group.members] for group in stage.groups]
+    out = []
+    while any(waiting):
+        batch: list[str] = []
+        for group, names in zip(stage.groups, waiting, strict=True):
+            room = min(max(1, group.max_concurrency), max(1, stage.max_concurrency) - len(batch))
+            batch += names[:room]
+            del names[:room]
+        out.append(tuple(batch))
+    return tuple(out)

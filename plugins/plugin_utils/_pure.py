@@ -1,0 +1,54 @@
+# Copyright: Contributors to the gitops.fleet project
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The small base of every filter and test: plain values in, one mapping of errors.
+
+Private to this collection.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import typing as t
+from datetime import UTC, date, datetime
+
+from ansible.errors import AnsibleFilterError
+
+from ..module_utils._core.errors import FleetError
+
+
+def pure(function: t.Callable[..., t.Any]) -> t.Callable[..., t.Any]:
+    """The function for templates. Problems are told in words; Ansible puts the name of the plugin before them."""
+
+    @functools.wraps(function)
+    def called(*given: t.Any, **named: t.Any) -> t.Any:
+        try:
+            arguments = [plain(each) for each in given], {key: plain(each) for key, each in named.items()}
+        except (TypeError, ValueError, RecursionError) as error:
+            raise AnsibleFilterError(f"this value is no data: {error}") from None
+        try:
+            return function(*arguments[0], **arguments[1])
+        except FleetError as error:
+            raise AnsibleFilterError(str(error)) from None
+        except TypeError as error:
+            if error.__traceback__ is None or error.__traceback__.tb_next is not None:
+                raise
+            raise AnsibleFilterError(str(error)) from None
+
+    return called
+
+
+def plain(value: t.Any) -> t.Any:
+    """The value without the tags of Ansible's data model; instants that YAML has read become text again."""
+    return json.loads(json.dumps(value, default=_text))
+
+
+def _text(value: t.Any) -> t.Any:
+    if isinstance(value, datetime):
+        return (value if value.tzinfo else value.replace(tzinfo=UTC)).isoformat()
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, (set, frozenset, tuple)):
+        return list(value)
+    raise TypeError(f"{type(value).__name__} cannot be written as JSON")
