@@ -1,0 +1,207 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Random fleets, strategies, commands, deaths and outages over the whole conductor; SIMULATIONS=<factor> for more.
+
+The seed is in the message of whatever fails: ``random_world(path, random.Random(seed))`` is that world again.
+"""
+
+from __future__ import annotations
+
+import random
+import typing as t
+from datetime import timedelta
+from pathlib import Path
+
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.commands import Target
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import ACTIVE, RunState
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.states import (
+    COMPLETED,
+    FAILED,
+    PENDING,
+    SKIPPED,
+    STOPPED,
+    TERMINAL,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.status import derive
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.gate import Which, complete
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_gates import gates_of
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_run import skipped, started, stopped
+from ansible_collections.gitops.fleet.tests.simulation import scenario
+from ansible_collections.gitops.fleet.tests.simulation.members import LOCAL, NAMED, NEW, OLD, Member
+from ansible_collections.gitops.fleet.tests.simulation.processes import Hook, Point, Process
+from ansible_collections.gitops.fleet.tests.simulation.virtual_time import BEGINNING
+from ansible_collections.gitops.fleet.tests.simulation.world import World, gone, rows, run_manifest
+
+APPROVAL = {"type": "Approval", "displayName": "go"}
+LIMITS, SLOTS = ("0", "0", "1", "50%"), ("1", "1", "2", "50%")
+REFUSALS = {"conflict-state", "gate-not-open", "gate-skipped", "conflict"}
+
+
+def random_member(name: str, group: str, chance: random.Random) -> Member:
+    start = BEGINNING + timedelta(seconds=chance.randint(0, 60))
+    away = (start, start + timedelta(seconds=chance.choice((5, 20, 90))))
+    return Member(
+        name,
+        group,
+        version=NEW if chance.random() < 0.1 else OLD,
+        plan=tuple((chance.randint(1, 15), chance.random() < 0.8) for _attempt in range(4)),
+        kind=chance.choice((NAMED, LOCAL)),
+        tells=chance.random() < 0.5,
+        away=(away,) if chance.random() < 0.2 else (),
+    )
+
+
+def random_stage(number: int, groups: list[str], chance: random.Random) -> dict[str, t.Any]:
+    def gates() -> list[t.Any]:
+        return [APPROVAL] if chance.random() < 0.15 else []
+
+    def limits() -> dict[str, t.Any]:
+        return {"maxAllowedFailures": chance.choice(LIMITS), "beforeGates": gates(), "afterGates": gates()}
+
+    made = [{"name": each, "maxConcurrency": chance.choice(SLOTS), **limits()} for each in groups]
+    wait = {"afterStageWaitInSeconds": chance.choice((3, 30))} if chance.random() < 0.3 else {}
+    return {"name": f"stage-{number}", "groups": made, "maxConcurrency": chance.choice(("2", "3")), **limits(), **wait}
+
+
+def random_world(path: Path, chance: random.Random) -> World:
+    groups = [f"group-{number}" for number in range(chance.randint(1, 4))]
+    names = [f"m-{number}" for number in range(chance.randint(2, 8))]
+    members = {name: random_member(name, chance.choice(groups), chance) for name in names}
+    cut = chance.randint(1, len(groups))
+    stages = [random_stage(number, part, chance) for number, part in enumerate((groups[:cut], groups[cut:])) if part]
+    spec = {"unreachableTimeoutSeconds": 60}
+    world = World(path=path, members=members, runs=(run_manifest(scenario.RUN, *stages, **spec),))
+    world.holder = gone if chance.random() < 0.7 else "user@elsewhere:{}".format
+    world.join()
+    return world
+
+
+def allowed(world: World, command: t.Callable[[], object]) -> None:
+    try:
+        command()
+    except FleetError as error:
+        assert {each.code for each in error.problems} <= REFUSALS, error
+
+
+def commands(world: World, chance: random.Random) -> None:
+    """Now and then somebody does something."""
+    state, now, records = active(world), world.time.now, world.records
+    drawn = chance.random()
+    if state is None or drawn > 0.2:
+        return
+    if drawn < 0.1:
+        approve_all(world, state)
+    elif drawn < 0.13:
+        target = Target(type="Member", name=chance.choice(rows(state)).name)
+        allowed(world, lambda: skipped(records, scenario.RUN, [target], now, write=True))
+    elif drawn < 0.15:
+        allowed(world, lambda: stopped(records, scenario.RUN, now, write=True))
+    elif drawn < 0.155:
+        records.delete("FleetMember", chance.choice([*world.members]))
+    else:
+        start(world)
+
+
+def help_it(world: World) -> None:
+    """Somebody who wants the run to end approves everything, and starts it again when it stands."""
+    state = active(world)
+    if state is not None:
+        approve_all(world, state)
+        start(world)
+
+
+def active(world: World) -> RunState | None:
+    try:
+        state = world.state()
+    except FleetError:
+        return None
+    return state if state.phase == ACTIVE else None
+
+
+def approve_all(world: World, state: RunState) -> None:
+    for placed in gates_of(state):
+        if placed.gate.state == PENDING:
+            which, now = Which(id=placed.gate.id), world.time.now
+            allowed(
+                world,
+                lambda which=which, now=now: complete(
+                    world.records, scenario.RUN, which, scenario.ANNA, "", "", now, write=True
+                ),
+            )
+
+
+def start(world: World) -> None:
+    if derive(world.state()).state in (STOPPED, FAILED):
+        allowed(world, lambda: started(world.records, world.run(), {}, world.time.now, write=True))
+
+
+def mishaps(chance: random.Random) -> Hook:
+    """At one random point the process is killed, frozen, cut off, or told to end; or at none."""
+    number, what = chance.randint(5, 80), chance.choice(("die", "die", "freeze", "cut off", "tell", ""))
+
+    def hook(point: Point, process: Process) -> None:
+        if point.number < number or (done := process.told or process.frozen_until > BEGINNING):
+            return
+        if what == "die":
+            process.die()
+        elif what == "freeze":
+            process.freeze(chance.choice((3, 90)))
+        elif what == "cut off" and process.cut_off_until == BEGINNING and "begin" not in point.what:
+            if point.what != "line":
+                process.cut_off(chance.choice((3, 90)))
+        elif what == "tell" and not done:
+            process.told = "interrupted by SIGTERM"
+
+    return hook
+
+
+def unfinished_below_completed(state: RunState) -> list[str]:
+    """No parent is Completed above a child that is not at its end."""
+    status, found = derive(state), []
+    for stage, one in zip(state.stages, status.stages, strict=True):
+        if status.state == COMPLETED and one.state not in (COMPLETED, SKIPPED):
+            found.append(f"run above {stage.name} {one.state}")
+        for group, each in zip(stage.groups, one.groups, strict=True):
+            if one.state == COMPLETED and each.state not in (COMPLETED, SKIPPED):
+                found.append(f"{stage.name} above {group.name} {each.state}")
+            if each.state == COMPLETED:
+                found += [f"{group.name} above {row.name}" for row in group.members if row.state not in TERMINAL]
+    return found
+
+
+def simulate(world: World, chance: random.Random) -> None:
+    world.people = lambda world: commands(world, chance)
+    for _process in range(chance.randint(2, 6)):
+        hook = mishaps(chance)
+        process = world.process(hook, orders={"max_idle": timedelta(seconds=40)})
+        if chance.random() < 0.2:
+            process.machine = f"process:machine-{chance.randint(1, 2)}"
+        world.time.run(lambda process=process: process.over)
+        assert unfinished_below_completed(world.state()) == []
+        world.time.run_for(chance.choice((1, 15, 70)))
+    world.people = help_it
+    for member in world.members.values():
+        member.plan, member.away = ((3, True),), ()
+    for _process in range(20):
+        world.conducted()
+        world.time.run_for(70)
+        if derive(world.state()).state in (COMPLETED, SKIPPED):
+            return
+    raise AssertionError(f"cannot be driven to its end: {derive(world.state())}")
+
+
+def test_random_worlds(new_path, many):
+    for seed in many(60):
+        chance = random.Random(seed)
+        world = random_world(new_path(), chance)
+        try:
+            simulate(world, chance)
+            world.people = lambda _world: None
+            world.time.run_for(300)
+            found = [each for each in scenario.broken(world) if "still marked" not in each]
+            assert found == [] and unfinished_below_completed(world.state()) == []
+        except BaseException as error:
+            raise AssertionError(f"seed {seed}") from error
+        world.close()
