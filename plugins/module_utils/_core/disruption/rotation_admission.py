@@ -109,7 +109,7 @@ class Admission:
             for each in limits.covering(pod):
                 if evictable(pod, self._now) and not each.lets_through(pod):
                     counts[each.key] = (node.cluster, each, counts.get(each.key, ("", each, 0))[2] + 1)
-        return list(counts.values())
+        return [counts[key] for key in sorted(counts)]
 
     def _shared(self, needs: Needs) -> tuple[Blocker, ...]:
         """Nodes in flight may need all that a PodDisruptionBudget allows; who is alone may go on bit by bit."""

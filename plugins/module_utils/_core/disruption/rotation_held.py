@@ -31,4 +31,4 @@ class Held:
         by_pods = pod_blockers(pods, self._sight.limits.get(node.cluster, NO_LIMITS), self._now)
         if any(each.code == "pod-annotation" for each in by_pods):
             self.until |= {at for pod in pods if (at := protection(pod, self._now).until) is not None}
-        return (*found, *by_pods)
+        return (*found, *sorted(by_pods, key=lambda one: (one.code != "pod-annotation", one.text)))

@@ -140,7 +140,7 @@ def scopes_left(state: RotationState, sight: Sight, now: datetime) -> list[Scope
     """
     places, disrupted = _places(state, sight)
     out = []
-    for scope in sight.scopes:
+    for scope in sorted(sight.scopes, key=lambda one: one.name):
         pools = [name for name in places if scope.covers(name)]
         total = sum(places[name] for name in pools)
         answer = allowed(scope.budgets, now, total, state.settings.reason)
