@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import random
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
@@ -17,6 +16,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.node_po
     decode_budgets,
     decode_node_pool,
 )
+from hypothesis import given
+from hypothesis import strategies as st
 
 NOON = datetime(2026, 11, 18, 12, tzinfo=UTC)  # a Wednesday
 DAILY = (Budget("20%"), Budget("5"), Budget("0", "@daily", "10m"))
@@ -139,22 +140,22 @@ def test_a_duration_that_no_client_reads_is_refused_as_a_whole() -> None:
     assert refused.value.code == "undecodable"
 
 
-def random_budget(chance: random.Random) -> Budget:
-    nodes = chance.choice(["0", "1", "3", "10%", "33%", "100%", "abc", "3000000000"])
-    if chance.random() < 0.4:
-        return Budget(nodes, reasons=chance.choice([None, (), ("Empty",), ("Drifted", "Empty")]))
-    schedule = chance.choice(["@daily", "0 9 * * 1-5", "*/7 3-9 * 2-11 *", "0 0 29 2 *", "0 0 31 6 *", "0 0 * * 7"])
-    return Budget(nodes, schedule, chance.choice(["1m", "59m", "8h", "48h", "168h", "0m"]))
+NODES = st.sampled_from(["0", "1", "3", "10%", "33%", "100%", "abc", "3000000000"])
+COVERED = st.sampled_from([None, (), ("Empty",), ("Drifted", "Empty")])
+SCHEDULES = st.sampled_from(["@daily", "0 9 * * 1-5", "*/7 3-9 * 2-11 *", "0 0 29 2 *", "0 0 31 6 *", "0 0 * * 7"])
+DURATIONS = st.sampled_from(["1m", "59m", "8h", "48h", "168h", "0m"])
+BUDGETS = st.lists(
+    st.builds(Budget, NODES, reasons=COVERED) | st.builds(Budget, NODES, SCHEDULES, DURATIONS), max_size=5
+)
+INSTANTS = st.integers(0, 10**7).map(lambda minutes: NOON + timedelta(minutes=minutes))
 
 
-def test_the_order_of_budgets_never_matters_and_none_is_exceeded() -> None:
-    chance = random.Random(11)
-    for _time in range(300):
-        budgets = [random_budget(chance) for _budget in range(chance.randint(0, 5))]
-        at, nodes = NOON + timedelta(minutes=chance.randrange(10**7)), chance.randrange(60)
-        answer = allowed(tuple(budgets), at, nodes, "Empty")
-        chance.shuffle(budgets)
-        assert allowed(tuple(budgets), at, nodes, "Empty").limit == answer.limit
-        for each in answer.budgets:
-            if each.active and each.budget.covers("Empty") and not answer.error:
-                assert answer.limit <= each.value
+@given(budgets=BUDGETS, at=INSTANTS, nodes=st.integers(0, 60), data=st.data())
+def test_the_order_of_budgets_never_matters_and_none_is_exceeded(
+    budgets: list[Budget], at: datetime, nodes: int, data: st.DataObject
+) -> None:
+    answer = allowed(tuple(budgets), at, nodes, "Empty")
+    assert allowed(tuple(data.draw(st.permutations(budgets))), at, nodes, "Empty").limit == answer.limit
+    for each in answer.budgets:
+        if each.active and each.budget.covers("Empty") and not answer.error:
+            assert answer.limit <= each.value

@@ -8,7 +8,6 @@ from __future__ import annotations
 import copy
 import math
 import typing as t
-from random import Random
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
@@ -31,10 +30,12 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.overrid
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.reading import check_update, read
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.schema import decode, encode
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.random_json import (
-    anything,
-    mutated,
-    written,
+    any_json,
+    documents_of,
+    gone_wrong,
 )
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 CLASSES: list[t.Any] = list(
     dict.fromkeys(
@@ -42,54 +43,55 @@ CLASSES: list[t.Any] = list(
         + [ClusterResourceOverride, ResourceOverride, ClusterResourceEnvelope, ResourceEnvelope]
     )
 )
-EXAMPLES = range(12)
+FEW = settings(max_examples=15)  # for each class
 
 
 @pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
-def test_what_is_printed_reads_back_as_the_same(cls: t.Any) -> None:
-    for seed in EXAMPLES:
-        document = written(Random(seed), cls)
-        before = copy.deepcopy(document)
-        first = decode(cls, document)
-        printed = encode(first)
-        assert _same(encode(decode(cls, printed)), printed), f"seed {seed}"
-        assert _same(document, before), f"seed {seed}"
+@FEW
+@given(data=st.data())
+def test_what_is_printed_reads_back_as_the_same(cls: t.Any, data: st.DataObject) -> None:
+    document = data.draw(documents_of(cls))
+    before = copy.deepcopy(document)
+    printed = encode(decode(cls, document))
+    assert _same(encode(decode(cls, printed)), printed)
+    assert _same(document, before)
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.kind)
-def test_a_good_document_gone_wrong_is_refused_or_read(kind: t.Any) -> None:
-    for seed in EXAMPLES:
-        rng = Random(seed)
-        document = {**written(rng, kind.cls), "apiVersion": kind.api_versions[0], "kind": kind.kind}
-        document["metadata"] = {"name": "a"}
-        accepted = [_read(mutated(rng, document, rng.randrange(4))) for _time in range(8)]
-        good = [each for each in accepted if each is not None]
-        for old, new in zip(good, good[1:], strict=False):
-            check_update(old, new)
+@FEW
+@given(data=st.data())
+def test_a_good_document_gone_wrong_is_refused_or_read(kind: t.Any, data: st.DataObject) -> None:
+    head = {"apiVersion": kind.api_versions[0], "kind": kind.kind, "metadata": {"name": "a"}}
+    document = {**data.draw(documents_of(kind.cls)), **head}
+    accepted = [_read(data.draw(gone_wrong(document, times))) for times in (0, 1, 1, 2, 3)]
+    good = [each for each in accepted if each is not None]
+    for old, new in zip(good, good[1:], strict=False):
+        check_update(old, new)
 
 
-def test_random_json_is_refused() -> None:
-    for seed in range(300):
-        _read(anything(Random(seed), 4))
+@settings(max_examples=200)
+@given(document=any_json(4))
+def test_random_json_is_refused(document: t.Any) -> None:
+    _read(document)
 
 
 @pytest.mark.parametrize("cls", [ClusterResourceOverride, ResourceOverride])
-def test_overrides_gone_wrong_are_judged(cls: t.Any) -> None:
-    for seed in range(60):
-        rng = Random(seed)
-        check = Check()
-        override = decode(cls, check_object(check, cls, _object(mutated(rng, written(rng, cls)))))
-        list(check_override(override))
-        list(warn_override(override))
-        check_overrides([override, override])
+@given(data=st.data())
+def test_overrides_gone_wrong_are_judged(cls: t.Any, data: st.DataObject) -> None:
+    check = Check()
+    written = data.draw(documents_of(cls).flatmap(gone_wrong))
+    override = decode(cls, check_object(check, cls, _object(written)))
+    list(check_override(override))
+    list(warn_override(override))
+    check_overrides([override, override])
 
 
 @pytest.mark.parametrize("cls", [ClusterResourceEnvelope, ResourceEnvelope])
-def test_envelopes_gone_wrong_are_judged(cls: t.Any) -> None:
-    for seed in range(60):
-        rng = Random(seed)
-        check = Check()
-        list(check_envelope(decode(cls, check_object(check, cls, _object(mutated(rng, written(rng, cls)))))))
+@given(data=st.data())
+def test_envelopes_gone_wrong_are_judged(cls: t.Any, data: st.DataObject) -> None:
+    check = Check()
+    written = data.draw(documents_of(cls).flatmap(gone_wrong))
+    list(check_envelope(decode(cls, check_object(check, cls, _object(written)))))
 
 
 def _read(document: t.Any) -> t.Any:

@@ -3,8 +3,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 from __future__ import annotations
 
-import random
-
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.disruption_budget import (
@@ -27,6 +25,8 @@ from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.roll
     pick_n,
     placement,
 )
+from hypothesis import given
+from hypothesis import strategies as st
 
 
 def attempt(*conditions, cluster="a", **spec):
@@ -159,19 +159,16 @@ def test_a_budget_that_is_no_number_is_named():
     assert judge(pick_n(1), ready("a"), budget(minAvailable="most"), upstream=True).deleted
 
 
-@pytest.mark.parametrize("seed", range(60))
-def test_evictions_one_after_another_never_break_the_budget(seed):
-    draw = random.Random(seed)
-    names = "abcdefgh"[: draw.randrange(2, 9)]
-    least = draw.randrange(0, len(names) + 1)
-    bindings = [binding(name, draw.choice([READY, READY, DOWN])) for name in names]
-    before = sum(1 for each in bindings if is_up(each))
-    for name in draw.sample(names, len(names)):
-        out = judge(
-            pick_n(len(names)), draw.sample(bindings, len(bindings)), budget(minAvailable=least), attempt(cluster=name)
-        )
+@given(up=st.lists(st.booleans(), min_size=2, max_size=8), data=st.data())
+def test_evictions_one_after_another_never_break_the_budget(up, data):
+    names = "abcdefgh"[: len(up)]
+    least = data.draw(st.integers(0, len(names)))
+    bindings = [binding(name, READY if each else DOWN) for name, each in zip(names, up, strict=True)]
+    for name in data.draw(st.permutations(names)):
+        order = data.draw(st.permutations(bindings))
+        out = judge(pick_n(len(names)), order, budget(minAvailable=least), attempt(cluster=name))
         bindings = [each for each in bindings if each is not out.deleted]
-    assert sum(1 for each in bindings if is_up(each)) >= min(before, least)
+    assert sum(is_up(each) for each in bindings) >= min(sum(up), least)
 
 
 def is_up(each):

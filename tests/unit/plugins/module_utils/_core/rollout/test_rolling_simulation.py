@@ -33,37 +33,36 @@ from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.roll
     placement,
     untrackable,
 )
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 WANTED = Wanted(resource_snapshot=NEW, overrides={})
 REPORTS = (READY, READY, READY, FAILED, MID_APPLY, DOWN, untrackable(600), untrackable(30), condition("DiffReported"))
 
 
-def drawn(draw: random.Random, names: str = "abcdefghij"):
+CHOICES = st.sampled_from([0, 1, 2, "10%", "25%", "50%", "100%"])
+POLICIES = st.none() | st.integers(0, 8).map(pick_n)
+
+
+@st.composite
+def held_bindings(draw: st.DrawFn):
     bindings = []
-    for name in names[: draw.randrange(1, len(names) + 1)]:
-        state = draw.choice(["Bound", "Bound", "Bound", "Scheduled", "Unscheduled"])
-        reports = [draw.choice(REPORTS)] if state != "Scheduled" and draw.random() < 0.9 else []
-        content = "" if state == "Scheduled" else draw.choice([OLD, NEW])
-        deleting = draw.random() < 0.1
+    for name in draw(st.lists(st.sampled_from("abcdefghij"), min_size=1, unique=True)):
+        state = draw(st.sampled_from(["Bound", "Bound", "Bound", "Scheduled", "Unscheduled"]))
+        reports = draw(st.lists(st.sampled_from(REPORTS), max_size=1)) if state != "Scheduled" else []
+        content = "" if state == "Scheduled" else draw(st.sampled_from([OLD, NEW]))
+        deleting = draw(st.sampled_from([False] * 9 + [True]))
         bindings.append(held(name, *reports, state=state, content=content, deleting=deleting))
     return bindings
 
 
-def budgets(draw: random.Random):
-    choices = [0, 1, 2, "10%", "25%", "50%", "100%"]
-    return {"maxUnavailable": draw.choice(choices), "maxSurge": draw.choice(choices)}
-
-
 @pytest.mark.parametrize("upstream", [False, True])
-@pytest.mark.parametrize("seed", range(150))
-def test_no_budget_is_exceeded_and_order_does_not_matter(seed, upstream):
-    draw = random.Random(seed)
-    bindings = drawn(draw)
-    policy = draw.choice([None, pick_n(draw.randrange(0, 9))])
-    wanting = placement(policy, **budgets(draw))
+@settings(max_examples=100)
+@given(bindings=held_bindings(), policy=POLICIES, unavailable=CHOICES, surge=CHOICES, data=st.data())
+def test_no_budget_is_exceeded_and_order_does_not_matter(upstream, bindings, policy, unavailable, surge, data):
+    wanting = placement(policy, maxUnavailable=unavailable, maxSurge=surge)
     out = roll(wanting, bindings, WANTED, NOW, upstream=upstream)
-    draw.shuffle(bindings)
-    assert roll(wanting, bindings, WANTED, NOW, upstream=upstream) == out
+    assert roll(wanting, data.draw(st.permutations(bindings)), WANTED, NOW, upstream=upstream) == out
     numbers = out.calculation
     if numbers is None or numbers.max_to_remove is None:
         return
@@ -81,12 +80,16 @@ def was_ready(bindings, step):
     return any(each.reason == "AllWorkAreAvailable" for each in available)
 
 
-@pytest.mark.parametrize("seed", range(40))
-def test_a_rollout_ends_with_the_wanted_content_everywhere(seed):
+@given(
+    bindings=held_bindings(),
+    unavailable=st.sampled_from([1, 2, "25%"]),
+    surge=st.sampled_from([0, 1, "25%"]),
+    seed=st.integers(0, 10**6),
+)
+def test_a_rollout_ends_with_the_wanted_content_everywhere(bindings, unavailable, surge, seed):
     """Members come up at random, fail for a while, and recover; maxUnavailable leaves room for one at least."""
     draw = random.Random(seed)
-    wanting = placement(None, maxUnavailable=draw.choice([1, 2, "25%"]), maxSurge=draw.choice([0, 1, "25%"]))
-    bindings, now = drawn(draw), NOW
+    wanting, now = placement(None, maxUnavailable=unavailable, maxSurge=surge), NOW
     for _look in range(400):
         out = roll(wanting, bindings, WANTED, now)
         if out.outcome == DONE and not out.waits:
@@ -117,27 +120,25 @@ def reported(draw: random.Random, each, now):
     return replace(each, binding=replace(binding, status=replace(binding.status, conditions=(*kept, said))))
 
 
-JUNK = [None, True, -1, 0, 10**30, "", "x", "25%", "-3%", [], [1], {}, {"type": "RollingUpdate"}, 2.5]
+JUNK = st.sampled_from([None, True, -1, 0, 10**30, "", "x", "25%", "-3%", [], [1], {}, {"type": "RollingUpdate"}, 2.5])
 
 
-@pytest.mark.parametrize("seed", range(100))
-def test_nothing_but_our_error_comes_of_random_budgets(seed):
-    draw = random.Random(seed)
-    fields = ("maxUnavailable", "maxSurge", "unavailablePeriodSeconds")
-    policy = {"placementType": draw.choice(["PickN", "PickAll", "PickFixed", "Pick"])}
-    policy["numberOfClusters"] = draw.choice([None, -1, 0, 3, 10**30])
-    document = {
-        "metadata": {"name": "web"},
-        "spec": {
-            "policy": draw.choice([None, policy]),
-            "strategy": {"type": "RollingUpdate", "rollingUpdate": {name: draw.choice(JUNK) for name in fields}},
-        },
-    }
+@given(
+    kind=st.sampled_from(["PickN", "PickAll", "PickFixed", "Pick"]),
+    number=st.sampled_from([None, -1, 0, 3, 10**30]),
+    rolling=st.fixed_dictionaries(dict.fromkeys(("maxUnavailable", "maxSurge", "unavailablePeriodSeconds"), JUNK)),
+    bindings=held_bindings(),
+)
+def test_nothing_but_our_error_comes_of_random_budgets(kind, number, rolling, bindings):
+    policy = {"placementType": kind, "numberOfClusters": number}
+    strategy = {"type": "RollingUpdate", "rollingUpdate": rolling}
     try:
-        wanting = decode(ClusterResourcePlacement, document)
+        wanting = decode(
+            ClusterResourcePlacement, {"metadata": {"name": "web"}, "spec": {"policy": policy, "strategy": strategy}}
+        )
     except (ValueError, TypeError):
         return
     try:
-        roll(wanting, drawn(draw), WANTED, NOW)
+        roll(wanting, bindings, WANTED, NOW)
     except FleetError as error:
         assert all(each.where.startswith("ClusterResourcePlacement/web spec.") for each in error.problems)

@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import random
-
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.duration import (
     HOUR,
@@ -16,6 +14,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.values.duration
     parse_duration,
     parse_or_never,
 )
+from hypothesis import given
+from hypothesis import strategies as st
 
 
 @pytest.mark.parametrize(
@@ -56,8 +56,6 @@ def test_never_is_a_word_of_its_own_d0_17() -> None:
         parse_or_never("never")
 
 
-def test_printing_and_parsing_is_the_identity() -> None:
-    chance = random.Random(7)
-    for _time in range(500):
-        nanoseconds = chance.randrange(-(2 ** chance.randrange(1, 63)), 2 ** chance.randrange(1, 63))
-        assert parse_duration(format_duration(nanoseconds)) == nanoseconds
+@given(nanoseconds=st.integers(-(2**63) + 1, 2**63 - 1) | st.integers(-(10**6), 10**6))
+def test_printing_and_parsing_is_the_identity(nanoseconds: int) -> None:
+    assert parse_duration(format_duration(nanoseconds)) == nanoseconds
