@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import typing as t
 
-from ..module_utils._fleet.disruption import allowed_disruptions
 from ..plugin_utils._pure import pure
 
 DOCUMENTATION = r"""
@@ -106,4 +105,4 @@ _value:
 
 class FilterModule:
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
-        return {"allowed_disruptions": pure(allowed_disruptions)}
+        return {"allowed_disruptions": pure("disruption.allowed_disruptions")}

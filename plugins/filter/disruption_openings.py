@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import typing as t
 
-from ..module_utils._fleet.disruption import disruption_openings
 from ..plugin_utils._pure import pure
 
 DOCUMENTATION = r"""
@@ -72,4 +71,4 @@ _value:
 
 class FilterModule:
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
-        return {"disruption_openings": pure(disruption_openings)}
+        return {"disruption_openings": pure("disruption.disruption_openings")}

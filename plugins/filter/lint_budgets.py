@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import typing as t
 
-from ..module_utils._fleet.disruption import lint_budgets
 from ..plugin_utils._pure import pure
 
 DOCUMENTATION = r"""
@@ -62,4 +61,4 @@ _value:
 
 class FilterModule:
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
-        return {"lint_budgets": pure(lint_budgets)}
+        return {"lint_budgets": pure("disruption.lint_budgets")}

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import typing as t
 
-from ..module_utils._fleet.decisions import decisions, explanation
-from ..plugin_utils._pure import pure
+from ..plugin_utils._pure import fleet, pure
 
 
 def explain_placement(placement: t.Any, facts: t.Any, cluster: t.Any) -> dict[str, t.Any]:
-    return explanation(placement, facts, str(cluster))
+    explained: dict[str, t.Any] = fleet("decisions.explanation")(placement, facts, str(cluster))
+    return explained
 
 
 class FilterModule:
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
         return {
-            "placement_decisions": pure(decisions),
+            "placement_decisions": pure("decisions.decisions"),
             "explain_placement": pure(explain_placement),
         }

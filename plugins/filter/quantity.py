@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import typing as t
 
-from ..module_utils._fleet.amounts import quantity
 from ..plugin_utils._pure import pure
 
 DOCUMENTATION = r"""
@@ -45,4 +44,4 @@ _value:
 
 class FilterModule:
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
-        return {"quantity": pure(quantity)}
+        return {"quantity": pure("amounts.quantity")}

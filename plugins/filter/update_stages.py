@@ -7,8 +7,7 @@ import typing as t
 
 from ansible.utils.display import Display
 
-from ..module_utils._fleet import stages
-from ..plugin_utils._pure import pure
+from ..plugin_utils._pure import fleet, pure
 
 DOCUMENTATION = r"""
 name: update_stages
@@ -90,7 +89,7 @@ _value:
 
 
 def update_stages(strategy: t.Any, members: t.Any) -> list[dict[str, t.Any]]:
-    rows, warnings = stages.update_stages(strategy, members)
+    rows, warnings = fleet("stages.update_stages")(strategy, members)
     for each in warnings:
         Display().warning(f"gitops.fleet.update_stages: {each.message}")
     return rows

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import typing as t
 
-from ..module_utils._fleet.versions import upgrade_path
 from ..plugin_utils._pure import pure
 
 DOCUMENTATION = r"""
@@ -55,4 +54,4 @@ _value:
 
 class FilterModule:
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
-        return {"upgrade_path": pure(upgrade_path)}
+        return {"upgrade_path": pure("versions.upgrade_path")}

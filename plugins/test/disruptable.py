@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import typing as t
 
-from ..module_utils._fleet.disruption import is_disruptable
 from ..plugin_utils._pure import pure
 
 DOCUMENTATION = r"""
@@ -95,4 +94,4 @@ _value:
 
 class TestModule:
     def tests(self) -> dict[str, t.Callable[..., t.Any]]:
-        return {"disruptable": pure(is_disruptable)}
+        return {"disruptable": pure("disruption.is_disruptable")}

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import typing as t
 
-from ..module_utils._fleet.selecting import selected_by
 from ..plugin_utils._pure import pure
 
 DOCUMENTATION = r"""
@@ -69,4 +68,4 @@ _value:
 
 class TestModule:
     def tests(self) -> dict[str, t.Callable[..., t.Any]]:
-        return {"selected_by": pure(selected_by)}
+        return {"selected_by": pure("selecting.selected_by")}

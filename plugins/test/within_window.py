@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import typing as t
 
-from ..module_utils._fleet.windows import within_window
 from ..plugin_utils._pure import pure
 
 DOCUMENTATION = r"""
@@ -79,4 +78,4 @@ _value:
 
 class TestModule:
     def tests(self) -> dict[str, t.Callable[..., t.Any]]:
-        return {"within_window": pure(within_window)}
+        return {"within_window": pure("windows.within_window")}

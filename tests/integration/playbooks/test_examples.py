@@ -96,7 +96,7 @@ def test_the_example_of_lint_runs(play: Player):
     text = ast.parse((ROOT / "plugins" / "modules" / "lint.py").read_text(encoding="utf-8"))
     (example,) = [node.value.value for node in text.body if _is(node, "EXAMPLES")]
     (task,) = yaml.safe_load(example)
-    sources = {"placements": "placements", "pools": "resources", "updates": "updates"}
+    sources = {"placements": "placements", "pools": "resources", "updates": "resources"}
     assert set(task["gitops.fleet.lint"]["src"]) == set(sources)
     for name, source in sources.items():
         shutil.copytree(HERE / "manifests" / source, play.folder / name)
