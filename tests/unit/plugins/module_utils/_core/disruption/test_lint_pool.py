@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import copy
-import random
 from datetime import UTC, datetime
 
 import pytest
@@ -22,6 +21,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.node_po
     examine,
     read_node_pool,
 )
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 START = datetime(2026, 11, 16, tzinfo=UTC)
 MISPLACED = "expireAfter-misplaced"
@@ -173,19 +174,16 @@ def test_a_mended_list_raises_no_finding_again_d0_84() -> None:
     assert codes(mend(document, lint_node_pool(document, START))) == []
 
 
-def test_random_documents_raise_nothing_but_our_error() -> None:
-    chance = random.Random(3)
-    keys = ["spec", "disruption", "budgets", "nodes", "schedule", "duration", "reasons", "template", "metadata", "name"]
-    keys += [
-        "expireAfter",
-        "consolidateAfter",
-        "consolidationPolicy",
-        "annotations",
-        "apiVersion",
-        "kind",
-        "requirements",
-    ]
-    texts = [
+KEYS = st.sampled_from(
+    ["spec", "disruption", "budgets", "nodes", "schedule", "duration", "reasons", "template", "metadata", "name"]
+    + ["expireAfter", "consolidateAfter", "consolidationPolicy", "annotations", "apiVersion", "kind", "requirements"]
+)
+LEAVES = st.sampled_from(
+    [
+        None,
+        True,
+        5,
+        1.5,
         "10%",
         "@daily",
         "1h",
@@ -195,23 +193,20 @@ def test_random_documents_raise_nothing_but_our_error() -> None:
         "",
         "0 0 * * 7",
         "karpenter.sh/v1",
-        "NodePool",
         "999999999h",
     ]
+)
+ANYTHING = st.recursive(
+    LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=5), max_leaves=15
+)
 
-    def value(depth: int) -> object:
-        if depth == 0 or chance.random() < 0.2:
-            return chance.choice([None, True, 5, 1.5, chance.choice(texts), [], {}])
-        if chance.random() < 0.3:
-            return [value(depth - 1) for _item in range(chance.randint(0, 3))]
-        return {chance.choice(keys): value(depth - 1) for _item in range(chance.randint(0, 5))}
 
-    for _time in range(3000):
-        body = {key: value(chance.randint(1, 4)) for key in ("disruption", "template") if chance.random() < 0.8}
-        document = pool(**body) if chance.random() < 0.7 else value(5)
-        mend(document, lint_node_pool(document, START), consent=True)
-        try:
-            got, _findings = read_node_pool(document)
-        except FleetError:
-            continue
-        assert read_node_pool(got.as_dict())[0] == got
+@settings(max_examples=300)
+@given(document=st.builds(pool, disruption=ANYTHING, template=ANYTHING) | ANYTHING)
+def test_random_documents_raise_nothing_but_our_error(document: object) -> None:
+    mend(document, lint_node_pool(document, START), consent=True)
+    try:
+        got, _findings = read_node_pool(document)
+    except FleetError:
+        return
+    assert read_node_pool(got.as_dict())[0] == got

@@ -38,10 +38,16 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.seali
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.selection import select
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.snapshots import parts
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.random_json import (
+    RANDOM,
+    any_json,
     anything,
     mutated,
     written,
 )
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+Manifest = dict[str, t.Any]
 
 PARIS = decode(MemberCluster, {"metadata": {"name": "paris", "labels": {"a": "b"}}})
 NAMES = ("web", "api", "keys")
@@ -55,7 +61,7 @@ SELECTORS = [
 ]
 
 
-def manifest(rng: Random) -> dict[str, t.Any]:
+def manifest(rng: Random) -> Manifest:
     """One of a few objects that meet each other often."""
     api_version, kind, namespace = rng.choice(
         [
@@ -98,75 +104,76 @@ def override(rng: Random) -> Override:
     return decode(cls, written_down)
 
 
-def test_the_order_of_manifests_does_not_matter() -> None:
-    for seed in range(60):
-        rng = Random(seed)
-        manifests = [manifest(rng) for _each in range(rng.randrange(12))]
-        # One of each: which of two manifests of one object stands first would be told apart, and both are refused.
-        manifests = list({identify(each): each for each in manifests}.values())
-        shuffled = rng.sample(manifests, len(manifests))
-        assert in_hash_order(manifests) == in_hash_order(shuffled), f"seed {seed}"
-        one, other = (select(SELECTORS, each, known_scopes(each)) for each in (manifests, shuffled))
-        assert one.objects == other.objects, f"seed {seed}"
-        assert set(one.problems) == set(other.problems), f"seed {seed}"
-        assert set(one.findings) == set(other.findings), f"seed {seed}"
+MANIFESTS = st.lists(RANDOM.map(manifest), max_size=11)
+GONE_WRONG = RANDOM.map(lambda rng: mutated(rng, manifest(rng)))
+OVERRIDES = st.lists(RANDOM.map(override), max_size=4)
 
 
-def test_the_order_of_overrides_does_not_matter() -> None:
-    for seed in range(60):
-        rng = Random(seed)
-        # One of each: two of a kind with one name cannot be.
-        overrides = list({(each.kind, each.name): each for each in (override(rng) for _each in range(4))}.values())
-        each = {
-            "apiVersion": "v1",
-            "kind": "ConfigMap",
-            "metadata": {"name": "web", "namespace": "shop"},
-            "data": {"x": []},
-        }
-        before = copy.deepcopy(each)
-        found = overridden(each, overrides, PARIS)
-        assert repr(found) == repr(overridden(each, overrides[::-1], PARIS)), f"seed {seed}"
-        assert for_cluster(overrides, PARIS) == tuple(overrides)
-        assert each == before
+@given(manifests=MANIFESTS, data=st.data())
+def test_the_order_of_manifests_does_not_matter(manifests: list[Manifest], data: st.DataObject) -> None:
+    # One of each: which of two manifests of one object stands first would be told apart, and both are refused.
+    manifests = list({identify(each): each for each in manifests}.values())
+    shuffled = data.draw(st.permutations(manifests))
+    assert in_hash_order(manifests) == in_hash_order(shuffled)
+    one, other = (select(SELECTORS, each, known_scopes(each)) for each in (manifests, shuffled))
+    assert one.objects == other.objects
+    assert set(one.problems) == set(other.problems)
+    assert set(one.findings) == set(other.findings)
 
 
-def test_cleaning_twice_is_cleaning_once() -> None:
-    for seed in range(60):
-        once = cleaned(manifest(Random(seed)))
-        assert repr(cleaned(once)) == repr(once)
+@given(overrides=OVERRIDES)
+def test_the_order_of_overrides_does_not_matter(overrides: list[Override]) -> None:
+    # One of each: two of a kind with one name cannot be.
+    overrides = list({(each.kind, each.name): each for each in overrides}.values())
+    metadata = {"name": "web", "namespace": "shop"}
+    each = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"x": []}}
+    before = copy.deepcopy(each)
+    found = overridden(each, overrides, PARIS)
+    assert repr(found) == repr(overridden(each, overrides[::-1], PARIS))
+    assert for_cluster(overrides, PARIS) == tuple(overrides)
+    assert each == before
 
 
-def test_parts_hold_everything_in_order_and_keep_their_size() -> None:
-    for seed in range(40):
-        rng = Random(seed)
-        manifests = [{"a": "x" * rng.randrange(60)} for _each in range(rng.randrange(15))]
-        packed = parts(manifests, limit=80)
-        assert [each for part in packed for each in part] == manifests
-        assert all(len(part) == 1 or sum(len(canonical_json(each)) for each in part) <= 80 for part in packed if part)
+@given(each=RANDOM.map(manifest))
+def test_cleaning_twice_is_cleaning_once(each: Manifest) -> None:
+    once = cleaned(each)
+    assert repr(cleaned(once)) == repr(once)
 
 
-def test_nothing_but_our_own_error_is_raised() -> None:
-    for seed in range(120):
-        rng = Random(seed)
-        one, other = (mutated(rng, manifest(rng)) for _each in range(2))
-        objects = [each for each in (one, other, manifest(rng), anything(rng)) if isinstance(each, dict)]
-        selected = select(SELECTORS, objects, known_scopes(objects), rng.choice(("", "shop")))
+@given(sizes=st.lists(st.integers(0, 60), max_size=15))
+def test_parts_hold_everything_in_order_and_keep_their_size(sizes: list[int]) -> None:
+    manifests = [{"a": "x" * size} for size in sizes]
+    packed = parts(manifests, limit=80)
+    assert [each for part in packed for each in part] == manifests
+    assert all(len(part) == 1 or sum(len(canonical_json(each)) for each in part) <= 80 for part in packed if part)
+
+
+@settings(max_examples=80)
+@given(
+    one=GONE_WRONG, other=GONE_WRONG, good=RANDOM.map(manifest), odd=any_json(), overrides=OVERRIDES, full=st.booleans()
+)
+def test_nothing_but_our_own_error_is_raised(
+    one: t.Any, other: t.Any, good: Manifest, odd: t.Any, overrides: list[Override], full: bool
+) -> None:
+    objects = [each for each in (one, other, good, odd) if isinstance(each, dict)]
+    for namespace in ("", "shop"):
+        selected = select(SELECTORS, objects, known_scopes(objects), namespace)
         side_effects([identify(each) for each in selected.objects])
         unpacked(selected.objects)
-        unpacked(objects)
-        for each in objects:
-            cleaned(each)
-            _refused_or(lambda each=each: canonical_json(each))  # type: ignore[misc]
-            _refused_or(lambda each=each, rng=rng, live=objects[0]: _placed(each, live, rng))  # type: ignore[misc]
+    unpacked(objects)
+    for each in objects:
+        cleaned(each)
+        _refused_or(lambda each=each: canonical_json(each))  # type: ignore[misc]
+        _refused_or(lambda each=each: _placed(each, objects[0], overrides, full))  # type: ignore[misc]
 
 
-def _placed(each: t.Any, live: t.Any, rng: Random) -> None:
+def _placed(each: t.Any, live: t.Any, overrides: list[Override], full: bool) -> None:
     """What is done to an object that has a name."""
     identify(each)
     clean = cleaned(each)
-    overridden(clean, [override(rng)], PARIS)
+    overridden(clean, overrides, PARIS)
     part_of(clean, "applyset-a")
-    differences(clean, live, full=rng.random() < 0.5)
+    differences(clean, live, full=full)
     object_hash(sealed(clean, b"key", "src"))
 
 
@@ -177,10 +184,8 @@ def _refused_or(call: t.Callable[[], t.Any]) -> None:
         assert error.problems
 
 
-def test_attached_asks_for_names_alone() -> None:
-    for seed in range(30):
-        rng = Random(seed)
-        placement = decode(ClusterResourcePlacement, {"metadata": {"name": "a"}})
-        overrides = [override(rng) for _each in range(3)]
-        found = attached(overrides, placement, [identify(manifest(rng)) for _each in range(4)])
-        assert set(map(id, found)) <= set(map(id, overrides))
+@given(overrides=OVERRIDES, manifests=MANIFESTS)
+def test_attached_asks_for_names_alone(overrides: list[Override], manifests: list[Manifest]) -> None:
+    placement = decode(ClusterResourcePlacement, {"metadata": {"name": "a"}})
+    found = attached(overrides, placement, map(identify, manifests))
+    assert set(map(id, found)) <= set(map(id, overrides))
