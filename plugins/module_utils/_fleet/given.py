@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-import difflib
 import typing as t
 from collections.abc import Mapping
 
 from .._core.errors import FleetError
+from .._core.objects.checking import near
 
 
 def objects(value: t.Any, name: str) -> list[dict[str, t.Any]]:
@@ -38,9 +38,8 @@ def is_list(value: t.Any) -> bool:
 def one_of(value: t.Any, known: t.Sequence[str], name: str) -> str:
     """The value, if it is one of those known."""
     if value not in known:
-        near = difflib.get_close_matches(str(value), known, 1)
-        hint = f"did you mean {near[0]}?" if near else ""
-        raise FleetError("bad-argument", f"{value!r:.60} is not one of {', '.join(known)}", name, hint)
+        text = f"{value!r:.60} is not one of {', '.join(filter(None, known))}"
+        raise FleetError("bad-argument", text, name, near(str(value), known))
     return str(value)
 
 

@@ -51,8 +51,10 @@ def _as(target: str, version: str) -> str:
 
 
 def _problem(text: t.Any) -> str:
+    if not isinstance(text, str):
+        return f"{text!r:.60} is not text; a version in quotes is wanted, because 1.30 without them is 1.3"
     try:
-        KubeVersion.parse(text if isinstance(text, str) else repr(text))
+        KubeVersion.parse(text)
     except ValueError as error:
         return str(error)
     return ""
