@@ -40,7 +40,7 @@ def test_killed_at_every_write(new_path, undisturbed):
     scenario.driven(world, hook, hook)
     assert scenario.ending(world) == undisturbed
     world.close()
-    assert len(found) > 100
+    assert len(found) > 60
     for point, copy in found:
         scenario.driven(copy)
         assert scenario.ending(copy) == undisturbed, f"killed {point.side} write {point.number}, {point.what}"

@@ -26,13 +26,14 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.states 
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.status import derive
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.gate import Which, complete
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_claims import busy
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_gates import gates_of
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_run import skipped, started, stopped
 from ansible_collections.gitops.fleet.tests.simulation import scenario
 from ansible_collections.gitops.fleet.tests.simulation.members import LOCAL, NAMED, NEW, OLD, Member
-from ansible_collections.gitops.fleet.tests.simulation.processes import Hook, Point, Process
+from ansible_collections.gitops.fleet.tests.simulation.processes import BEFORE, Hook, Point, Process
 from ansible_collections.gitops.fleet.tests.simulation.virtual_time import BEGINNING
-from ansible_collections.gitops.fleet.tests.simulation.world import World, gone, rows, run_manifest
+from ansible_collections.gitops.fleet.tests.simulation.world import World, gone, nobody, rows, run_manifest
 
 APPROVAL = {"type": "Approval", "displayName": "go"}
 LIMITS, SLOTS = ("0", "0", "1", "50%"), ("1", "1", "2", "50%")
@@ -78,7 +79,7 @@ def random_world(path: Path, chance: random.Random) -> World:
     return world
 
 
-def allowed(world: World, command: t.Callable[[], object]) -> None:
+def allowed(command: t.Callable[[], object]) -> None:
     try:
         command()
     except FleetError as error:
@@ -95,9 +96,9 @@ def commands(world: World, chance: random.Random) -> None:
         approve_all(world, state)
     elif drawn < 0.13:
         target = Target(type="Member", name=chance.choice(rows(state)).name)
-        allowed(world, lambda: skipped(records, scenario.RUN, [target], now, write=True))
+        allowed(lambda: skipped(records, scenario.RUN, [target], now, write=True))
     elif drawn < 0.15:
-        allowed(world, lambda: stopped(records, scenario.RUN, now, write=True))
+        allowed(lambda: stopped(records, scenario.RUN, now, write=True))
     elif drawn < 0.155:
         records.delete("FleetMember", chance.choice([*world.members]))
     else:
@@ -123,35 +124,34 @@ def active(world: World) -> RunState | None:
 def approve_all(world: World, state: RunState) -> None:
     for placed in gates_of(state):
         if placed.gate.state == PENDING:
-            which, now = Which(id=placed.gate.id), world.time.now
-            allowed(
-                world,
-                lambda which=which, now=now: complete(
-                    world.records, scenario.RUN, which, scenario.ANNA, "", "", now, write=True
-                ),
-            )
+            approve(world, placed.gate.id)
+
+
+def approve(world: World, gate: str) -> None:
+    which, now = Which(id=gate), world.time.now
+    allowed(lambda: complete(world.records, scenario.RUN, which, scenario.ANNA, "", "", now, write=True))
 
 
 def start(world: World) -> None:
     if derive(world.state()).state in (STOPPED, FAILED):
-        allowed(world, lambda: started(world.records, world.run(), {}, world.time.now, write=True))
+        allowed(lambda: started(world.records, world.run(), {}, world.time.now, write=True))
 
 
 def mishaps(chance: random.Random) -> Hook:
-    """At one random point the process is killed, frozen, cut off, or told to end; or at none."""
-    number, what = chance.randint(5, 80), chance.choice(("die", "die", "freeze", "cut off", "tell", ""))
+    """At one random point the process is killed, frozen, cut off, or told to end; or nothing happens."""
+    number, seconds = chance.randint(5, 80), chance.choice((3, 90))
+    what = chance.choice(("die", "die", "freeze", "cut off", "tell", ""))
 
     def hook(point: Point, process: Process) -> None:
-        if point.number < number or (done := process.told or process.frozen_until > BEGINNING):
+        if (point.number, point.side) != (number, BEFORE):
             return
         if what == "die":
             process.die()
         elif what == "freeze":
-            process.freeze(chance.choice((3, 90)))
-        elif what == "cut off" and process.cut_off_until == BEGINNING and "begin" not in point.what:
-            if point.what != "line":
-                process.cut_off(chance.choice((3, 90)))
-        elif what == "tell" and not done:
+            process.freeze(seconds)
+        elif what == "cut off" and not point.what.startswith(("begin", "line")):
+            process.cut_off(seconds)
+        elif what == "tell":
             process.told = "interrupted by SIGTERM"
 
     return hook
@@ -178,7 +178,7 @@ def simulate(world: World, chance: random.Random) -> None:
         process = world.process(hook, orders={"max_idle": timedelta(seconds=40)})
         if chance.random() < 0.2:
             process.machine = f"process:machine-{chance.randint(1, 2)}"
-        world.time.run(lambda process=process: process.over)
+        world.finish(process)
         assert unfinished_below_completed(world.state()) == []
         world.time.run_for(chance.choice((1, 15, 70)))
     world.people = help_it
@@ -193,13 +193,15 @@ def simulate(world: World, chance: random.Random) -> None:
 
 
 def test_random_worlds(new_path, many):
-    for seed in many(60):
+    for seed in many(30):
         chance = random.Random(seed)
         world = random_world(new_path(), chance)
         try:
             simulate(world, chance)
-            world.people = lambda _world: None
+            world.people = nobody
             world.time.run_for(300)
+            # A mark that a frozen process left behind holds nobody up: no run stands for it.
+            assert not any(busy(world.records, each) for each in world.records.list("FleetMember"))
             found = [each for each in scenario.broken(world) if "still marked" not in each]
             assert found == [] and unfinished_below_completed(world.state()) == []
         except BaseException as error:

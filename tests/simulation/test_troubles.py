@@ -91,7 +91,7 @@ class TestMembers:
         process = world.process()
         world.time.run_for(50)
         assert (world.row("m-1").state, world.row("m-1").reason) == (PENDING, UNREACHABLE)
-        world.time.run(lambda: process.over)
+        world.finish(process)
         assert derive(ending_of(process).state).state == COMPLETED and world.time.seconds() == 60
         assert (world.row("m-1").state, world.row("m-1").reason) == (SKIPPED, UNREACHABLE)
         assert world.row("m-2").state == COMPLETED and scenario.broken(world) == []
@@ -171,7 +171,7 @@ class TestEnds:
             world.time.run_for(second)
             process.told = "interrupted by SIGTERM"
             before = [len(each.upgrades) for each in world.members.values()]
-            world.time.run(lambda process=process: process.over)
+            world.finish(process)
             assert (world.time.seconds() - second) <= 1
             if ending_of(process).why != "settled":
                 assert ending_of(process).why == "interrupted by SIGTERM"

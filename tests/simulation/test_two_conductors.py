@@ -13,7 +13,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_claims 
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_claims import busy
 from ansible_collections.gitops.fleet.tests.simulation import scenario
 from ansible_collections.gitops.fleet.tests.simulation.processes import AFTER, BEFORE, Hook, Point, Process
-from ansible_collections.gitops.fleet.tests.simulation.world import nobody
+from ansible_collections.gitops.fleet.tests.simulation.world import World, nobody
 
 
 def test_the_second_is_told_who_holds_the_run_and_for_how_long(new_path, undisturbed):
@@ -24,7 +24,7 @@ def test_the_second_is_told_who_holds_the_run_and_for_how_long(new_path, undistu
     refused = world.conducted().result
     assert isinstance(refused, FleetError) and refused.code == "lease-held"
     assert "run/release is being worked on by user@elsewhere:1, since 5 s" in refused.message
-    world.time.run(lambda: first.over)
+    world.finish(first)
     assert isinstance(first.result, Ending)
     scenario.driven(world)
     assert scenario.ending(world) == undisturbed
@@ -37,20 +37,20 @@ def test_a_frozen_one_is_replaced_and_its_next_write_fails(new_path, many):
     One that was about to claim a member does so when it wakes, before it is told. No run stands for that mark, so it
     holds nobody up, and the member's lease ends by itself: its successor may be about to use both.
     """
-    for seed in many(24):
+    for seed in many(16):
         chance = random.Random(seed)
         number, side = chance.randint(4, 100), chance.choice((BEFORE, AFTER))
         world = scenario.world(new_path())
         world.holder = "user@elsewhere:{}".format
         frozen = world.process(freezes(number, side))
-        world.time.run(lambda frozen=frozen, world=world: frozen.over or frozen.frozen_until > world.time.now)
+        frozen_or_over(world, frozen)
         what = f"seed {seed}: frozen {side} write {number}"
         epoch = world.run().status.epoch
         if not frozen.over and "run/release" in {each.name for each in world.records.leases()}:
             scenario.driven(world)
             world.people, left = nobody, world.run()
             assert left.status.epoch > epoch, what
-            world.time.run(lambda frozen=frozen: frozen.over)
+            world.finish(frozen)
             assert world.run() == left, what
             had_nothing_to_write = isinstance(frozen.result, Ending) and frozen.result.why == "settled"
             assert had_nothing_to_write or getattr(frozen.result, "code", "") == "lease-lost", what
@@ -59,6 +59,10 @@ def test_a_frozen_one_is_replaced_and_its_next_write_fails(new_path, many):
             assert marks == [] and [each for each in scenario.broken(world) if "still marked" not in each] == [], what
             assert scenario.states(world) == {**scenario.STATES, "q-2": world.row("q-2").state}, what
         world.close()
+
+
+def frozen_or_over(world: World, process: Process) -> None:
+    world.time.run(lambda: process.over or process.frozen_until > world.time.now)
 
 
 def freezes(number: int, side: str) -> Hook:

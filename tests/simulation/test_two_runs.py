@@ -100,7 +100,7 @@ def test_refused_if_the_later_one_wants_no_conflict(new_path):
     refused = world.conducted(run="later").result
     assert isinstance(refused, FleetError) and {each.code for each in refused.problems} == {"member-busy"}
     assert [each.where for each in refused.problems] == ["m-1", "m-2"]
-    world.time.run(lambda: earlier.over)
+    world.finish(earlier)
     assert ended(world, earlier) == COMPLETED
     assert ended(world, world.conducted(run="later")) == SKIPPED
     world.close()

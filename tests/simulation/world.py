@@ -137,8 +137,11 @@ class World:
     def conducted(self, hook: Hook = nothing, run: str = "", **orders: t.Any) -> Process:
         """A new process, to its end."""
         process = self.process(hook, run, orders)
-        self.time.run(lambda: process.over)
+        self.finish(process)
         return process
+
+    def finish(self, process: Process) -> None:
+        self.time.run(lambda: process.over)
 
     def _conducted(self, process: Process, run: str, orders: t.Mapping[str, t.Any]) -> None:
         opened = SqliteRecords(self.path, self.time.clock)
