@@ -178,7 +178,7 @@ def _same(old: Document | None, new: Document) -> bool:
 def _canonical(document: Document) -> t.Any:
     """The spec with its defaults, so that what an API server filled in is no difference."""
     metadata = {"name": document["metadata"]["name"]}
-    return encode(read({**document, "metadata": metadata, "status": None}, "").object.spec)
+    return encode(read({**document, "metadata": metadata, "status": None}, "").object)["spec"]
 
 
 def _write(

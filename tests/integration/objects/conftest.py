@@ -33,6 +33,13 @@ def client(hub: Outcome) -> Iterator[KubeClient]:
                 "application/apply-patch+yaml",
             )
         _wait(client)
+        client.request(
+            "PATCH",
+            "/api/v1/namespaces/shop",
+            {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}},
+            {"fieldManager": "tests", "force": "true"},
+            "application/apply-patch+yaml",
+        )
         yield client
 
 

@@ -12,7 +12,7 @@ import copy
 import typing as t
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.kinds import KIND_OF
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.kinds import KIND_OF, KINDS
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.reading import read
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.rules import REPAIR, RULE_OF, SCHEMA
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.schema import encode
@@ -20,6 +20,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import K
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
 from ansible_collections.gitops.fleet.tests.data.bad_maintenance_manifests import BAD_MAINTENANCE
 from ansible_collections.gitops.fleet.tests.data.bad_manifests import BAD as BAD_PLACEMENTS
+from ansible_collections.gitops.fleet.tests.data.bad_rollout_manifests import BAD_ROLLOUTS
+from ansible_collections.gitops.fleet.tests.data.bad_staged_manifests import BAD_STAGED
 from ansible_collections.gitops.fleet.tests.data.bad_update_manifests import BAD_STATUS, BAD_UPDATES
 from ansible_collections.gitops.fleet.tests.data.good_maintenance_manifests import (
     GOOD_MAINTENANCE,
@@ -29,9 +31,22 @@ from ansible_collections.gitops.fleet.tests.data.good_maintenance_manifests impo
 from ansible_collections.gitops.fleet.tests.data.good_manifests import GOOD as GOOD_PLACEMENTS
 from ansible_collections.gitops.fleet.tests.data.good_manifests import REPAIRED as REPAIRED_PLACEMENTS
 from ansible_collections.gitops.fleet.tests.data.good_manifests import UPDATES as PLACEMENT_CHANGES
+from ansible_collections.gitops.fleet.tests.data.good_rollout_manifests import (
+    GOOD_ROLLOUTS,
+    REPAIRED_ROLLOUTS,
+    ROLLOUT_CHANGES,
+)
 from ansible_collections.gitops.fleet.tests.data.good_update_manifests import CHANGES, GOOD_UPDATES, REPAIRED_UPDATES
 from ansible_collections.gitops.fleet.tests.data.maintenance_parts import profile
 from ansible_collections.gitops.fleet.tests.data.manifest_parts import Manifest, Row, Update, cluster, crp, member
+from ansible_collections.gitops.fleet.tests.data.rollout_parts import (
+    WAIT,
+    approval_request,
+    eviction,
+    staged,
+    staged_run,
+    twin,
+)
 from ansible_collections.gitops.fleet.tests.data.update_parts import (
     DIGEST,
     MONDAY,
@@ -41,17 +56,19 @@ from ansible_collections.gitops.fleet.tests.data.update_parts import (
     update_strategy,
 )
 
-BAD = (*BAD_PLACEMENTS, *BAD_UPDATES, *BAD_MAINTENANCE)
-GOOD = (*GOOD_PLACEMENTS, *GOOD_UPDATES, *GOOD_MAINTENANCE)
-REPAIRED = (*REPAIRED_PLACEMENTS, *REPAIRED_UPDATES, *REPAIRED_MAINTENANCE)
-UPDATES = (*PLACEMENT_CHANGES, *CHANGES, *MAINTENANCE_CHANGES)
+BAD = (*BAD_PLACEMENTS, *BAD_ROLLOUTS, *BAD_STAGED, *BAD_UPDATES, *BAD_MAINTENANCE)
+GOOD = (*GOOD_PLACEMENTS, *GOOD_ROLLOUTS, *GOOD_UPDATES, *GOOD_MAINTENANCE)
+REPAIRED = (*REPAIRED_PLACEMENTS, *REPAIRED_ROLLOUTS, *REPAIRED_UPDATES, *REPAIRED_MAINTENANCE)
+UPDATES = (*PLACEMENT_CHANGES, *ROLLOUT_CHANGES, *CHANGES, *MAINTENANCE_CHANGES)
 DRY = {"dryRun": "All", "fieldValidation": "Strict"}
-KEPT = ("name", "labels", "annotations")
+KEPT = ("name", "namespace", "labels", "annotations")
 
 
 def path_of(manifest: Manifest) -> str:
+    """Where an object of this kind is made; without a namespace of its own in the one that kubectl would take."""
     kind = KIND_OF.get(manifest["kind"])
-    return f"/apis/{manifest['apiVersion']}/{kind.plural if kind else manifest['kind'].lower() + 's'}"
+    place = f"/namespaces/{manifest['metadata'].get('namespace', 'default')}" if kind and kind.namespaced else ""
+    return f"/apis/{manifest['apiVersion']}{place}/{kind.plural if kind else manifest['kind'].lower() + 's'}"
 
 
 def classes(row: Row | Update) -> set[str]:
@@ -69,7 +86,7 @@ def refused(client: KubeClient, method: str, path: str, manifest: Manifest) -> s
 def content(manifest: Manifest) -> dict[str, t.Any]:
     """What a person wrote, without what the server keeps for itself."""
     metadata = {key: each for key, each in manifest["metadata"].items() if key in KEPT}
-    return {**{key: manifest.get(key) for key in ("apiVersion", "kind", "spec")}, "metadata": metadata}
+    return {**{key: manifest.get(key) for key in ("apiVersion", "kind", "spec", "data")}, "metadata": metadata}
 
 
 @pytest.mark.parametrize("row", GOOD, ids=lambda row: row.name)
@@ -212,6 +229,51 @@ RUN_STATUS: dict[str, t.Any] = {
 }
 
 
+def condition(kind: str, status: str = "True") -> dict[str, t.Any]:
+    return {
+        "type": kind,
+        "status": status,
+        "reason": "a",
+        "message": "b",
+        "observedGeneration": 1,
+        "lastTransitionTime": NOON,
+    }
+
+
+STAGE_STATUS: dict[str, t.Any] = {
+    "stageName": "canary",
+    "clusters": [
+        {
+            "clusterName": "eu-1",
+            "resourceOverrideSnapshots": [{"name": "web-0", "namespace": "shop"}],
+            "clusterResourceOverrideSnapshots": ["roles-0"],
+            "conditions": [condition("Started")],
+        }
+    ],
+    "beforeStageTaskStatus": [{"type": "Approval", "approvalRequestName": "web-7-before-canary"}],
+    "afterStageTaskStatus": [{"type": "TimedWait", "conditions": [condition("WaitTimeElapsed")]}],
+    "startTime": NOON,
+    "endTime": NOON,
+    "conditions": [condition("Progressing", "False"), condition("Succeeded")],
+}
+STAGED_STATUS: dict[str, t.Any] = {
+    "policySnapshotIndexUsed": "2",
+    "policyObservedClusterCount": 1,
+    "resourceSnapshotIndexUsed": "3",
+    "appliedStrategy": {
+        "type": "ClientSideApply",
+        "comparisonOption": "PartialComparison",
+        "whenToApply": "Always",
+        "whenToTakeOver": "Always",
+        "allowCoOwnership": False,
+    },
+    "stagedUpdateStrategySnapshot": {"stages": [staged(maxConcurrency=1, afterStageTasks=[WAIT])]},
+    "stagesStatus": [STAGE_STATUS],
+    "deletionStageStatus": {"stageName": "kubernetes-fleet.io/deleteStage", "clusters": []},
+    "conditions": [condition("Initialized"), condition("Progressing"), condition("Succeeded", "Unknown")],
+}
+
+
 @pytest.mark.parametrize(
     ("manifest", "status"),
     [
@@ -242,6 +304,9 @@ RUN_STATUS: dict[str, t.Any] = {
             gate(target={"updateRunProperties": {"name": "r", "stage": "s", "group": "g", "timing": "After"}}),
             {"state": "Completed", "approval": {"by": "ana", "verified": True, "at": NOON, "digest": DIGEST}},
         ),
+        (eviction(), {"conditions": [condition("Valid"), condition("Executed", "False")]}),
+        (twin(approval_request()), {"conditions": [condition("Approved")]}),
+        (staged_run("Run", resourceSnapshotIndex="3"), STAGED_STATUS),
         (
             profile("TargetKubernetesVersion", targetKubernetesVersion="1.34"),
             {
@@ -294,9 +359,7 @@ def test_d1_03_one_object_under_both_versions(client: KubeClient) -> None:
 
 def test_d4_01_short_names_are_served(client: KubeClient) -> None:
     served = client.get("/apis/placement.kubernetes-fleet.io/v1")["resources"]
-    assert {each["name"]: each["shortNames"] for each in served if "/" not in each["name"]} == {
-        "clusterresourceplacements": ["crp"],
-        "clusterschedulingpolicysnapshots": ["csps"],
-        "clusterresourcesnapshots": ["crs"],
-        "clusterresourcebindings": ["crb"],
+    assert {each["name"]: tuple(each.get("shortNames", ())) for each in served if "/" not in each["name"]} == {
+        kind.plural: kind.short_names for kind in KINDS if kind.group == "placement.kubernetes-fleet.io"
     }
+    assert {each["kind"] for each in served if each["namespaced"]} == {each.kind for each in KINDS if each.namespaced}

@@ -59,29 +59,7 @@ NODE_POOLS: t.Mapping[str, str] = {
     "reason-never-binds": "The budget never decides for one of its reasons.",
 }
 PLACEMENTS: t.Mapping[str, str] = {
-    "two-limits": "A disruption budget has both limits.",
-    "eviction-never-permitted": "A disruption budget has no limit, which refuses every eviction.",
-    "wait-not-wanted": "A task that is no TimedWait has a waitTime.",
-    "wait-before-stage": "A TimedWait stands before a stage.",
     "overridden-twice": "Two overrides of one kind name the same resource.",
-    "rule-without-clusters": "A rule of an override has no cluster selector and acts nowhere.",
-    "unknown-variable": "A text looks like a variable and is none.",
-    "unclosed-variable": "A variable has no closing brace.",
-    "override-by-property": "A term of an override selects clusters by a property, and only labels count there.",
-    "override-term-without-labels": "A term of an override has no label selector.",
-    "override-selector-without-name": "An override does not name a resource.",
-    "override-selector-with-labels": "An override selects resources by labels.",
-    "duplicate-override-selector": "An override names one resource twice.",
-    "delete-with-patches": "An override of type Delete has patches.",
-    "patches-missing": "An override of type JSONPatch has no patches.",
-    "invalid-patch-path": "The path of a patch is no JSON pointer.",
-    "forbidden-patch-path": "A patch changes what makes the object another one, or its status.",
-    "remove-with-value": "A patch that removes has a value.",
-    "override-placement-scope": "A cluster-scoped override names a namespaced placement.",
-    "enveloped-twice": "An envelope holds one object twice.",
-    "enveloped-unnamed": "A manifest in an envelope lacks its identity.",
-    "enveloped-never-placed": "A manifest in an envelope is of a kind that is never placed.",
-    "enveloped-scope": "A manifest in an envelope is of the other scope, or of another namespace.",
 }
 TEXTS: t.Mapping[str, str] = {**FILES, **NODE_POOLS, **PLACEMENTS, **{rule.code: rule.text for rule in RULES}}
 

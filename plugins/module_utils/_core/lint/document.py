@@ -22,7 +22,7 @@ from ..objects.reading import judge
 from ..objects.strategy_json import judge_strategy
 from ..values.field_path import at, put
 from .annotations import judge_any
-from .kinds import CHECKED, CLUSTER_GROUP, PLACEMENT_GROUP, UNCHECKED, VERSIONS, judge_kind
+from .kinds import CLUSTER_GROUP, PLACEMENT_GROUP, UNCHECKED
 from .remark import Remark, of_finding, of_found, of_lint
 
 OWN_GROUP, KARPENTER_GROUP = "gitops.fleet", "karpenter.sh"
@@ -90,7 +90,7 @@ def _unknown(document: t.Any, remark: Remark) -> Judged:
 
 def _object(document: Mapping[str, t.Any], start: datetime) -> Judged:
     api_version, kind = (_text(document.get(key)) for key in ("apiVersion", "kind"))
-    group, _slash, version = api_version.rpartition("/")
+    group = api_version.rpartition("/")[0]
     name = _title(kind, document)
     if group == KARPENTER_GROUP and kind == "NodePool":
         return _pool(document, start)
@@ -98,13 +98,6 @@ def _object(document: Mapping[str, t.Any], start: datetime) -> Judged:
         text = f"objects of kind {kind} are known to KubeFleet and not checked here"
         remark = Remark(code="not-checked", level=NOTE, message=text, path="kind")
         return Judged(object=name, remarks=(remark,), whole=document, checked=False)
-    if group == PLACEMENT_GROUP and kind in CHECKED:
-        problems, findings = judge_kind(CHECKED[kind], document)
-        remarks = [of_found(each) for each in problems] + [of_finding(each) for each in findings]
-        if version not in VERSIONS:
-            text = f"{kind} has no version {version!r} (write {group}/{' or '.join(VERSIONS)})"
-            remarks.insert(0, Remark(code="unsupported-version", level=ERROR, message=text, path="apiVersion"))
-        return Judged(object=name, remarks=tuple(remarks), whole=document)
     ours = group in (OWN_GROUP, PLACEMENT_GROUP, CLUSTER_GROUP) or group.endswith("kubefleet.dev")
     if ours or not (api_version and kind):
         return _read(document, name)
@@ -121,7 +114,7 @@ def _shorter(remark: Remark, document: Mapping[str, t.Any]) -> Remark:
     """Of an unknown kind only the name that is like it; the list of all kinds is long."""
     if remark.code != "unknown-kind":
         return remark
-    hint = near(str(document.get("kind")), (*KIND_OF, *CHECKED))
+    hint = near(str(document.get("kind")), KIND_OF)
     text = f"{document.get('kind')} is no kind of {str(document.get('apiVersion')).rpartition('/')[0]}"
     return replace(remark, message=f"{text} ({hint})" if hint else text, path="kind")
 

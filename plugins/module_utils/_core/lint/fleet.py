@@ -13,7 +13,6 @@ from ..objects.kinds import KIND_OF
 from ..objects.override import places_of
 from ..objects.override_rules import SELECTORS
 from ..objects.schema import decode
-from .kinds import CHECKED
 from .remark import Remark
 
 Row = tuple[t.Any, str]
@@ -31,7 +30,7 @@ def _twice(rows: t.Sequence[Row], places: t.Sequence[str]) -> t.Iterator[tuple[i
     first: dict[tuple[str, str, str], int] = {}
     for index, (document, title) in enumerate(rows):
         kind = document.get("kind") if isinstance(document, Mapping) else None
-        if not isinstance(kind, str) or (kind not in KIND_OF and kind not in (*CHECKED, "NodePool")):
+        if not isinstance(kind, str) or (kind not in KIND_OF and kind != "NodePool"):
             continue
         if "/" not in title:
             continue
@@ -68,6 +67,6 @@ def _override(document: t.Any) -> t.Any:
     if kind not in ("ClusterResourceOverride", "ResourceOverride"):
         return None
     try:
-        return decode(CHECKED[kind].cls, document)
+        return decode(KIND_OF[kind].cls, document)
     except (ValueError, TypeError):
         return None

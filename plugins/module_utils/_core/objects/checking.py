@@ -281,8 +281,9 @@ def _check_time(check: Check, value: t.Any, path: str, prop: Prop) -> t.Any:
 def _check_count_or_percent(check: Check, value: t.Any, path: str, prop: Prop) -> t.Any:
     if not decodes(value):
         return _wrong_type(check, COUNT_OR_PERCENT, value, path, prop)
-    if value < 0 if isinstance(value, int) else not PERCENT.fullmatch(value):
-        message = f"{value!r} is neither a number of at least 0 nor a percentage from 0% to 100%"
+    low = prop.minimum or 0
+    if value < low if isinstance(value, int) else not re.fullmatch(prop.pattern or PERCENT, value):
+        message = f"{value!r} is neither a number of at least {low} nor a percentage from {low}% to 100%"
         return check.problem("invalid-count-or-percentage", path, message)
     return value
 

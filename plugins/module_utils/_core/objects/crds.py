@@ -10,7 +10,8 @@ import sys
 import typing as t
 from pathlib import Path
 
-from .kinds import KINDS, Column, Kind
+from .columns import Column
+from .kinds import KINDS, Kind
 from .openapi import schema_of
 
 FOLDER = "roles/hub/files/crds"
@@ -25,7 +26,7 @@ def definition(kind: Kind) -> dict[str, t.Any]:
         "metadata": {"name": f"{kind.plural}.{kind.group}", "labels": dict([MANAGED_BY])},
         "spec": {
             "group": kind.group,
-            "scope": "Cluster",
+            "scope": "Namespaced" if kind.namespaced else "Cluster",
             "names": _names(kind),
             "conversion": {"strategy": "None"},
             "versions": [_version(kind, version) for version in kind.versions],
@@ -54,14 +55,15 @@ def _names(kind: Kind) -> dict[str, t.Any]:
 
 
 def _version(kind: Kind, version: str) -> dict[str, t.Any]:
-    return {
+    out = {
         "name": version,
         "served": True,
         "storage": version == kind.stored,
         "schema": {"openAPIV3Schema": _schema(kind)},
         "subresources": {"status": {}},
-        "additionalPrinterColumns": [_column(each) for each in kind.columns],
     }
+    columns = [_column(each) for each in kind.columns]
+    return out | ({"additionalPrinterColumns": columns} if columns else {})
 
 
 def _schema(kind: Kind) -> dict[str, t.Any]:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from .meta import ObjectMeta
 from .prop import prop
 
+SPEC_RULES = (("!has(self.maxUnavailable) || !has(self.minAvailable)", "keep one of maxUnavailable and minAvailable"),)
+
 
 @dataclass(frozen=True, kw_only=True)
 class DisruptionBudgetSpec:
@@ -26,7 +28,7 @@ class ClusterResourcePlacementDisruptionBudget:
     api_version: str = prop("API version.", default="placement.kubernetes-fleet.io/v1beta1")
     kind: str = prop("Kind.", default="ClusterResourcePlacementDisruptionBudget")
     metadata: ObjectMeta = prop("Object metadata.")
-    spec: DisruptionBudgetSpec = prop("The budget.", default=DisruptionBudgetSpec())
+    spec: DisruptionBudgetSpec = prop("The budget.", rules=SPEC_RULES)
 
     @property
     def name(self) -> str:

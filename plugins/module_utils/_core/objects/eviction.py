@@ -11,12 +11,14 @@ from .meta import Condition, ObjectMeta
 from .prop import prop
 
 VALID, EXECUTED = "Valid", "Executed"
+REFERENCE_LENGTH = 255
+SPEC_RULES = (("self == oldSelf", "the spec of an eviction cannot be changed; make a new one"),)
 
 
 @dataclass(frozen=True, kw_only=True)
 class EvictionSpec:
-    placement_name: str = prop("Name of the placement.")
-    cluster_name: str = prop("Name of the cluster that it leaves.")
+    placement_name: str = prop("Name of the placement.", max_length=REFERENCE_LENGTH)
+    cluster_name: str = prop("Name of the cluster that it leaves.", max_length=REFERENCE_LENGTH)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +31,7 @@ class ClusterResourcePlacementEviction:
     api_version: str = prop("API version.", default="placement.kubernetes-fleet.io/v1beta1")
     kind: str = prop("Kind.", default="ClusterResourcePlacementEviction")
     metadata: ObjectMeta = prop("Object metadata.")
-    spec: EvictionSpec = prop("What leaves which cluster.")
+    spec: EvictionSpec = prop("What leaves which cluster.", rules=SPEC_RULES)
     status: EvictionStatus = prop("What became of it; an eviction is tried once.", default=EvictionStatus())
 
     @property

@@ -25,8 +25,16 @@ def name_problem(name: str) -> str:
     return f"{name!r} is not a name: lower-case letters, digits, '-' and '.' are wanted, a letter or digit at each end"
 
 
+def check_reference(name: str, path: str) -> t.Iterator[Found]:
+    """The name of another object, which need not be there."""
+    if not name:
+        yield Found("empty-text", path, f"{path.rpartition('.')[2]} must not be empty")
+    elif name_problem(name):
+        yield Found("invalid-reference", path, name_problem(name), "nothing can be called so")
+
+
 def check_metadata(
-    metadata: ObjectMeta, name_limit: int | None, pattern: str = "", form: str = ""
+    metadata: ObjectMeta, name_limit: int | None, pattern: str = "", form: str = "", namespaced: bool = False
 ) -> t.Iterator[Found]:
     """``name_limit`` is the number of characters that the kind allows, None for no limit of its own; names are also of
     the form ``pattern``, in words ``form``, where the kind has one."""
@@ -37,10 +45,7 @@ def check_metadata(
         yield Found("invalid-name", "metadata.name", problem)
     if name_limit is not None and len(metadata.name) > name_limit:
         yield Found("name-too-long", "metadata.name", f"{len(metadata.name)} characters, {name_limit} are allowed")
-    if metadata.namespace:
-        yield Found(
-            "unexpected-namespace", "metadata.namespace", "objects of this kind have no namespace", "leave it out"
-        )
+    yield from _check_namespace(metadata.namespace, namespaced)
     for key, value in metadata.labels.items():
         for message in (label_key_problem(key), label_value_problem(value)):
             if message:
@@ -50,3 +55,16 @@ def check_metadata(
         message = label_key_problem(key.lower())
         if message:
             yield Found("invalid-label", f"metadata.annotations[{key}]", message)
+
+
+def _check_namespace(namespace: str, namespaced: bool) -> t.Iterator[Found]:
+    path = "metadata.namespace"
+    if not namespaced:
+        if namespace:
+            yield Found("unexpected-namespace", path, "objects of this kind have no namespace", "leave it out")
+    elif not namespace:
+        message = "objects of this kind lie in a namespace; none is guessed"
+        yield Found("namespace-missing", path, message, "name the namespace")
+    elif len(namespace) > NAME_LIMIT or not re.fullmatch(_LABEL, namespace):
+        message = f"{namespace!r:.80} is not the name of a namespace: lower-case letters, digits and '-'"
+        yield Found("invalid-namespace", path, message)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from .cluster_resource_placement import ResourceSelector
 from .meta import ObjectMeta
-from .placement_policy import ClusterSelector
+from .placement_policy import ClusterSelectorTerm
 from .prop import prop
 
 JSON_PATCH, DELETE = "JSONPatch", "Delete"
@@ -28,6 +28,16 @@ SCOPE_RULE = (
 NAME_RULES = (
     ("self.all(s, has(s.name) && s.name != '')", "an override names each of its resources"),
     ("self.all(s, !has(s.labelSelector))", "an override selects resources by name, not by labels"),
+)
+TERM_RULES = (
+    (
+        "self.all(t, !has(t.propertySelector) && !has(t.propertySorter))",
+        "overrides choose clusters by their labels alone",
+    ),
+    (
+        "self.all(t, has(t.labelSelector) || has(t.propertySelector) || has(t.propertySorter))",
+        "a term needs a labelSelector; an empty one matches every cluster",
+    ),
 )
 TYPE_RULES = (
     ("self.all(r, r.overrideType != 'Delete' || !has(r.jsonPatchOverrides))", "Delete takes no patches"),
@@ -51,8 +61,17 @@ class JSONPatchOverride:
 
 
 @dataclass(frozen=True, kw_only=True)
+class OverrideClusterSelector:
+    """KubeFleet's ``ClusterSelector``, of which overrides take labels alone."""
+
+    cluster_selector_terms: tuple[ClusterSelectorTerm, ...] = prop(
+        "Alternatives, each with a labelSelector; every cluster if there are none.", max_items=10, rules=TERM_RULES
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
 class OverrideRule:
-    cluster_selector: ClusterSelector | None = prop(
+    cluster_selector: OverrideClusterSelector | None = prop(
         "Clusters on which the rule acts: none if absent, all if it has no terms.", default=None
     )
     override_type: str = prop("What is done to the object.", default=JSON_PATCH, enum=(JSON_PATCH, DELETE))

@@ -138,7 +138,8 @@ def _check_selectors(override: Override) -> t.Iterator[Found]:
             message = "an override selects its resources by name, not by labels"
             yield Found("override-selector-with-labels", f"{path}.labelSelector", message)
         if not place[4]:
-            yield Found("override-selector-without-name", f"{path}.name", "an override names each of its resources")
+            code = "override-selector-without-name" if base == SELECTORS[ClusterResourceOverride] else "empty-text"
+            yield Found(code, f"{path}.name", "an override names each of its resources")
         elif place in seen:
             yield Found("duplicate-override-selector", path, "this object is named twice")
         seen.add(place)

@@ -14,6 +14,16 @@ from ..errors import FleetError, Problem
 from .auto_upgrade_profile import AutoUpgradeProfile
 from .checking import Check, check_object, near
 from .cluster_resource_placement import ClusterResourcePlacement
+from .disruption_budget import ClusterResourcePlacementDisruptionBudget
+from .disruption_rules import (
+    check_disruption_budget,
+    check_eviction,
+    check_eviction_update,
+    warn_disruption_budget,
+)
+from .envelope import ClusterResourceEnvelope, ResourceEnvelope
+from .envelope_rules import check_envelope
+from .eviction import ClusterResourcePlacementEviction
 from .finding import Finding
 from .fleet_maintenance import FleetMaintenance
 from .fleet_member import FleetMember
@@ -23,12 +33,25 @@ from .maintenance_rules import check_fleet_maintenance, warn_fleet_maintenance
 from .member_cluster import MemberCluster
 from .member_rules import check_fleet_member, check_member_cluster
 from .metadata_rules import check_metadata
+from .override import ClusterResourceOverride, ResourceOverride
+from .override_rules import check_override, check_override_update, warn_override
 from .placement_repairs import repair_placement
 from .placement_rules import check_placement, check_placement_update, warn_placement
 from .release_catalog import ReleaseCatalog
 from .release_rules import check_profile, check_profile_update, check_release_catalog
 from .rules import Found, beyond
 from .schema import decode
+from .staged_update_approval import ApprovalRequest, ClusterApprovalRequest
+from .staged_update_rules import (
+    check_approval_request,
+    check_approval_request_update,
+    check_staged_run,
+    check_staged_run_update,
+    check_staged_strategy,
+    warn_staged_strategy,
+)
+from .staged_update_run import ClusterStagedUpdateRun, StagedUpdateRun
+from .staged_update_strategy import ClusterStagedUpdateStrategy, StagedUpdateStrategy
 from .strategy_rules import check_update_strategy, warn_update_strategy
 from .update_run import UpdateRun
 from .update_run_rules import check_gate, check_gate_update, check_update_run, check_update_run_update, warn_update_run
@@ -44,18 +67,42 @@ _RULES: dict[type, Callable[[t.Any], t.Iterator[Found]]] = {
     FleetMaintenance: check_fleet_maintenance,
     ReleaseCatalog: check_release_catalog,
     AutoUpgradeProfile: check_profile,
+    ClusterResourceOverride: check_override,
+    ResourceOverride: check_override,
+    ClusterResourceEnvelope: check_envelope,
+    ResourceEnvelope: check_envelope,
+    ClusterResourcePlacementEviction: check_eviction,
+    ClusterResourcePlacementDisruptionBudget: check_disruption_budget,
+    ClusterStagedUpdateStrategy: check_staged_strategy,
+    StagedUpdateStrategy: check_staged_strategy,
+    ClusterStagedUpdateRun: check_staged_run,
+    StagedUpdateRun: check_staged_run,
+    ClusterApprovalRequest: check_approval_request,
+    ApprovalRequest: check_approval_request,
 }
 _WARNINGS: dict[type, Callable[[t.Any], t.Iterator[Finding]]] = {
     ClusterResourcePlacement: warn_placement,
     UpdateStrategy: warn_update_strategy,
     UpdateRun: warn_update_run,
     FleetMaintenance: warn_fleet_maintenance,
+    ClusterResourceOverride: warn_override,
+    ResourceOverride: warn_override,
+    ClusterResourcePlacementDisruptionBudget: warn_disruption_budget,
+    ClusterStagedUpdateStrategy: warn_staged_strategy,
+    StagedUpdateStrategy: warn_staged_strategy,
 }
 _UPDATES: dict[type, Callable[[t.Any, t.Any], t.Iterator[Found]]] = {
     ClusterResourcePlacement: check_placement_update,
     UpdateRun: check_update_run_update,
     Gate: check_gate_update,
     AutoUpgradeProfile: check_profile_update,
+    ClusterResourceOverride: check_override_update,
+    ResourceOverride: check_override_update,
+    ClusterResourcePlacementEviction: check_eviction_update,
+    ClusterStagedUpdateRun: check_staged_run_update,
+    StagedUpdateRun: check_staged_run_update,
+    ClusterApprovalRequest: check_approval_request_update,
+    ApprovalRequest: check_approval_request_update,
 }
 
 
@@ -146,7 +193,7 @@ def _name(document: Mapping[str, t.Any]) -> str:
 
 
 def _rules(kind: Kind, obj: t.Any) -> t.Iterator[Found]:
-    yield from check_metadata(obj.metadata, kind.name_limit, kind.name_pattern, kind.name_form)
+    yield from check_metadata(obj.metadata, kind.name_limit, kind.name_pattern, kind.name_form, kind.namespaced)
     if kind.cls in _RULES:
         yield from _RULES[kind.cls](obj)
 

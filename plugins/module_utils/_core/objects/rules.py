@@ -48,6 +48,12 @@ def _within(path: str, outer: str) -> bool:
 
 _ANY, _CRP, _MEMBER, _FLEET = "all", "ClusterResourcePlacement", "MemberCluster", "FleetMember"
 _MAINTENANCE, _CATALOG, _PROFILE = "FleetMaintenance", "ReleaseCatalog", "AutoUpgradeProfile"
+_OVERRIDE, _OVERRIDES = "ClusterResourceOverride", "ClusterResourceOverride, ResourceOverride"
+_ENVELOPES = "ClusterResourceEnvelope, ResourceEnvelope"
+_EVICTION, _BUDGET = "ClusterResourcePlacementEviction", "ClusterResourcePlacementDisruptionBudget"
+_STAGED_STRATEGIES = "ClusterStagedUpdateStrategy, StagedUpdateStrategy"
+_STAGED_RUNS, _APPROVALS = "ClusterStagedUpdateRun, StagedUpdateRun", "ClusterApprovalRequest, ApprovalRequest"
+_NAMESPACED = "ResourceOverride, ResourceEnvelope, StagedUpdateStrategy, StagedUpdateRun, ApprovalRequest"
 _RUN, _GATE, _SEQUENCE, _GATES = "UpdateRun", "Gate", "UpdateStrategy, UpdateRun", "UpdateStrategy, UpdateRun, Gate"
 
 RULES: tuple[Rule, ...] = (
@@ -62,7 +68,12 @@ RULES: tuple[Rule, ...] = (
     Rule("out-of-range", SCHEMA, _ANY, "The number is too small or too large."),
     Rule("too-many-items", SCHEMA, _ANY, "The list is too long."),
     Rule("too-few-items", SCHEMA, _ANY, "The list is too short."),
-    Rule("invalid-count-or-percentage", SCHEMA, _ANY, "Neither a number of at least 0 nor 0% to 100%."),
+    Rule(
+        "invalid-count-or-percentage",
+        SCHEMA,
+        _ANY,
+        "Neither a number of at least 0 nor 0% to 100%; for maxConcurrency of a staged update 1 and 1%.",
+    ),
     Rule("wrong-form", SCHEMA, _ANY, "The text does not have the form of the field."),
     Rule("wrong-length", SCHEMA, _ANY, "The text is too short or too long."),
     Rule("invalid-time", SCHEMA, _ANY, "Not an instant in RFC 3339."),
@@ -73,10 +84,19 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "name-too-long",
         SCHEMA,
-        f"{_CRP}, {_MEMBER}, {_FLEET}, {_SEQUENCE}, {_PROFILE}",
+        f"{_CRP}, {_MEMBER}, {_FLEET}, {_STAGED_RUNS}, {_SEQUENCE}, {_PROFILE}",
         "metadata.name has more than 63 characters, or 50 for UpdateStrategy, UpdateRun and AutoUpgradeProfile.",
     ),
     Rule("unexpected-namespace", CORE, _ANY, "metadata.namespace is given for a cluster-scoped kind."),
+    Rule("namespace-missing", CORE, _NAMESPACED, "metadata.namespace is missing for a kind that lies in one."),
+    Rule("invalid-namespace", SCHEMA, _NAMESPACED, "metadata.namespace cannot be the name of a namespace."),
+    Rule(
+        "invalid-reference",
+        CORE,
+        f"{_EVICTION}, {_STAGED_RUNS}, {_APPROVALS}",
+        "A name in the spec cannot be the name of any object.",
+    ),
+    Rule("spec-fixed", SCHEMA, f"{_EVICTION}, {_STAGED_RUNS}, {_APPROVALS}", "An update changes what is fixed."),
     Rule("invalid-label", SCHEMA, _ANY, "A label or annotation key, or a label value, is malformed."),
     Rule("empty-text", CORE, _ANY, "A text that must say something is empty."),
     Rule("label-value-not-text", REPAIR, _ANY, "A label value is a bare number or truth value."),
@@ -86,7 +106,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "invalid-label-selector",
         CORE,
-        f"{_CRP}, {_SEQUENCE}, {_MAINTENANCE}",
+        f"{_CRP}, {_OVERRIDES}, {_STAGED_STRATEGIES}, {_SEQUENCE}, {_MAINTENANCE}",
         "A label selector has a bad key, operator or value.",
     ),
     Rule("name-with-label-selector", SCHEMA, _CRP, "A resource selector has both a name and a label selector."),
@@ -138,11 +158,47 @@ RULES: tuple[Rule, ...] = (
     Rule("reporting-scope-changed", SCHEMA, _CRP, "An update changes statusReportingScope."),
     Rule("invalid-taint", CORE, _MEMBER, "Key or value of a taint is malformed."),
     Rule("duplicate-taint", CORE, _MEMBER, "A taint stands twice."),
+    Rule("override-selector-without-name", SCHEMA, _OVERRIDE, "An override does not name a resource."),
+    Rule("override-selector-with-labels", SCHEMA, _OVERRIDE, "An override selects resources by labels."),
+    Rule("duplicate-override-selector", CORE, _OVERRIDES, "An override names one resource twice."),
+    Rule("override-placement-scope", SCHEMA, _OVERRIDE, "A cluster-scoped override names a namespaced placement."),
+    Rule("override-placement-changed", SCHEMA, _OVERRIDES, "An update sets, changes or removes the placement."),
+    Rule("override-by-property", SCHEMA, _OVERRIDES, "A term of an override has more than a label selector."),
+    Rule("override-term-without-labels", SCHEMA, _OVERRIDES, "A term of an override has no label selector."),
+    Rule("rule-without-clusters", WARNING, _OVERRIDES, "A rule has no cluster selector and acts nowhere."),
+    Rule("delete-with-patches", SCHEMA, _OVERRIDES, "A rule of type Delete has patches."),
+    Rule("patches-missing", SCHEMA, _OVERRIDES, "A rule of type JSONPatch has no patches."),
+    Rule("invalid-patch-path", CORE, _OVERRIDES, "The path of a patch is no JSON pointer."),
+    Rule("forbidden-patch-path", CORE, _OVERRIDES, "A patch changes the identity of the object, or its status."),
+    Rule("remove-with-value", CORE, _OVERRIDES, "A patch that removes has a value."),
+    Rule("unclosed-variable", CORE, _OVERRIDES, "A variable has no closing brace."),
+    Rule("unknown-variable", WARNING, _OVERRIDES, "A text looks like a variable and is none."),
+    Rule("enveloped-unnamed", CORE, _ENVELOPES, "A manifest in an envelope lacks API version, kind or name."),
+    Rule("enveloped-scope", CORE, _ENVELOPES, "A manifest in an envelope is of the other scope or namespace."),
+    Rule("enveloped-twice", CORE, _ENVELOPES, "An envelope holds one object twice."),
+    Rule("enveloped-never-placed", CORE, _ENVELOPES, "A manifest in an envelope is of a kind that is never placed."),
+    Rule("two-limits", SCHEMA, _BUDGET, "Both maxUnavailable and minAvailable are given."),
+    Rule("eviction-never-permitted", WARNING, _BUDGET, "No limit is given, which refuses every eviction."),
+    Rule("wait-before-stage", SCHEMA, _STAGED_STRATEGIES, "A TimedWait stands before a stage."),
+    Rule("wait-missing", SCHEMA, _STAGED_STRATEGIES, "A TimedWait has no waitTime."),
+    Rule("wait-not-wanted", SCHEMA, _STAGED_STRATEGIES, "An Approval has a waitTime."),
+    Rule("wait-not-usable", CORE, _STAGED_STRATEGIES, "The waitTime of a TimedWait is zero, or beyond 292 years."),
+    Rule("duplicate-task", SCHEMA, _STAGED_STRATEGIES, "Two tasks after a stage are of one type."),
+    Rule("invalid-sorting-key", CORE, _STAGED_STRATEGIES, "sortingLabelKey is not a label key."),
+    Rule("no-stages", WARNING, _STAGED_STRATEGIES, "There are no stages, so that no cluster is updated."),
+    Rule("stage-takes-nothing", WARNING, _STAGED_STRATEGIES, "A stage has no label selector and takes no cluster."),
+    Rule("invalid-snapshot-index", CORE, _STAGED_RUNS, "resourceSnapshotIndex is not a whole number from 0 on."),
+    Rule("state-not-reachable", SCHEMA, _STAGED_RUNS, "An update goes back to Initialize, or from there to Stop."),
     Rule("connection-source", SCHEMA, _FLEET, "Not exactly one of kubeconfig, secretRef and inCluster."),
     Rule("context-in-cluster", SCHEMA, _FLEET, "A context is named for a connection from inside the cluster."),
-    Rule("number-not-text", REPAIR, f"{_SEQUENCE}, {_MAINTENANCE}", "A limit is a bare whole number instead of text."),
+    Rule(
+        "number-not-text",
+        REPAIR,
+        f"{_STAGED_RUNS}, {_SEQUENCE}, {_MAINTENANCE}",
+        "A limit or an index is a bare whole number instead of text.",
+    ),
     Rule("stage-selects-nothing", SCHEMA, _SEQUENCE, "A stage has neither groups nor a member selector."),
-    Rule("duplicate-stage", SCHEMA, _SEQUENCE, "Two stages have one name."),
+    Rule("duplicate-stage", SCHEMA, f"{_STAGED_STRATEGIES}, {_SEQUENCE}", "Two stages have one name."),
     Rule("duplicate-group", SCHEMA, _SEQUENCE, "Two groups of a stage have one name."),
     Rule("group-in-two-stages", CORE, _SEQUENCE, "Groups of two stages have one name."),
     Rule("concurrency-above-ceiling", SCHEMA, _SEQUENCE, "maxConcurrency of a stage is a number above 50."),

@@ -10,7 +10,22 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import cache
 
-from .fields import ANY, BOOLEAN, INTEGER, LIST, MAP, OBJECT, QUANTITY, RAW, TEXT, TIME, Field, Shape, fields_of, is_empty
+from .fields import (
+    ANY,
+    BOOLEAN,
+    INTEGER,
+    LIST,
+    MAP,
+    OBJECT,
+    QUANTITY,
+    RAW,
+    TEXT,
+    TIME,
+    Field,
+    Shape,
+    fields_of,
+    is_empty,
+)
 from .meta import EMPTY
 
 T = t.TypeVar("T")

@@ -1,13 +1,14 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""``ClusterStagedUpdateRun``: one rollout of a placement's resources in stages, and how far it is (KubeFleet)."""
+"""``ClusterStagedUpdateRun`` and ``StagedUpdateRun``: a placement rolled out in stages (KubeFleet)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
 
+from .eviction import REFERENCE_LENGTH
 from .meta import Condition, NamespacedName, ObjectMeta
 from .prop import prop
 from .rollout_strategy import ApplyStrategy
@@ -16,12 +17,30 @@ from .staged_update_strategy import StagedUpdateStrategySpec
 INITIALIZE, RUN, STOP = "Initialize", "Run", "Stop"
 DELETE_STAGE = "kubernetes-fleet.io/deleteStage"
 
+_INDEX = "(has({0}.resourceSnapshotIndex) ? {0}.resourceSnapshotIndex : '')"
+SPEC_RULES = (
+    ("self.placementName == oldSelf.placementName", "placementName cannot be changed; make a new run"),
+    (
+        "self.stagedRolloutStrategyName == oldSelf.stagedRolloutStrategyName",
+        "stagedRolloutStrategyName cannot be changed; make a new run",
+    ),
+    (
+        f"{_INDEX.format('self')} == {_INDEX.format('oldSelf')}",
+        "resourceSnapshotIndex cannot be changed; make a new run",
+    ),
+    (
+        "self.state == oldSelf.state || oldSelf.state != 'Initialize' || self.state == 'Run'",
+        "Initialize becomes Run and nothing else",
+    ),
+    ("self.state == oldSelf.state || self.state != 'Initialize'", "a run does not go back to Initialize"),
+)
+
 
 @dataclass(frozen=True, kw_only=True)
 class StagedUpdateRunSpec:
-    placement_name: str = prop("Name of the placement.")
+    placement_name: str = prop("Name of the placement.", max_length=REFERENCE_LENGTH)
     staged_rollout_strategy_name: str = prop("Name of the strategy; it is copied when the run begins.")
-    resource_snapshot_index: str = prop("Index of the resources; the latest if empty.", default="")
+    resource_snapshot_index: str = prop("Index of the resources; the latest if empty.", default="", digits=True)
     state: str = prop("What is wanted of the run.", default=INITIALIZE, enum=(INITIALIZE, RUN, STOP))
 
 
@@ -72,9 +91,16 @@ class ClusterStagedUpdateRun:
     api_version: str = prop("API version.", default="placement.kubernetes-fleet.io/v1beta1")
     kind: str = prop("Kind.", default="ClusterStagedUpdateRun")
     metadata: ObjectMeta = prop("Object metadata.")
-    spec: StagedUpdateRunSpec = prop("What is rolled out how.")
+    spec: StagedUpdateRunSpec = prop("What is rolled out how.", rules=SPEC_RULES)
     status: StagedUpdateRunStatus = prop("How far it is.", default=StagedUpdateRunStatus())
 
     @property
     def name(self) -> str:
         return self.metadata.name
+
+
+@dataclass(frozen=True, kw_only=True)
+class StagedUpdateRun(ClusterStagedUpdateRun):
+    """Of a ResourcePlacement in the same namespace."""
+
+    kind: str = prop("Kind.", default="StagedUpdateRun")

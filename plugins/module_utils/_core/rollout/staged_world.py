@@ -21,6 +21,7 @@ from ..objects.staged_update_approval import (
     RUN_LABEL,
     STAGE_LABEL,
     TASK_LABEL,
+    ApprovalRequest,
     ApprovalRequestSpec,
     ClusterApprovalRequest,
 )
@@ -199,9 +200,9 @@ def carried_out(run: ClusterStagedUpdateRun, world: World, actions: t.Iterable[A
 def approval_request(run: ClusterStagedUpdateRun, action: RequestApproval) -> ClusterApprovalRequest:
     """The object that people approve by setting its condition Approved."""
     namespaced = run.kind == "StagedUpdateRun"
-    return ClusterApprovalRequest(
+    made = ApprovalRequest if namespaced else ClusterApprovalRequest
+    return made(
         api_version=run.api_version,
-        kind="ApprovalRequest" if namespaced else "ClusterApprovalRequest",
         metadata=ObjectMeta(
             name=action.name,
             namespace=run.metadata.namespace if namespaced else "",

@@ -109,13 +109,14 @@ FOUND: dict[str, list[str]] = {
     ],
     "staged.yml": [
         "error wait-before-stage 16 spec.stages[0].beforeStageTasks[0].type",
-        "error invalid-duration 20 spec.stages[0].afterStageTasks[0].waitTime",
+        "error wrong-form 20 spec.stages[0].afterStageTasks[0].waitTime",
         "error wait-not-wanted 22 spec.stages[0].afterStageTasks[1].waitTime",
         "error duplicate-stage 23 spec.stages[1].name",
+        "warning stage-takes-nothing 23 spec.stages[1].labelSelector",
         "error two-limits 29 spec",
-        "warning eviction-never-permitted 33 spec",
         "warning duplicate-object 36 metadata.name",
-        "note not-checked 39 kind",  # D4-05
+        "warning eviction-never-permitted 37 spec",
+        "note not-checked 40 kind",  # D4-05
     ],
     # update strategies, as objects and in the JSON of their service
     "run_translated.yml": [  # D3-45

@@ -16,7 +16,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils import _core
 from ansible_collections.gitops.fleet.plugins.module_utils._core.lint.codes import TEXTS, text_of
 from ansible_collections.gitops.fleet.plugins.module_utils._core.lint.document import Judged, judge_document, mend
 from ansible_collections.gitops.fleet.plugins.module_utils._core.lint.fleet import across
-from ansible_collections.gitops.fleet.plugins.module_utils._core.lint.kinds import CHECKED
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.kinds import KINDS
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.random_json import (
     anything,
     mutated,
@@ -38,7 +38,6 @@ SOURCES = (
     "lint/annotations.py",
     "lint/document.py",
     "lint/fleet.py",
-    "lint/kinds.py",
 )
 # Judged against what stands in the cluster, or by the plan.
 NOT_OF_FILES = {"override-placement-changed", "too-many-overrides"}
@@ -141,9 +140,9 @@ def test_any_document_is_judged_and_mended_without_a_crash(seed):
     chance = random.Random(seed)
     documents = [anything(chance), {"budgets": anything(chance)}, {"stages": anything(chance)}]
     documents += [mutated(chance, chance.choice(SAMPLES), times) for times in (1, 2, 4, 8)]
-    for name in chance.sample(sorted(CHECKED), 3):
-        head = {"apiVersion": "placement.kubernetes-fleet.io/v1", "kind": name}
-        documents.append(mutated(chance, {**written(chance, CHECKED[name].cls), **head}))
+    for kind in chance.sample(KINDS, 3):
+        head = {"apiVersion": kind.api_versions[0], "kind": kind.kind}
+        documents.append(mutated(chance, {**written(chance, kind.cls), **head}))
     found = [judged(document) for document in documents]
     for each in found:
         mend(each, consent=True)
