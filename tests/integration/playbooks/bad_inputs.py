@@ -267,6 +267,21 @@ OPTIONS = (
         ("a.b/v1", "plural"),
     ),
     Bad("rights without a subject", "fleet_rbac_info", {}, "bad-option", ("subject",)),
+    Bad("a lint of nothing", "lint", {}, "bad-option", ("src",)),
+    Bad(
+        "a lint from an instant that is none",
+        "lint",
+        {"src": ["{manifests}"], "now": "noon"},
+        "invalid-time",
+        ("noon", "2026-05-01T12:00:00Z"),
+    ),
+    Bad(
+        "findings that cannot be written",
+        "lint",
+        {"src": ["{manifests}"], "write_sarif": "{folder}/notes.txt/findings.sarif"},
+        "unwritable-file",
+        ("{folder}/notes.txt/findings.sarif",),
+    ),
 )
 
 RECORDS = (
