@@ -11,9 +11,11 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from ..errors import FleetError
 from ..objects.node_claim import NodeClaim
 from ..objects.node_class import NodeClass
 from ..objects.node_pool import NodePool
+from ..values.node_selector import NodeSelectorRequirement
 from .instance_types import InstanceType
 from .pod import Pod
 from .pod_disruption_budget import PodDisruptionBudget, PodDisruptionBudgets
@@ -40,6 +42,20 @@ class Pool:
     def static(self) -> bool:
         """A pool with ``replicas`` keeps a fixed number of nodes."""
         return (self.pool.manifest.get("spec") or {}).get("replicas") is not None
+
+    @property
+    def requirements(self) -> tuple[NodeSelectorRequirement, ...]:
+        """FleetError ``undecodable`` if one of them is not made of texts."""
+        found = self.pool.template.requirements
+        for each in found:
+            if not all(isinstance(text, str) for text in (each.key, each.operator, *each.values)):
+                raise FleetError("undecodable", f"texts are wanted in {each!r:.120}", f"NodePool {self.name}")
+        return found
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """Labels that its nodes get; what is no text is no label."""
+        return {key: value for key, value in self.pool.template.labels.items() if isinstance(value, str)}
 
     def instance_type(self, name: str) -> InstanceType | None:
         return next((each for each in self.instance_types or () if each.name == name), None)

@@ -50,7 +50,7 @@ def drift(pool: Pool, node: StateNode, now: datetime, kubelet_identity: str = ""
         return None
     found = (
         static_drift(pool.pool.metadata, claim.metadata, POOL_HASH, NODE_POOL_DRIFTED)
-        or requirements_drift(pool.pool.template.requirements, claim.metadata.labels)
+        or requirements_drift(pool.requirements, claim.metadata.labels)
         or _instance_type_drift(pool, node, now)
         or _class_drift(pool.node_class, node, kubelet_identity)
     )

@@ -15,12 +15,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..errors import FleetError
+from ..objects.meta import ObjectMeta
 from ..objects.node_class import AKS_NODE_CLASS
 from ..objects.node_pool import KIND as NODE_POOL
 from ..objects.node_pool import decode_node_pool
-from .cluster_state import ClusterState
+from ..objects.prop import prop
+from .cluster_state import ClusterState, Pool
 from .drift import NODE_CLASS_DRIFT, NODE_POOL_DRIFTED, Drift, requirements_drift
 from .lint import WARNING, Lint
+from .pod_reading import read
 from .state_node import StateNode
 
 STATIC, SPECIAL, BEHAVIOUR, UNHASHED = "static", "special", "behaviour", "unhashed"
@@ -37,6 +40,11 @@ FIELD_CLASSES: dict[str, tuple[tuple[str, str], ...]] = {
     AKS_NODE_CLASS: (("spec.tags", UNHASHED), ("spec", STATIC)),
 }
 GATE = "Drift"
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Named:
+    metadata: ObjectMeta = prop("Metadata.")
 
 
 @dataclass(frozen=True)
@@ -65,9 +73,9 @@ def edit(kind: str, old: Mapping[str, t.Any], new: Mapping[str, t.Any], state: C
     """What becomes of the nodes when ``new`` replaces ``old``: manifests of one object, as the server stores them."""
     if kind not in FIELD_CLASSES:
         raise FleetError("unknown-kind", f"drift is foreseen for {' and '.join(FIELD_CLASSES)}, not for {kind}")
+    name = read(_Named, old, kind).metadata.name
     rows = ((path, field_class(kind, path)) for path in changed_paths(old.get("spec"), new.get("spec"), "spec"))
     changed = tuple((path, found) for path, found in rows if found is not None)
-    name = str((old.get("metadata") or {}).get("name", ""))
     nodes = _made_from(kind, name, state)
     static = [path for path, found in changed if found == STATIC]
     if static:
@@ -104,7 +112,7 @@ def gate_findings(gates: Mapping[str, t.Any]) -> tuple[Lint, ...]:
 
 
 def _by_requirements(new: Mapping[str, t.Any], nodes: list[StateNode]) -> dict[str, Drift]:
-    wanted = decode_node_pool(new).template.requirements
+    wanted = Pool(decode_node_pool(new)).requirements
     found = {each.name: requirements_drift(wanted, each.claim.metadata.labels) for each in nodes if each.claim}
     return {name: why for name, why in found.items() if why is not None}
 

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 from ..objects.member_cluster import Taint
 from ..objects.prop import prop
-from ..objects.schema import decode
 from ..values.selector import IN
 from .cluster_state import ClusterState, Pool
 from .drift import compatible
 from .pod import Pod
 from .pod_fit import free_of, refusal
+from .pod_reading import read
 from .state_node import POOL
 
 
@@ -69,8 +69,8 @@ def options_by_pool(state: ClusterState) -> list[tuple[Option, ...]]:
     Static pools and those of other providers make nothing for pods.
     """
     pools = [each for each in state.pools.values() if each.managed and not each.static and each.instance_types]
-    read = [(decode(_PoolManifest, each.pool.manifest).spec, each) for each in pools]
-    ordered = sorted(read, key=lambda row: (-row[0].weight, row[1].name))
+    rows = [(read(_PoolManifest, each.pool.manifest, f"NodePool {each.name}").spec, each) for each in pools]
+    ordered = sorted(rows, key=lambda row: (-row[0].weight, row[1].name))
     return [tuple(_options(pool, spec.template.spec.taints, state.daemons)) for spec, pool in ordered]
 
 
@@ -99,7 +99,6 @@ def _labels(pool: Pool, of_type: t.Mapping[str, str]) -> dict[str, str] | None:
 
     A label that the type does not have comes from the requirement: the first of its values.
     """
-    template = pool.pool.template
-    given = {each.key: min(each.values) for each in template.requirements if each.operator == IN and each.values}
-    labels = {**given, **template.labels, **of_type, POOL: pool.name}
-    return labels if all(compatible(each, labels) for each in template.requirements) else None
+    given = {each.key: min(each.values) for each in pool.requirements if each.operator == IN and each.values}
+    labels = {**given, **pool.labels, **of_type, POOL: pool.name}
+    return labels if all(compatible(each, labels) for each in pool.requirements) else None

@@ -9,10 +9,12 @@ import typing as t
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from ..errors import FleetError
 from ..objects.member_cluster import Taint
 from ..objects.meta import EMPTY, Condition, ObjectMeta, find_condition
 from ..objects.node_claim import NodeClaim
 from ..objects.prop import prop
+from ..values.duration import parse_duration, parse_or_never
 from .census import CountedNode
 from .pod import DISRUPTED, Pod
 from .pod_reading import amounts, read
@@ -156,4 +158,11 @@ def read_node(document: t.Any) -> Node:
 
 
 def read_node_claim(document: t.Any) -> NodeClaim:
-    return read(NodeClaim, document, "NodeClaim")
+    """FleetError ``undecodable`` if it has not the structure of one, or a duration cannot be read."""
+    claim = read(NodeClaim, document, "NodeClaim")
+    try:
+        parse_or_never(claim.spec.expire_after)
+        parse_duration(claim.spec.termination_grace_period or "0s")
+    except ValueError as error:
+        raise FleetError("undecodable", str(error), f"NodeClaim {claim.name}") from None
+    return claim

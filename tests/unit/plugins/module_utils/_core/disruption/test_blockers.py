@@ -18,6 +18,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.bloc
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.candidates import candidates
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.cluster_state import ClusterState
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.pod import DISRUPTED as TAINT
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.pod import Pod, standing
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.pod_disruption_budget import (
     PodDisruptionBudget,
@@ -25,7 +26,6 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.pod_
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.meta import Condition
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placement_policy import Toleration
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.selector import LabelSelector
-
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.disruption.nodes_made import (
     DAEMON,
     LONG_AGO,
@@ -87,8 +87,6 @@ def test_a_running_command_and_a_nomination_block() -> None:
 
 
 def test_taint_and_condition_together_mark_a_node() -> None:
-    from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.pod import DISRUPTED as TAINT
-
     tainted = a_node("n", taints=(TAINT,))
     reason = Condition(type="DisruptionReason", status="True")
     assert codes(a_state([tainted])) == []

@@ -17,6 +17,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.cons
     multi_node,
     single_node,
     taking_turns,
+    underused,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.eligibility import consolidatable, empty
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.emptiness import emptiness
@@ -270,8 +271,6 @@ def test_what_saves_most_per_disruption_goes_first_and_pools_take_turns() -> Non
     types = (a_type("m", 4, 1.0), a_type("l", 4, 2.0))
     pods = [a_pod("p1", "a"), a_pod("p2", "b"), a_pod("p3", "b"), a_pod("p4", "c"), a_pod("p5", "d")]
     state = a_state(nodes, pods, types=types)
-    from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.consolidation import underused
-
     assert [each.name for each in underused(state, NOW)[0]] == ["c", "a", "b"]
     by_name = {each.name: each for each in state.nodes}
     turns = taking_turns([by_name[name] for name in ("c", "a", "d", "b")])

@@ -18,6 +18,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.drif
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.drift_method import (
     drift_candidates,
     drift_method,
+    static_drift_method,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.expiration import due_at, expired, expiry
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.meta import ObjectMeta
@@ -230,8 +231,6 @@ def test_an_annotated_pod_does_not_stop_expiry_and_the_note_says_so_d0_92() -> N
 
 
 def test_a_static_pool_is_drifted_within_budgets_one_replacement_each() -> None:
-    from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.drift_method import static_drift_method
-
     nodes = [a_node(name) for name in "abcd"]
     claims = [a_claim(each, drifted="X") for each in nodes]
     pool = a_pool(budgets=[{"nodes": "2"}], replicas=4)

@@ -184,9 +184,8 @@ def test_a_stop_ends_everything_that_had_not_begun(seed: int) -> None:
     settings = some_settings(rng)
     world = a_world(rng, settings)
     state = begin(sorted(world.nodes), world.sight(), settings, NOW)
-    for now, _sight, found in run(world, state, 10):
-        state = found.state
-    stopped = step(state, world.sight(stop=True), now)
+    *_before, (now, _sight, found) = run(world, state, 10)
+    stopped = step(found.state, world.sight(stop=True), now)
     assert {each.phase for each in stopped.state.nodes} <= {*ENDED, "Surging", "Draining", "Returning"}
     assert not [act for act in stopped.acts if act.kind == "add-node"]
     assert step(stopped.state, world.sight(), now).waits == ()

@@ -1,0 +1,52 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The annotation do-not-disrupt as people write it: on pods, in templates of workloads, on nodes."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+from .lint import ERROR, WARNING, Lint
+from .pod import DO_NOT_DISRUPT, Pod, protection
+
+# Where annotations of pods stand: in a pod, a workload, a CronJob.
+PLACES = ("metadata", "spec.template.metadata", "spec.jobTemplate.spec.template.metadata")
+
+
+def lint_do_not_disrupt(document: t.Any) -> tuple[Lint, ...]:
+    """Findings about the annotation in any manifest, or a fragment of one, with the form that works."""
+    on_node = isinstance(document, Mapping) and document.get("kind") == "Node"
+    found: list[Lint] = []
+    for place in PLACES:
+        annotations = _at(document, f"{place}.annotations")
+        if isinstance(annotations, Mapping) and DO_NOT_DISRUPT in annotations:
+            path = f"{place}.annotations[{DO_NOT_DISRUPT}]"
+            found += _judge(annotations[DO_NOT_DISRUPT], path, on_node)
+    return tuple(found)
+
+
+def _judge(value: t.Any, path: str, on_node: bool) -> t.Iterator[Lint]:
+    if not isinstance(value, str):
+        written = "true" if value is True else "false" if value is False else str(value)
+        text = f'annotations are texts: write it in quotes: "{written}"'
+        yield Lint(code="wrong-type", level=ERROR, path=path, message=text, mended={path: written})
+    elif on_node:
+        if value != "true":
+            text = f"on nodes only 'true' protects, {value!r:.40} does nothing"
+            yield Lint(code="do-not-disrupt-unreadable", level=WARNING, path=path, message=text)
+    elif problem := protection(Pod(name="", annotations={DO_NOT_DISRUPT: value}), _ANY_TIME).problem:
+        yield Lint(
+            code="do-not-disrupt-unreadable", level=WARNING, path=path, message=f"it protects nothing: {problem}"
+        )
+
+
+_ANY_TIME = datetime(2000, 1, 1, tzinfo=UTC)
+
+
+def _at(document: t.Any, path: str) -> t.Any:
+    for step in path.split("."):
+        document = document.get(step) if isinstance(document, Mapping) else None
+    return document

@@ -1,0 +1,60 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Nodes that somebody deletes by hand: by name, of one pool, or all that Karpenter manages.
+
+No budget holds such a deletion back, so that more than one node needs its number confirmed.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..errors import FleetError, Problem
+from .cluster_state import ClusterState
+from .state_node import StateNode
+
+
+def nodes_by_name(state: ClusterState, names: t.Iterable[str]) -> tuple[str, ...]:
+    """The nodes of these names; FleetError for an empty name, which is never "all", and for unknown ones."""
+    wanted = sorted(set(names))
+    there = {each.name for each in state.nodes if each.node is not None}
+    problems = [_empty("node") for name in wanted if not name.strip()]
+    problems += [
+        Problem("unknown-node", f"there is no node {name}", name)
+        for name in wanted
+        if name.strip() and name not in there
+    ]
+    if not wanted:
+        problems.append(_empty("node"))
+    if problems:
+        raise FleetError.of(problems)
+    return tuple(wanted)
+
+
+def nodes_of_pool(state: ClusterState, pool: str, confirmed: int | None) -> tuple[str, ...]:
+    """The nodes that a pool has, which also go when it is deleted; FleetError unless their number is confirmed."""
+    if not pool.strip():
+        raise FleetError.of([_empty("pool")])
+    return _confirmed([each for each in state.nodes if each.pool == pool], f"pool {pool}", confirmed)
+
+
+def managed_nodes(state: ClusterState, confirmed: int | None) -> tuple[str, ...]:
+    """All nodes with the label of a pool; FleetError unless their number is confirmed."""
+    return _confirmed([each for each in state.nodes if each.pool], "all pools", confirmed)
+
+
+def _confirmed(nodes: t.Sequence[StateNode], what: str, confirmed: int | None) -> tuple[str, ...]:
+    if confirmed != len(nodes):
+        given = "no number was" if confirmed is None else f"{confirmed} was"
+        raise FleetError(
+            "count-not-confirmed",
+            f"{what}: {len(nodes)} nodes would go, and {given} confirmed; budgets do not hold this back",
+            what,
+            f"confirm {len(nodes)}",
+        )
+    return tuple(sorted(each.name for each in nodes))
+
+
+def _empty(kind: str) -> Problem:
+    return Problem("empty-name", f"the name of the {kind} is empty", kind, f"name a {kind}; empty is never all of them")

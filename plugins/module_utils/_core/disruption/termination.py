@@ -1,0 +1,112 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""How a node is drained (Karpenter, ``node/termination``): in tiers, with evictions, and by force near its deadline."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from ..objects.node_claim import NodeClaim
+from ..objects.schema import parse_time, write_time
+from ..values.duration import as_timedelta, parse_duration
+from .pod import CRITICAL, Pod, drainable, protected
+
+DEADLINE = "karpenter.sh/nodeclaim-termination-timestamp"
+EVICT, DELETE, WAIT = "evict", "delete", "wait"
+# A pod that should have ended so long ago is stuck, and nobody waits for it.
+STUCK = timedelta(minutes=1)
+
+
+@dataclass(frozen=True)
+class Removal:
+    """What is to be done with a pod now. ``grace_seconds`` is for deletions, which nothing holds back."""
+
+    pod: str
+    action: str
+    text: str
+    grace_seconds: int | None = None
+
+    def as_dict(self) -> dict[str, t.Any]:
+        return {"pod": self.pod, "action": self.action, "text": self.text, "graceSeconds": self.grace_seconds}
+
+
+@dataclass(frozen=True)
+class Drain:
+    """``removals`` of one step; the drain is ``done`` when no pod is left to wait for."""
+
+    removals: tuple[Removal, ...]
+    deadline: datetime | None
+
+    @property
+    def done(self) -> bool:
+        return not self.removals
+
+    @property
+    def text(self) -> str:
+        limit = f"until {write_time(self.deadline)}" if self.deadline else "no deadline"
+        held = ", ".join(each.pod for each in self.removals if each.action == WAIT)
+        return f"{len(self.removals)} pods left, {limit}" + (f"; waits for {held}" if held else "")
+
+
+def deadline(claim: NodeClaim) -> datetime | None:
+    """When the drain ends by force: the annotation that is written once, else deletion plus the grace period.
+
+    None: never. ValueError if the period cannot be read.
+    """
+    written = claim.metadata.annotations.get(DEADLINE)
+    if written:
+        try:
+            return parse_time(written)
+        except ValueError:
+            pass  # as if it had not been written yet
+    asked = claim.metadata.deletion_timestamp
+    if asked is None or not claim.spec.termination_grace_period:
+        return None
+    return asked + as_timedelta(parse_duration(claim.spec.termination_grace_period))
+
+
+def drain_step(pods: t.Iterable[Pod], until: datetime | None, now: datetime) -> Drain:
+    """What is to be done now: pods past their time are deleted, the first tier that has pods is evicted.
+
+    A pod is past its time once less is left until the deadline than it asks for.
+    """
+    left = sorted((each for each in pods if _waited_for(each, now)), key=lambda one: one.key)
+    first = min((_tier(each) for each in left), default=0)
+    removals = []
+    for pod in left:
+        if until is not None and _past(pod, until, now):
+            seconds = max(int((until - now).total_seconds()), 1)
+            text = f"less than its {pod.grace_seconds} s is left until the deadline: no PDB and no annotation holds"
+            removals.append(Removal(pod.key, DELETE, text, seconds))
+        else:
+            removals.append(_in_turn(pod, first, now))
+    return Drain(tuple(removals), until)
+
+
+def _in_turn(pod: Pod, first: int, now: datetime) -> Removal:
+    if pod.deleting_at is not None:
+        return Removal(pod.key, WAIT, "is ending")
+    if protected(pod, now):
+        return Removal(pod.key, WAIT, "is protected by do-not-disrupt")
+    if _tier(pod) > first:
+        return Removal(pod.key, WAIT, "its turn comes after pods that are less critical")
+    return Removal(pod.key, EVICT, "evicted as its PDB allows")
+
+
+def _waited_for(pod: Pod, now: datetime) -> bool:
+    stuck = pod.deleting_at is not None and now > pod.deleting_at + STUCK
+    return drainable(pod) and not pod.ended and not stuck
+
+
+def _tier(pod: Pod) -> int:
+    """Plain pods, plain daemons, critical pods, critical daemons."""
+    return 2 * (pod.priority_class in CRITICAL) + pod.daemon
+
+
+def _past(pod: Pod, until: datetime, now: datetime) -> bool:
+    if pod.deleting_at is not None:
+        return pod.deleting_at > until
+    return now > until - timedelta(seconds=pod.grace_seconds)
