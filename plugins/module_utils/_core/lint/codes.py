@@ -1,7 +1,10 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Every code of the linter that is no rule of ``objects.rules``, in one sentence each."""
+"""Every code of the linter that is no rule of ``objects.rules``, in one sentence each.
+
+``python -m ...lint.codes`` prints them as Markdown.
+"""
 
 from __future__ import annotations
 
@@ -66,3 +69,13 @@ TEXTS: t.Mapping[str, str] = {**FILES, **NODE_POOLS, **PLACEMENTS, **{rule.code:
 
 def text_of(code: str) -> str:
     return TEXTS.get(code) or f"{code.replace('-', ' ').capitalize()}."
+
+
+def as_markdown() -> str:
+    """The table of ``docs/lint.md``: what ``docs/objects.md`` does not list."""
+    rows = [f"| `{code}` | {text} |" for part in (FILES, NODE_POOLS, PLACEMENTS) for code, text in part.items()]
+    return "\n".join(["| code | what is said |", "|---|---|", *rows]) + "\n"
+
+
+if __name__ == "__main__":
+    print(as_markdown(), end="")  # pylint: disable=ansible-bad-function  # a command

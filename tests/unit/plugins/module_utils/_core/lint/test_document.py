@@ -13,7 +13,11 @@ from pathlib import Path
 import pytest
 import yaml
 from ansible_collections.gitops.fleet.plugins.module_utils import _core
-from ansible_collections.gitops.fleet.plugins.module_utils._core.lint.codes import TEXTS, text_of
+from ansible_collections.gitops.fleet.plugins.module_utils._core.lint.codes import (
+    TEXTS,
+    as_markdown,
+    text_of,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.lint.document import Judged, judge_document, mend
 from ansible_collections.gitops.fleet.plugins.module_utils._core.lint.fleet import across
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.kinds import KINDS
@@ -154,3 +158,10 @@ def test_every_code_has_a_text():
         codes = set(re.findall(r'"([a-z]+(?:-[a-zA-Z]+)+)"', (CORE / source).read_text(encoding="utf-8")))
         assert codes - TEXTS.keys() - NOT_OF_FILES == set(), source
     assert text_of("some-new-code") == "Some new code."
+
+
+def test_the_documentation_lists_the_codes():
+    """Print the table with ``python -m ansible_collections...lint.codes`` and put it there."""
+    assert (
+        (Path(__file__).resolve().parents[6] / "docs" / "lint.md").read_text(encoding="utf-8").endswith(as_markdown())
+    )
