@@ -1,7 +1,10 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The kinds that are kept as records, and under which API version."""
+"""The kinds that are kept as records, and under which API version.
+
+Records are known by kind and name, so that kinds that lie in a namespace are none; envelopes are resources to place.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +28,18 @@ _STORED = (
     Resource(_PLACEMENT, "v1beta1", "ClusterSchedulingPolicySnapshot", "clusterschedulingpolicysnapshots", False),
     Resource(_PLACEMENT, "v1beta1", "ClusterResourceSnapshot", "clusterresourcesnapshots", False),
     Resource(_PLACEMENT, "v1beta1", "ClusterResourceBinding", "clusterresourcebindings", False),
+    Resource(_PLACEMENT, "v1beta1", "ClusterResourceOverride", "clusterresourceoverrides", False),
+    Resource(_PLACEMENT, "v1beta1", "ClusterResourcePlacementEviction", "clusterresourceplacementevictions", False),
+    Resource(
+        _PLACEMENT,
+        "v1beta1",
+        "ClusterResourcePlacementDisruptionBudget",
+        "clusterresourceplacementdisruptionbudgets",
+        False,
+    ),
+    Resource(_PLACEMENT, "v1beta1", "ClusterStagedUpdateStrategy", "clusterstagedupdatestrategies", False),
+    Resource(_PLACEMENT, "v1beta1", "ClusterStagedUpdateRun", "clusterstagedupdateruns", False),
+    Resource(_PLACEMENT, "v1beta1", "ClusterApprovalRequest", "clusterapprovalrequests", False),
 )
 KINDS: t.Mapping[str, Resource] = {resource.kind: resource for resource in _STORED}
 _ALSO_SERVED = {
