@@ -1,0 +1,211 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""One course of a run on a virtual clock: the decider itself, with upgrades that end when they are told to."""
+
+from __future__ import annotations
+
+import heapq
+import typing as t
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+from ..updates.facts import DONE
+from ..updates.run import (
+    Approval,
+    Begin,
+    Decision,
+    GateRow,
+    GroupRow,
+    MemberRow,
+    MemberView,
+    OpenGate,
+    RunState,
+    StageRow,
+)
+from ..updates.states import COMPLETED, PENDING, RUNNING
+from ..updates.status import derive, look
+from ..updates.update_run import decide
+
+Place = tuple[int, int, int]
+"""Indexes of stage, group and member."""
+# Stands for the stages behind the one that is going on. Its gate holds whatever is behind it.
+FOLLOWING = StageRow(
+    name="",
+    groups=(GroupRow(name="", members=(MemberRow(name=""),), max_concurrency=1, max_allowed_failures=0),),
+    max_concurrency=1,
+    max_allowed_failures=0,
+    before_gates=(GateRow(name="", id=""),),
+)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is assumed: how long each upgrade takes, how long after its opening a gate is approved (None: never), and
+    how far to look."""
+
+    upgrade: t.Callable[[str], timedelta]
+    approval: t.Callable[[str], timedelta] | None
+    until: datetime
+
+
+@dataclass(frozen=True)
+class Standstill:
+    """A span in which nothing was in flight; ``end`` None if it does not end. ``stage`` is the one that waited."""
+
+    stage: str
+    message: str
+    start: datetime
+    end: datetime | None
+
+
+@dataclass
+class Course:
+    """A run as it goes. ``held`` is what each member waited for before it started: reason and message."""
+
+    run: RunState
+    views: dict[str, MemberView]
+    now: datetime
+    plan: Plan
+    told: bool = False
+    held: dict[str, tuple[str, str]] = field(default_factory=dict)
+    standstills: list[Standstill] = field(default_factory=list)
+    _events: list[tuple[datetime, str, str]] = field(default_factory=list)
+    _approvals: list[Approval] = field(default_factory=list)
+    _in_flight: int = 0
+    _wake: datetime | None = None
+    _places: dict[str, Place] = field(default_factory=dict)
+    _timed: list[str] = field(default_factory=list)
+    _stage: int = 0
+
+    def __post_init__(self) -> None:
+        for at, stage in enumerate(self.run.stages):
+            for among, group in enumerate(stage.groups):
+                self._places |= {row.name: (at, among, index) for index, row in enumerate(group.members)}
+        for row in (row for stage in self.run.stages for group in stage.groups for row in group.members):
+            if row.state == RUNNING:
+                self._begin(row.name, row.started or self.now)
+        self.views[""] = MemberView(name="")
+        self._timed = [name for name, view in self.views.items() if any(each.until for each in view.obstacles)]
+        for gate in (gate for stage in self.run.stages for gate in _gates(stage) if gate.state == PENDING):
+            self._open(gate)
+
+    def play(self) -> Course:
+        """To the end of the run, to a wait that nothing ends, or to the end of the plan."""
+        while True:
+            self._decide()
+            following = self._next()
+            if self.told and not self._in_flight:
+                self._stand_still(following)
+            if following is None or following > self.plan.until:
+                return self
+            self.now = following
+            self._happen()
+
+    def _decide(self) -> None:
+        before = self.run
+        self._forget_obstacles()
+        decided = self._decided()
+        self._approvals, self._wake = [], decided.wake_at
+        for action in decided.actions:
+            if isinstance(action, Begin):
+                self._begin(action.member, self.now)
+                if self.told:
+                    self._note(_row(before, self._places[action.member]))
+            elif isinstance(action, OpenGate):
+                self._open(action.gate)
+
+    def _decided(self) -> Decision:
+        """The decision over the stage that is going on, and over the next one when that is done at once.
+
+        Stages come strictly one after another, so the others change nothing; that one follows does.
+        """
+        actions: list[Begin | OpenGate] = []
+        while True:
+            at, last = self._stage, self._stage + 1 == len(self.run.stages)
+            some = replace(self.run, stages=(self.run.stages[at], *(() if last else (FOLLOWING,))))
+            decided = decide(some, self.views, self._approvals, self.now)
+            stages = (*self.run.stages[:at], decided.run.stages[0], *self.run.stages[at + 1 :])
+            self.run = replace(decided.run, stages=stages)
+            actions += (each for each in decided.actions if each.stage != FOLLOWING.name)
+            flying = self._in_flight + sum(isinstance(each, Begin) for each in actions)
+            if last or flying or look(stages[at], self.run).state not in DONE:
+                return replace(decided, actions=tuple(actions))
+            self._stage += 1
+
+    def _begin(self, member: str, started: datetime) -> None:
+        """An upgrade that takes longer than assumed is expected to end at any moment."""
+        self._in_flight += 1
+        ends = max(self.now, started + self.plan.upgrade(member))
+        heapq.heappush(self._events, (ends, "", member))
+
+    def _open(self, gate: GateRow) -> None:
+        if self.plan.approval is not None and gate.due is None:
+            opened = gate.opened or self.now
+            heapq.heappush(self._events, (max(self.now, opened + self.plan.approval(gate.id)), gate.id, ""))
+
+    def _next(self) -> datetime | None:
+        found = [self._events[0][0]] if self._events else []
+        found += [self._wake] if self._wake is not None else []
+        return min(found, default=None)
+
+    def _happen(self) -> None:
+        """Everything that is due by now."""
+        ended = []
+        while self._events and self._events[0][0] <= self.now:
+            _at, gate, member = heapq.heappop(self._events)
+            if gate:
+                self._approvals.append(Approval(gate=gate, by="forecast", at=self.now))
+            else:
+                ended.append(self._places[member])
+        self._in_flight -= len(ended)
+        if ended:
+            self.run = _completed(self.run, ended, self.now)
+
+    def _forget_obstacles(self) -> None:
+        """Those that are known to be gone by now."""
+        for name in self._timed:
+            view = self.views[name]
+            left = tuple(each for each in view.obstacles if each.until is None or each.until > self.now)
+            if len(left) < len(view.obstacles):
+                self.views[name] = replace(view, obstacles=left)
+
+    def _note(self, row: MemberRow) -> None:
+        if row.state == PENDING:
+            self.held[row.name] = (row.reason, row.message)
+
+    def _stand_still(self, following: datetime | None) -> None:
+        if self.run.completed is not None:
+            return
+        status = derive(self.run)
+        pairs = zip(self.run.stages, status.stages, strict=True)
+        stage = next((stage.name for stage, one in pairs if one.state not in DONE), "")
+        end = following if following is None or following <= self.plan.until else None
+        self.standstills.append(Standstill(stage, status.message or f"the run is {status.state}", self.now, end))
+
+
+def _completed(run: RunState, places: t.Iterable[Place], now: datetime) -> RunState:
+    """These members done."""
+    by_group: dict[tuple[int, int], list[int]] = {}
+    for at, among, index in places:
+        by_group.setdefault((at, among), []).append(index)
+    stages = list(run.stages)
+    for (at, among), indexes in by_group.items():
+        groups = list(stages[at].groups)
+        members = list(groups[among].members)
+        for index in indexes:
+            members[index] = replace(members[index], state=COMPLETED, completed=now)
+        groups[among] = replace(groups[among], members=tuple(members))
+        stages[at] = replace(stages[at], groups=tuple(groups))
+    return replace(run, stages=tuple(stages))
+
+
+def _row(run: RunState, place: Place) -> MemberRow:
+    at, among, index = place
+    return run.stages[at].groups[among].members[index]
+
+
+def _gates(stage: StageRow) -> t.Iterator[GateRow]:
+    yield from (*stage.before_gates, *stage.after_gates)
+    for group in stage.groups:
+        yield from (*group.before_gates, *group.after_gates)

@@ -1,0 +1,96 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""How long upgrades take: given, or learned from runs that are over."""
+
+from __future__ import annotations
+
+import hashlib
+import typing as t
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from ..objects.update_run import UpdateRun
+from ..updates.states import COMPLETED
+
+_LARGEST = float(2**64)
+
+
+@dataclass(frozen=True)
+class Duration:
+    """Half of all cases take at most ``p50``, nine of ten at most ``p90``. ValueError unless 0 <= p50 <= p90."""
+
+    p50: timedelta
+    p90: timedelta
+
+    def __post_init__(self) -> None:
+        if not timedelta() <= self.p50 <= self.p90:
+            raise ValueError(f"{self.p50} and {self.p90} are no p50 and p90")
+
+    def at(self, share: float) -> timedelta:
+        """The length that this share of all cases does not exceed, from 0 (the shortest) to 1 (the longest).
+
+        Straight lines: p90 lies in the middle between p50 and the longest, and the shortest as far before p50 as p90 is
+        behind it, though not less than half of it.
+        """
+        tail = self.p90 - self.p50
+        if share <= 0.5:
+            return self.p50 - min(tail, self.p50 / 2) * (1 - 2 * share)
+        if share <= 0.9:
+            return self.p50 + tail * ((share - 0.5) / 0.4)
+        return self.p90 + tail * ((share - 0.9) / 0.1)
+
+
+UPGRADE = Duration(timedelta(minutes=20), timedelta(minutes=45))
+
+
+@dataclass(frozen=True)
+class Durations:
+    """Of upgrades: by member, and for all others."""
+
+    others: Duration = UPGRADE
+    members: Mapping[str, Duration] = field(default_factory=dict, hash=False)
+
+    def of(self, member: str) -> Duration:
+        return self.members.get(member, self.others)
+
+
+def learned(runs: t.Iterable[UpdateRun], run_type: str, given: Duration = UPGRADE) -> Durations:
+    """What upgrades of this type took in earlier runs: each member's own, where it had some, and that of all.
+
+    Only those count that were done at the first attempt, as others tell of what went wrong. ``given`` is for a fleet
+    without any.
+    """
+    took: dict[str, list[timedelta]] = {}
+    for run in runs:
+        if run.spec.managed_cluster_update.upgrade.type != run_type:
+            continue
+        for row in (row for stage in run.status.stages for group in stage.groups for row in group.members):
+            started, ended = row.status.start_time, row.status.completed_time
+            if row.status.state == COMPLETED and row.attempt == 1 and started and ended and ended >= started:
+                took.setdefault(row.name, []).append(ended - started)
+    everything = [each for found in took.values() for each in found]
+    others = _measured(everything) if everything else given
+    return Durations(others, {name: _measured(found) for name, found in sorted(took.items())})
+
+
+def share(seed: int, sample: int, name: str) -> float:
+    """A number from 0 to 1 that looks random: always the same for the same three, whatever else is asked."""
+    digest = hashlib.blake2b(f"{seed}/{sample}/{name}".encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "big") / _LARGEST
+
+
+def rounded(length: timedelta, to: timedelta) -> timedelta:
+    """The nearest multiple, at least one."""
+    return max(1, round(length / to)) * to
+
+
+def quantile(values: t.Sequence[t.Any], wanted: float) -> t.Any:
+    """The smallest of the sorted values that this share of them does not exceed."""
+    return values[min(len(values) - 1, max(0, -int(-wanted * len(values) // 1) - 1))]
+
+
+def _measured(took: list[timedelta]) -> Duration:
+    ordered = sorted(took)
+    return Duration(quantile(ordered, 0.5), quantile(ordered, 0.9))

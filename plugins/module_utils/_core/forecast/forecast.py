@@ -1,0 +1,221 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""When a run will begin and end, member by member, and what it will wait for: the decider on a virtual clock.
+
+It is played several times with lengths drawn from their spread, and once with the usual ones, which tells what is
+waited for. Upgrades are expected to succeed. The same input and seed give the same forecast.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from ..objects.schema import write_time
+from ..updates.commands import start
+from ..updates.facts import DONE
+from ..updates.run import NEW, GroupRow, MemberRow, Members, RunState, StageRow
+from ..updates.states import NOT_STARTED, PENDING
+from ..updates.status import derive
+from .course import Course, Plan, Standstill
+from .durations import Duration, Durations, quantile, rounded, share
+
+BEFORE_IT = "EarlierStage"
+ITS_TURN = "Turn"
+APPROVAL = Duration(timedelta(hours=1), timedelta(hours=8))
+SAMPLES = 7
+# Lengths are multiples of this part of the usual one: many ends come together then, and decisions are few.
+GRAIN = 10
+SECOND = timedelta(seconds=1)
+HORIZON = timedelta(days=366)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Assumptions:
+    """``approvals``: how long after its opening a person opens a gate; None: never. ``samples`` is how often the run is
+    played, at least once; ``horizon`` how far."""
+
+    durations: Durations = Durations()
+    approvals: Duration | None = APPROVAL
+    samples: int = SAMPLES
+    seed: int = 0
+    horizon: timedelta = HORIZON
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Half of all courses are there by ``p50``, nine of ten by ``p90``; None: never within the horizon."""
+
+    p50: datetime | None = None
+    p90: datetime | None = None
+
+    def as_dict(self) -> dict[str, str | None]:
+        return {name: write_time(at) if at else None for name, at in (("p50", self.p50), ("p90", self.p90))}
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodeForecast:
+    """A member, a stage or the run. ``state`` is the one at the end; ``reason`` and ``blocker`` say what it waits for
+    before it starts (a member), or what nothing goes on for the longest (a stage, the run); empty for nothing."""
+
+    name: str
+    state: str
+    start: Spread
+    end: Spread
+    reason: str = ""
+    blocker: str = ""
+
+    def as_dict(self) -> dict[str, t.Any]:
+        return {
+            "name": self.name,
+            "state": self.state,
+            "start": self.start.as_dict(),
+            "end": self.end.as_dict(),
+            "reason": self.reason,
+            "blocker": self.blocker,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemberForecast(NodeForecast):
+    stage: str
+    group: str
+
+    def as_dict(self) -> dict[str, t.Any]:
+        return {**super().as_dict(), "stage": self.stage, "group": self.group}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Forecast:
+    """``waits`` are all spans in which nothing is in flight, in the usual course."""
+
+    run: NodeForecast
+    stages: tuple[NodeForecast, ...]
+    members: tuple[MemberForecast, ...]
+    waits: tuple[Standstill, ...]
+
+    def as_dict(self) -> dict[str, t.Any]:
+        return {
+            "run": self.run.as_dict(),
+            "stages": [each.as_dict() for each in self.stages],
+            "members": [each.as_dict() for each in self.members],
+            "waits": [
+                {
+                    "stage": each.stage,
+                    "message": each.message,
+                    "start": write_time(each.start),
+                    "end": write_time(each.end) if each.end else None,
+                }
+                for each in self.waits
+            ],
+        }
+
+
+def forecast(run: RunState, members: Members, now: datetime, assumed: Assumptions = Assumptions()) -> Forecast:
+    """How the run will go from ``now`` on. One that was never started is taken to be started now; one that is Stopped
+    or Failed stays so. Windows of ``members`` must reach as far as the forecast is to."""
+    begun = start(run, now) if run.phase == NEW else run
+    usual = _played(begun, members, now, assumed, None)
+    courses = [_played(begun, members, now, assumed, sample) for sample in range(max(1, assumed.samples))]
+    ends = [course.run for course in courses]
+    return Forecast(
+        run=_run(run, usual, ends),
+        stages=tuple(_stages(usual, ends)),
+        members=tuple(_members(usual, ends)),
+        waits=tuple(usual.standstills),
+    )
+
+
+def _played(run: RunState, members: Members, now: datetime, assumed: Assumptions, sample: int | None) -> Course:
+    """``sample`` None: everything takes as long as half of all cases at most do."""
+
+    def drawn(duration: Duration, name: str) -> timedelta:
+        return duration.p50 if sample is None else duration.at(share(assumed.seed, sample, name))
+
+    approvals, step = assumed.approvals, max(assumed.durations.others.p50 / GRAIN, SECOND)
+    plan = Plan(
+        upgrade=lambda member: rounded(drawn(assumed.durations.of(member), member), step),
+        approval=None if approvals is None else lambda gate: rounded(drawn(approvals, gate), SECOND),
+        until=now + assumed.horizon,
+    )
+    return Course(run=run, views=dict(members), now=now, plan=plan, told=sample is None).play()
+
+
+def _run(before: RunState, usual: Course, ends: t.Sequence[RunState]) -> NodeForecast:
+    status = derive(usual.run)
+    return NodeForecast(
+        name=before.name,
+        state=status.state,
+        start=_spread([each.started for each in ends]),
+        end=_spread([each.completed for each in ends]),
+        blocker=_longest(usual.standstills),
+    )
+
+
+def _stages(usual: Course, ends: t.Sequence[RunState]) -> t.Iterator[NodeForecast]:
+    status = derive(usual.run)
+    played = zip(*(derive(each).stages for each in ends), strict=True)
+    for stage, one, others in zip(usual.run.stages, status.stages, played, strict=True):
+        yield NodeForecast(
+            name=stage.name,
+            state=one.state,
+            start=_spread([each.started for each in others]),
+            end=_spread([each.completed if each.state in DONE else None for each in others]),
+            blocker=_longest([each for each in usual.standstills if each.stage == stage.name]),
+        )
+
+
+def _members(usual: Course, ends: t.Sequence[RunState]) -> t.Iterator[MemberForecast]:
+    places = [(stage, group) for stage in usual.run.stages for group in stage.groups for _row in group.members]
+    for (stage, group), *rows in zip(places, rows_of(usual.run), *map(rows_of, ends), strict=True):
+        row, *played = rows
+        reason, blocker = _held(row, stage, group, usual)
+        yield MemberForecast(
+            name=row.name,
+            stage=stage.name,
+            group=group.name,
+            state=row.state,
+            start=_spread([each.started for each in played]),
+            end=_spread([each.completed for each in played]),
+            reason=reason,
+            blocker=blocker,
+        )
+
+
+def _held(row: MemberRow, stage: StageRow, group: GroupRow, usual: Course) -> tuple[str, str]:
+    """What the member waits for before it starts: what it was Pending for last, else its turn, else earlier stages."""
+    if row.name in usual.held:
+        return usual.held[row.name]
+    if row.state == PENDING:
+        return row.reason, row.message
+    if row.state == NOT_STARTED:
+        last = usual.standstills[-1].message if usual.standstills else ""
+        return BEFORE_IT if not stage.reached else ITS_TURN, last
+    if row.started is None:
+        return "", ""
+    first = min(each.started for other in stage.groups for each in other.members if each.started)
+    if row.started > first:
+        return ITS_TURN, f"waits for its turn in group {group.name}"
+    ahead = usual.run.stages.index(stage)
+    return (BEFORE_IT, f"begins after stage {usual.run.stages[ahead - 1].name}") if ahead else ("", "")
+
+
+def rows_of(run: RunState) -> list[MemberRow]:
+    return [row for stage in run.stages for group in stage.groups for row in group.members]
+
+
+def _spread(found: list[datetime | None]) -> Spread:
+    """Courses that do not get there come last."""
+    there = sorted(each for each in found if each is not None)
+    ordered: list[datetime | None] = [*there, *([None] * (len(found) - len(there)))]
+    return Spread(quantile(ordered, 0.5), quantile(ordered, 0.9))
+
+
+def _longest(waits: t.Sequence[Standstill]) -> str:
+    """The message of a wait that does not end, else of the longest."""
+    endless = [each for each in waits if each.end is None]
+    if endless:
+        return endless[0].message
+    return max(waits, key=lambda each: (each.end or each.start) - each.start).message if waits else ""
