@@ -15,7 +15,7 @@ from datetime import datetime
 from ..objects.meta import EMPTY
 from .cluster_state import ClusterState
 from .pod import DO_NOT_DISRUPT, Pod, evictable, protection
-from .pod_disruption_budget import PodDisruptionBudgets
+from .pod_disruption_budget import PodDisruptionBudget, PodDisruptionBudgets
 from .state_node import POOL, StateNode
 
 # Graceful methods always respect pods; eventual ones do so unless the NodeClaim has a terminationGracePeriod.
@@ -57,8 +57,8 @@ def pod_blockers(pods: t.Iterable[Pod], limits: PodDisruptionBudgets, now: datet
             if found is not None:
                 shielded.append(found)
                 continue
-        found = _held(pod, limits, now)
-        if found is not None:
+        over = limits.covering(pod)
+        if over and (found := _held(pod, over, now)) is not None:
             held.append(found)
     return (*shielded, *held)
 
@@ -151,9 +151,9 @@ def _protected(pod: Pod, now: datetime) -> Blocker | None:
     return Blocker("pod-annotation", f"pod {pod.key} has {DO_NOT_DISRUPT}{until}", True, {"pod": pod.key})
 
 
-def _held(pod: Pod, limits: PodDisruptionBudgets, now: datetime) -> Blocker | None:
-    found = limits.covering(pod)
-    if not found or not evictable(pod, now):
+def _held(pod: Pod, found: tuple[PodDisruptionBudget, ...], now: datetime) -> Blocker | None:
+    """Whether the budgets that cover a pod, one or more, keep it from being evicted."""
+    if not evictable(pod, now):
         return None
     if len(found) > 1:
         names = ", ".join(each.key for each in found)

@@ -37,6 +37,7 @@ class Admission:
     def __init__(self, state: RotationState, sight: Sight, scopes: list[ScopeLeft], now: datetime) -> None:
         self._settings, self._sight, self._now = state.settings, sight, now
         self.scopes = scopes
+        self._by_pool: dict[str, list[ScopeLeft]] = {}
         self.wave = present_wave(state, now)
         self._surging = state.count(SURGING)
         self._most_surging = scaled(state.settings.surge, len(state.nodes), round_up=True)
@@ -55,7 +56,7 @@ class Admission:
             self._pause(node),
             self._wave_full(),
             self._surge_full(),
-            *(each.blocker for each in self.scopes if each.left <= 0 and each.scope.covers(node.pool)),
+            *(each.blocker for each in self._over(node.pool) if each.left <= 0),
         ]
         why = tuple(each for each in found if each is not None)
         return why or self._shared(self._needs(seen))
@@ -66,9 +67,8 @@ class Admission:
         self._surging += first == SURGING
         self._flying += 1
         self.wave = dataclasses.replace(self.wave, begun=self.wave.begun + 1)
-        for each in self.scopes:
-            if each.scope.covers(node.pool):
-                each.take()
+        for each in self._over(node.pool):
+            each.take()
         self._reserve(self._needs(seen))
         return dataclasses.replace(
             node,
@@ -81,6 +81,13 @@ class Admission:
             code="",
             text="",
         )
+
+    def _over(self, pool: str) -> list[ScopeLeft]:
+        """The scopes that a pool is under."""
+        found = self._by_pool.get(pool)
+        if found is None:
+            found = self._by_pool[pool] = [each for each in self.scopes if each.scope.covers(pool)]
+        return found
 
     def _pause(self, node: NodeProgress) -> Blocker | None:
         if node.not_before is None or self._now >= node.not_before:

