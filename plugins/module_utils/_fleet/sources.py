@@ -72,7 +72,9 @@ def read_placement(document: t.Mapping[str, t.Any], where: str, strict: bool) ->
     """One placement from its manifest, all its problems at once."""
     reading = read(document, where, strict)
     if not isinstance(reading.object, ClusterResourcePlacement):
-        raise FleetError("not-a-placement", f"this is a {document.get('kind')}, not a {PLACEMENT}", where)
+        hint = "it would change what placements do, and that is not carried out yet; keep it elsewhere"
+        told = f"this is a {reading.object.kind}, not a {PLACEMENT}"
+        raise FleetError("not-a-placement", told, where, hint if _may_be_placement(document) else "")
     findings = tuple(Problem(each.code, each.message, each.where or where) for each in reading.findings)
     return Sourced(placement=reading.object, document=document, where=where, findings=findings)
 
