@@ -15,24 +15,10 @@ short_description: When nodes of a pool may be disrupted in the next days
 description:
   - Computes all spans in which budgets permit disruption. No cluster is asked.
 positional: nodes, reason, days
+extends_documentation_fragment:
+  - gitops.fleet.pools
+  - gitops.fleet.pools.nodes
 options:
-  _input:
-    description:
-      - A NodePool, a list of them, or what M(kubernetes.core.k8s_info) returns for them.
-      - A part of a NodePool that begins at C(spec), C(disruption) or C(budgets), or a list of budgets, counts as one
-        pool.
-    type: raw
-    required: true
-  nodes:
-    description:
-      - Number of nodes of the pool that count, or the manifests of the cluster's Nodes.
-      - Of manifests those that are leaving or are not Ready are subtracted from what is allowed.
-    type: raw
-    required: true
-  reason:
-    description: Why nodes are disrupted; all reasons if absent.
-    type: str
-    choices: [Empty, Drifted, Underutilized]
   days:
     description: How many days to look ahead, 1 to 3660.
     type: int

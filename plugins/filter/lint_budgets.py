@@ -16,14 +16,9 @@ description:
   - Tells what cannot be read, and what is proved over a year, such as budgets that never permit anything, and spans in
     which nothing limits. No cluster is asked.
 positional: nodes
+extends_documentation_fragment:
+  - gitops.fleet.pools
 options:
-  _input:
-    description:
-      - A NodePool, a list of them, or what M(kubernetes.core.k8s_info) returns for them.
-      - A part of a NodePool that begins at C(spec), C(disruption) or C(budgets), or a list of budgets, counts as one
-        pool.
-    type: raw
-    required: true
   nodes:
     description: Number of nodes of the pool where it is known, for messages.
     type: int
