@@ -365,7 +365,7 @@ BAD: tuple[Row, ...] = (
     ),
     # D4-77, D4-78
     Row(
-        "more than all",
+        "more unavailable than all",
         strategy(rollingUpdate={"maxUnavailable": "101%", "maxSurge": -1}),
         (
             "invalid-count-or-percentage spec.strategy.rollingUpdate.maxUnavailable",

@@ -43,6 +43,17 @@ def test_the_action_group_lists_all_modules():
     assert runtime["action_groups"]["fleet"] == modules
 
 
+def test_minimum_versions_are_stated_d3_96():
+    """Those of the interpreter, of Ansible and of the libraries; none of them is a vendor's tool."""
+    runtime = yaml.safe_load((ROOT / "meta" / "runtime.yml").read_text(encoding="utf-8"))
+    assert runtime["requires_ansible"] == ">=2.19.0"
+    assert "Python 3.11 or newer" in (ROOT / "README.md").read_text(encoding="utf-8")
+    lines = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
+    libraries = {line.split("==")[0] for line in lines if line and not line.startswith("#")}
+    assert libraries >= {"ansible-core", "kubernetes", "jsonpatch"}
+    assert not any(name.startswith(("azure", "boto", "google")) for name in libraries)
+
+
 def test_every_module_has_its_action_plugin_and_the_other_way_round():
     modules = {file.stem for file in (ROOT / "plugins" / "modules").glob("*.py")}
     actions = {file.stem for file in (ROOT / "plugins" / "action").glob("*.py")}

@@ -3,12 +3,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.reading import read
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.update_run import UpdateRun
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.update_run_status import UpdateRunStatus
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.status import derive
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.targets import Step
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.tree import status_of
 from ansible_collections.gitops.fleet.plugins.module_utils._report.run_text import run_text, waits_for
 from ansible_collections.gitops.fleet.tests.data.update_parts import update_run
@@ -64,6 +65,13 @@ def test_who_skipped_a_member_d3_58() -> None:
     assert "b Skipped skipped by user; RequestedByUser; skipped on request" in lines(
         played("s{g:a,b}").skip("Member:b").start()
     )
+
+
+def test_no_cost_of_images_is_claimed_d3_112() -> None:
+    """What images cost in storage is between people and their platform."""
+    told = "\n".join(run_text(run(played("s{g:a}").start().ends("a")))).lower()
+    assert not any(word in told for word in ("cost", "price", "$"))
+    assert not any(word in field.name for field in fields(Step) for word in ("cost", "price"))
 
 
 def test_everything_that_a_run_waits_for_is_told_d3_48() -> None:

@@ -231,8 +231,7 @@ def test_25_d3_97_a_disabled_profile_makes_no_run_and_catches_up_once() -> None:
     assert again.run is None and [each.code for each in again.reasons] == ["RunExists"]
 
 
-def test_d3_84_without_a_profile_there_is_no_run() -> None:
-    """Runs come of profiles alone; a member that is current needs none either."""
+def test_a_member_that_is_current_needs_no_run() -> None:
     assert made(profile(), members=[cluster("1.29.9")]).run is None
     assert [each.code for each in made(profile(), members=[cluster("1.29.9")]).reasons] == ["UpToDate"]
 
