@@ -170,9 +170,12 @@ def _nothing_to_do(cluster: Cluster, target: Target, left_out: tuple[str, ...], 
 
 
 def _unsupported(cluster: Cluster, target: Target, known: Releases, now: datetime) -> Obstacle | None:
-    """Automatic runs leave members alone whose minor is out of support; with long-term support older ones are in it."""
+    """Automatic runs leave members alone whose minor is out of support; with long-term support older ones are in it.
+
+    A member without it is not left alone where the profile asks for it: it fails the run, see ``_judged``.
+    """
     span = known.support(cluster.provider, now)
-    if not target.automatic or target.long_term_support or span is None:
+    if not target.automatic or target.long_term_support or cluster.long_term_support or span is None:
         return None
     oldest, newest = span
     at = KubeVersion.parse(cluster.version)

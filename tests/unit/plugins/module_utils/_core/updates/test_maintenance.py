@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 from datetime import UTC, datetime, timedelta
+from random import Random
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
@@ -16,6 +17,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.mainten
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.windows import Windows
 from ansible_collections.gitops.fleet.tests.data.maintenance_parts import configuration, freeze, in_week, maintenance
 from ansible_collections.gitops.fleet.tests.data.manifest_parts import named
+from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.random_json import mutated
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.updates.made import T0, Play, at, laid
 
 HOUR = 3_600
@@ -202,3 +204,27 @@ def test_d3_38_the_same_order_one_by_one() -> None:
     """A run without strategy is one stage of one group."""
     run = played("default{default:closed,open}", {"closed": "10:00", "open": "00:00"}).start()
     assert run.running == ["open"]
+
+
+# Whatever is accepted can be asked
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_any_document_that_is_read(seed: int) -> None:
+    draw = Random(seed)
+    labels = {"byLabel": draw.choice(("a", "a=b", "!a"))}
+    good = maintenance(
+        {**daily(), "memberSelector": labels},
+        in_week(notAllowedTime=[{"start": "2026-08-17T00:30:00Z", "end": "2026-08-18T00:00:00Z"}]),
+        configuration("nodeImage", timeZone="Europe/Vienna", startDate="2026-08-01"),
+        freezes=[freeze(memberSelector=labels)],
+    )
+    try:
+        found = calendar([read(mutated(draw, good, draw.randrange(4))).object])
+        site = Site(name="m", labels={"a": "b"}, maintenance=draw.choice(("", "standard")))
+        for run_type in ("Full", "NodeImageOnly"):
+            spans = found.open(site, run_type, START, END) or ()
+            assert all(opens < closes for opens, closes in spans)
+        found.frozen(site, START)
+    except FleetError as error:
+        assert error.problems

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from random import Random
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
@@ -22,6 +23,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.release
 )
 from ansible_collections.gitops.fleet.tests.data.maintenance_parts import catalogue, location
 from ansible_collections.gitops.fleet.tests.data.manifest_parts import named
+from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.random_json import mutated
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.updates.offered import (
     DAY,
     NOW,
@@ -160,3 +162,21 @@ def test_d3_111_withdrawn_and_unreleased_images_are_not_chosen() -> None:
     assert at and at.newest_image("U", NOW).version == "1.0"  # type: ignore[union-attr]
     assert at.newest_image("U", NOW + DAY).version == "4.0"  # type: ignore[union-attr]
     assert at.newest_image("V", NOW) is None
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_any_catalogue_that_is_read(seed: int) -> None:
+    draw = Random(seed)
+    versions = [*ga("1.30.1", "1.31.0-rc.1", "1.29.5+k3s1"), *preview("1.32.0")]
+    good = catalogue(place("a", versions, U=["2021.10.12", "x.1"]), place("*", ga("1.28.1")))
+    try:
+        found = releases([read(mutated(draw, good, draw.randrange(4))).object])
+        for where in ("a", "b"):
+            at = found.at("", where)
+            version_obstacle(at, "1.30", where, NOW)
+            if at:
+                at.newest_image("U", NOW)
+        found.support("", NOW)
+        exact_version(found, [""], "1.30", NOW)
+    except FleetError as error:
+        assert error.problems

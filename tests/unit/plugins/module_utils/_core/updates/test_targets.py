@@ -218,6 +218,9 @@ def test_long_term_support() -> None:
     assert steps(asked(cluster("1.28.1", long_term_support=True), "Full", "1.28.9", **goal)) == ["control plane 1.28.9"]
     found = asked(cluster("1.28.1"), "Full", "1.28.9", **goal)
     assert found.fail and "long-term support" in found.fail.message
+    images = known(place("*", ga("1.33.0", "1.32.0", "1.31.0"), U=["7"]))
+    old = cluster("1.28.1", pool("1.28.1", "5"), long_term_support=True)
+    assert steps(asked(old, "NodeImageOnly", given=images, automatic=True)) == ["p 7"]
 
 
 # Availability by region
