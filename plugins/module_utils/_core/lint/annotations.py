@@ -8,12 +8,13 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Mapping
 
-from ..disruption.lint import ERROR, NOTE, WARNING
-from ..values.duration import parse_duration
+from ..disruption.do_not_disrupt import lint_do_not_disrupt
+from ..disruption.lint import NOTE, WARNING
+from ..disruption.pod import DO_NOT_DISRUPT
 from ..values.field_path import at
-from .remark import Remark
+from .remark import Remark, of_lint
 
-DO_NOT_DISRUPT = "karpenter.sh/do-not-disrupt"
+EXPIRY = "an expired node of Karpenter goes all the same: its pods are only drained later, until its grace period"
 # Where a kind keeps the metadata of its pods, if it is none itself.
 POD_METADATA = {
     "CronJob": "spec.jobTemplate.spec.template.metadata",
@@ -29,39 +30,17 @@ CONTAINERS = ("spec.template.spec.containers", "spec.template.spec.initContainer
 def judge_any(document: Mapping[str, t.Any]) -> t.Iterator[Remark]:
     """Remarks on a manifest of a kind that is not checked otherwise."""
     kind = str(document.get("kind"))
+    faults = [of_lint(each) for each in lint_do_not_disrupt(document)]
+    yield from faults
     if kind in ("Node", "Pod") or kind in POD_METADATA:
         path = POD_METADATA.get(kind, "metadata")
-        here = _mapping(document, f"{path}.annotations")
-        if DO_NOT_DISRUPT in here:
-            place = f"{path}.annotations[{DO_NOT_DISRUPT}]"
-            yield from _annotation(here[DO_NOT_DISRUPT], place, on_node=kind == "Node")
+        if DO_NOT_DISRUPT in _mapping(document, f"{path}.annotations"):
             yield from _patch(document, kind)
+            if kind != "Node" and not faults:
+                yield Remark(code="do-not-disrupt-and-expiry", level=NOTE, message=EXPIRY, path=_place(path))
         elif kind in POD_METADATA and DO_NOT_DISRUPT in (own := _mapping(document, "metadata.annotations")):
             yield _not_on_pods(kind, own[DO_NOT_DISRUPT], path)
     yield from _feature_gate(document, kind)
-
-
-def _annotation(value: t.Any, path: str, on_node: bool) -> t.Iterator[Remark]:
-    """``true``, or on pods a duration from their start; whatever else is written protects nothing."""
-    if not isinstance(value, str):
-        text = f"an annotation is text, and {value!r:.40} is not"
-        mended = {path: "true"} if value is True else {}
-        text += ' (write it in quotes: "true")' if mended else ""
-        yield Remark(code="wrong-type", level=ERROR, message=text, path=path, mended=mended)
-    elif value != "true" and not (not on_node and _lasts(value)):
-        wanted = "'true'" if on_node else "'true' or a duration such as '1h'"
-        text = f"{value!r:.40} is not {wanted}, so that nothing is protected"
-        yield Remark(code="do-not-disrupt-unreadable", level=WARNING, message=text, path=path)
-    elif not on_node:
-        text = "an expired node of Karpenter goes all the same: its pods are only drained later, until its grace period"
-        yield Remark(code="do-not-disrupt-and-expiry", level=NOTE, message=text, path=path)
-
-
-def _lasts(text: str) -> bool:
-    try:
-        return parse_duration(text) > 0
-    except ValueError:
-        return False
 
 
 def _patch(document: Mapping[str, t.Any], kind: str) -> t.Iterator[Remark]:
@@ -70,8 +49,12 @@ def _patch(document: Mapping[str, t.Any], kind: str) -> t.Iterator[Remark]:
         yield Remark(code="patch-only", level=NOTE, message=text, path="metadata.name")
 
 
+def _place(metadata: str) -> str:
+    return f"{metadata}.annotations[{DO_NOT_DISRUPT}]"
+
+
 def _not_on_pods(kind: str, value: t.Any, path: str) -> Remark:
-    here, there = (f"{place}.annotations[{DO_NOT_DISRUPT}]" for place in ("metadata", path))
+    here, there = _place("metadata"), _place(path)
     text = f"the annotation of a {kind} does not reach its pods, so that nothing is protected; it belongs to {there}"
     mended = {here: None, there: value}
     return Remark(code="do-not-disrupt-not-on-pods", level=WARNING, message=text, path=here, mended=mended)

@@ -37,6 +37,7 @@ SOURCES = (
     "objects/override_rules.py",
     "objects/envelope_rules.py",
     "objects/node_pool_reading.py",
+    "disruption/do_not_disrupt.py",
     "disruption/lint.py",
     "disruption/lint_pool.py",
     "lint/annotations.py",
@@ -92,7 +93,7 @@ def test_the_annotation_is_looked_for_where_a_kind_has_its_pods(kind, path):
     document = {**document, **({"metadata": {"name": "x", **inner}} if path == "metadata" else inner)}
     (remark,) = judged(document).remarks
     assert (remark.code, remark.path) == ("wrong-type", f"{path}.annotations[karpenter.sh/do-not-disrupt]")
-    assert remark.mended == {}, "false may mean that nothing is to be protected"
+    assert list(remark.mended.values()) == ["false"]
 
 
 def test_a_repair_in_a_repair_is_mended_too():
@@ -139,7 +140,7 @@ def test_one_name_in_two_groups_or_namespaces_is_no_repetition():
     assert [index for index, _remark in across([*rows, rows[0]], ["f"] * 7)] == [6]
 
 
-@pytest.mark.parametrize("seed", range(200))
+@pytest.mark.parametrize("seed", range(80))
 def test_any_document_is_judged_and_mended_without_a_crash(seed):
     chance = random.Random(seed)
     documents = [anything(chance), {"budgets": anything(chance)}, {"stages": anything(chance)}]
