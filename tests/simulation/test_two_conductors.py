@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 
+import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor import Ending
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_claims import LEASE_SECONDS as CLAIM_SECONDS
@@ -59,6 +60,40 @@ def test_a_frozen_one_is_replaced_and_its_next_write_fails(new_path, many):
             assert marks == [] and [each for each in scenario.broken(world) if "still marked" not in each] == [], what
             assert scenario.states(world) == {**scenario.STATES, "q-2": world.row("q-2").state}, what
         world.close()
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 5, 8])
+def test_a_successor_that_has_not_written_yet_is_not_overwritten(new_path, number):
+    """The run is as the frozen one knows it, so only the lease tells that it must not write."""
+    world = scenario.world(new_path())
+    world.holder = "user@elsewhere:{}".format
+    first = world.process(freezes_before_the(number, "replace UpdateRun/release", 100))
+    frozen_or_over(world, first)
+    world.time.run_for(70)
+    world.people = nobody
+    second = world.process(freezes_before_the(1, "replace UpdateRun/release", 100))
+    frozen_or_over(world, second)
+    left = world.run()
+    world.finish(first)
+    assert getattr(first.result, "code", "") == "lease-lost" and world.run() == left
+    world.people = scenario.people
+    world.finish(second)
+    scenario.driven(world)
+    assert scenario.states(world) == {**scenario.STATES, "q-2": world.row("q-2").state}
+    world.close()
+
+
+def freezes_before_the(number: int, what: str, seconds: int) -> Hook:
+    """Before that write, counted from the one that takes the lease."""
+    seen: list[Point] = []
+
+    def hook(point: Point, process: Process) -> None:
+        if point.side == BEFORE and (point.what == "acquire run/release" or (seen and point.what == what)):
+            seen.append(point)
+            if len(seen) == number + 1 and point.what == what:
+                process.freeze(seconds)
+
+    return hook
 
 
 def frozen_or_over(world: World, process: Process) -> None:
