@@ -92,6 +92,19 @@ def test_later_ones_win_cluster_wide_before_local_by_name() -> None:
         assert found.manifest == {**DEPLOYMENT, "metadata": {**DEPLOYMENT["metadata"], "labels": {"from": "third"}}}
 
 
+def test_names_decide_who_wins_and_not_the_indices_of_snapshots() -> None:
+    """Upstream sorts names of snapshots, so that another index can turn the order around."""
+
+    def in_order(*names: str) -> list[str]:
+        return [
+            each.override
+            for each in overridden(DEPLOYMENT, [cluster_wide(one, label(one)) for one in names], PARIS).applied
+        ]
+
+    assert in_order("web-1", "web") == ["ClusterResourceOverride/web", "ClusterResourceOverride/web-1"]
+    assert in_order("web-10", "web-1-0") == ["ClusterResourceOverride/web-1-0", "ClusterResourceOverride/web-10"]
+
+
 def test_rules_and_patches_of_one_override_run_in_order() -> None:
     found = overridden(DEPLOYMENT, [local("a", label("one"), label("two"))], PARIS)
     assert found.manifest is not None

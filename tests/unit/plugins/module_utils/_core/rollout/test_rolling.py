@@ -191,6 +191,17 @@ def test_a_cluster_on_its_way_out_counts_as_unavailable():
     assert out.waits[0].blockers == ("c",)
 
 
+def test_a_cluster_on_its_way_out_that_is_not_ready_is_named_too_and_changes_no_number():
+    def look(**options):
+        bindings = [*ready("ab"), held("c", DOWN, deleting=True)]
+        return decide(pick_n(3), *bindings, rolling={"maxUnavailable": 1}, **options)
+
+    assert reasons(look()) == {"a": "max-unavailable", "b": "max-unavailable", "c": "leaving"}
+    numbers, upstream = look().calculation, look(upstream=True).calculation
+    assert (numbers.ready, numbers.can_be_unavailable, numbers.max_to_remove) == (2, 0, 0)
+    assert (upstream.ready, upstream.can_be_unavailable, upstream.max_to_remove) == (2, 0, 0)
+
+
 def test_a_scheduled_binding_that_is_being_deleted_is_not_bound():
     bindings = scheduled("a", deleting=True)
     assert actions(decide(pick_n(1), *bindings)) == {}

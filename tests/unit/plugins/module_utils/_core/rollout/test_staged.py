@@ -186,6 +186,17 @@ def test_clusters_that_hold_the_content_already_take_no_place():
     assert game.states() == {"a": "done", "b": "started", "c": "waiting"}
 
 
+@pytest.mark.parametrize(("upstream", "last"), [(False, "done"), (True, "waiting")])
+def test_a_cluster_that_is_done_already_frees_its_place_in_the_same_look(upstream, last):
+    game = play("ab", stage("all", ALL, maxConcurrency=1), upstream=upstream)
+    for name in "ab":
+        game.steps()
+        game.report(name)
+    again = Play(game.world, run(), upstream)
+    again.step()
+    assert again.states() == {"a": "done", "b": last}
+
+
 def test_a_failed_cluster_that_holds_the_content_already_can_become_stuck():
     def troubled(upstream):
         game = play("a", upstream=upstream)
