@@ -120,6 +120,11 @@ def test_the_first_day() -> None:
     assert shown(weeks, "2026-04-18", "2026-05-01") == ["04-20T00:00 +4h"]
 
 
+def test_months_count_on_over_the_years() -> None:
+    fifth = window({"absoluteMonthly": {"intervalMonths": 5, "dayOfMonth": 1}}, "00:00", startDate="2026-01-01")
+    assert shown(fifth, "2027-01-01", "2028-03-01") == ["04-01T00:00 +4h", "09-01T00:00 +4h", "02-01T00:00 +4h"]
+
+
 def test_without_a_first_day_the_creation_counts() -> None:
     given = window({"daily": {"intervalDays": 7}}, "00:00")
     assert shown(given, "2026-03-01", "2026-03-20", date(2026, 3, 4)) == [
