@@ -123,7 +123,7 @@ def _leaf(rng: Random, form: str, field: Field) -> t.Any:
     return {
         BOOLEAN: lambda: rng.random() < 0.5,
         TIME: lambda: f"2026-01-{rng.randrange(1, 29):02}T12:00:00Z",
-        COUNT_OR_PERCENT: lambda: rng.choice((0, 3, "25%")),
+        COUNT_OR_PERCENT: lambda: rng.choice((prop.minimum or 0, 3, "25%")),
         QUANTITY: lambda: rng.choice(("1", "250m", "1Gi")),
         RAW: lambda: {"kind": "X", "spec": anything(rng, 2)},
     }.get(form, lambda: anything(rng, 2))()

@@ -29,6 +29,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.overrid
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.reading import check_update, read
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.schema import decode, encode
+from ansible_collections.gitops.fleet.tests.data.good_rollout_manifests import GOOD_ROLLOUTS
+from ansible_collections.gitops.fleet.tests.data.manifest_parts import Row
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.random_json import (
     any_json,
     documents_of,
@@ -37,12 +39,7 @@ from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.rand
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-CLASSES: list[t.Any] = list(
-    dict.fromkeys(
-        [each.cls for each in KINDS]
-        + [ClusterResourceOverride, ResourceOverride, ClusterResourceEnvelope, ResourceEnvelope]
-    )
-)
+CLASSES: list[t.Any] = [each.cls for each in KINDS]
 FEW = settings(max_examples=15)  # for each class
 
 
@@ -61,12 +58,24 @@ def test_what_is_printed_reads_back_as_the_same(cls: t.Any, data: st.DataObject)
 @FEW
 @given(data=st.data())
 def test_a_good_document_gone_wrong_is_refused_or_read(kind: t.Any, data: st.DataObject) -> None:
-    head = {"apiVersion": kind.api_versions[0], "kind": kind.kind, "metadata": {"name": "a"}}
+    place = {"namespace": "a"} if kind.namespaced else {}
+    head = {"apiVersion": kind.api_versions[0], "kind": kind.kind, "metadata": {"name": "a", **place}}
     document = {**data.draw(documents_of(kind.cls)), **head}
     accepted = [_read(data.draw(gone_wrong(document, times))) for times in (0, 1, 1, 2, 3)]
     good = [each for each in accepted if each is not None]
     for old, new in zip(good, good[1:], strict=False):
         check_update(old, new)
+
+
+@pytest.mark.parametrize("row", GOOD_ROLLOUTS, ids=lambda row: row.name)
+@FEW
+@given(data=st.data())
+def test_a_good_manifest_gone_wrong_is_refused_or_read(row: Row, data: st.DataObject) -> None:
+    good = read(row.manifest).object
+    other = _read(data.draw(gone_wrong(row.manifest, 1)))
+    if other is not None:
+        check_update(good, other)
+        assert read(encode(other)).object == other
 
 
 @settings(max_examples=200)
