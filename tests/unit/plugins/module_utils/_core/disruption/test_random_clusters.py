@@ -73,7 +73,7 @@ class Cluster:
 
 
 def _pods(rng: Random, node: str, cpu: float) -> t.Iterator[Pod]:
-    for number in range(rng.randrange(4)):
+    for number in range(rng.randrange(1, 5)):
         size = rng.choice((0.1, 0.5, 1.0, 1.5))
         if size > cpu:
             return
@@ -85,7 +85,7 @@ def _pods(rng: Random, node: str, cpu: float) -> t.Iterator[Pod]:
             node,
             size,
             labels={"app": app},
-            owners=DAEMON if rng.random() < 0.1 else (),
+            owners=DAEMON if rng.random() < 0.05 else (),
             spread=spread if rng.random() < 0.3 else (),
             bound_volumes=rng.random() < 0.1,
         )

@@ -168,6 +168,13 @@ def test_a_surge_does_not_raise_what_a_percentage_allows() -> None:
     assert [each.node for each in step(found.state, eleven, NOW).acts] == ["p-0"]
 
 
+def test_a_new_node_that_comes_early_does_not_raise_what_a_percentage_allows() -> None:
+    sight = Sight(nodes=a_pool_of(10), scopes=(scope(Budget("10%")),))
+    found = everything(sight, ALL_AT_ONCE)
+    early = dataclasses.replace(sight, nodes=(*sight.nodes, RotationNode(name="n", uid="n", pool="p")))
+    assert drained(step(found.state, early, NOW)) == []
+
+
 def a_pdb(allowed: int) -> dict[str, PodDisruptionBudgets]:
     one = PodDisruptionBudget(name="web", selector=LabelSelector(match_labels={"app": "web"}), allowed=allowed)
     return {"": PodDisruptionBudgets([one])}
@@ -283,6 +290,14 @@ def test_a_blocked_node_ends_blocked_when_its_time_is_over() -> None:
     assert drained(free) == ["p-0"]
     found = step(found.state, sight, NOW + 30 * MINUTE)
     assert [(each.phase, each.code) for each in found.state.nodes] == [("Blocked", "pdb")]
+
+
+def test_the_time_of_a_block_runs_only_while_the_window_is_open() -> None:
+    shut = {"": WindowAnswer(False, "outside all windows", NOW + timedelta(hours=9))}
+    sight = Sight(nodes=a_pool_of(1), pods=web_on("p-0"), limits=a_pdb(0), windows=shut)
+    found = everything(sight, RotationSettings(blocked_timeout=1800))
+    found = step(found.state, sight, NOW + timedelta(hours=8))
+    assert (found.outcome, told(found, "p-0")) == ("waiting", ["pdb"])
 
 
 def test_a_stop_lets_end_what_has_begun() -> None:
