@@ -201,7 +201,7 @@ ANYTHING = st.recursive(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=5 * settings().max_examples)
 @given(document=st.builds(pool, disruption=ANYTHING, template=ANYTHING) | ANYTHING)
 def test_random_documents_raise_nothing_but_our_error(document: object) -> None:
     mend(document, lint_node_pool(document, START), consent=True)

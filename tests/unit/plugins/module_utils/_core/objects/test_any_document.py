@@ -40,7 +40,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 CLASSES: list[t.Any] = [each.cls for each in KINDS]
-FEW = settings(max_examples=15)  # for each class
+FEW = settings(max_examples=settings().max_examples // 4)  # for each class
 
 
 @pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
@@ -61,7 +61,7 @@ def test_a_good_document_gone_wrong_is_refused_or_read(kind: t.Any, data: st.Dat
     place = {"namespace": "a"} if kind.namespaced else {}
     head = {"apiVersion": kind.api_versions[0], "kind": kind.kind, "metadata": {"name": "a", **place}}
     document = {**data.draw(documents_of(kind.cls)), **head}
-    accepted = [_read(data.draw(gone_wrong(document, times))) for times in (0, 1, 1, 2, 3)]
+    accepted = [_read(data.draw(gone_wrong(document, times))) for times in (0, 1, 2)]
     good = [each for each in accepted if each is not None]
     for old, new in zip(good, good[1:], strict=False):
         check_update(old, new)
@@ -78,7 +78,7 @@ def test_a_good_manifest_gone_wrong_is_refused_or_read(row: Row, data: st.DataOb
         assert read(encode(other)).object == other
 
 
-@settings(max_examples=200)
+@settings(max_examples=5 * settings().max_examples)
 @given(document=any_json(4))
 def test_random_json_is_refused(document: t.Any) -> None:
     _read(document)

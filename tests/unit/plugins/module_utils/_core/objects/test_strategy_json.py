@@ -74,7 +74,7 @@ def test_and_refuses_the_same(row: Row):
 
 
 @pytest.mark.parametrize("row", SMALL, ids=lambda row: row.name)
-@settings(max_examples=15)
+@settings(max_examples=settings().max_examples // 4)
 @given(data=st.data())
 def test_documents_gone_wrong_are_refused_or_read(row: Row, data: st.DataObject):
     document = data.draw(gone_wrong(row.manifest))

@@ -148,7 +148,7 @@ def test_parts_hold_everything_in_order_and_keep_their_size(sizes: list[int]) ->
     assert all(len(part) == 1 or sum(len(canonical_json(each)) for each in part) <= 80 for part in packed if part)
 
 
-@settings(max_examples=80)
+@settings(max_examples=2 * settings().max_examples)
 @given(
     one=GONE_WRONG, other=GONE_WRONG, good=RANDOM.map(manifest), odd=any_json(), overrides=OVERRIDES, full=st.booleans()
 )

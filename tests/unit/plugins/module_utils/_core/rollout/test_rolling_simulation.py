@@ -57,7 +57,7 @@ def held_bindings(draw: st.DrawFn):
 
 
 @pytest.mark.parametrize("upstream", [False, True])
-@settings(max_examples=100)
+@settings(max_examples=2 * settings().max_examples)
 @given(bindings=held_bindings(), policy=POLICIES, unavailable=CHOICES, surge=CHOICES, data=st.data())
 def test_no_budget_is_exceeded_and_order_does_not_matter(upstream, bindings, policy, unavailable, surge, data):
     wanting = placement(policy, maxUnavailable=unavailable, maxSurge=surge)
