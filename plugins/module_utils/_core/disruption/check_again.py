@@ -12,7 +12,7 @@ from datetime import datetime
 from .blockers import blockers
 from .candidates import EMPTINESS, MULTI_NODE, SINGLE_NODE, Command, allowances, within_budgets
 from .cluster_state import ClusterState
-from .consolidation import consolidate, underused
+from .consolidation import Consolidation, underused
 from .eligibility import unconsolidatable
 from .emptiness import emptiness
 
@@ -48,7 +48,7 @@ def check_again(command: Command, state: ClusterState, now: datetime, spot_to_sp
     _kept, over = within_budgets(same, allowances(state, now, command.reason))
     if over:
         return Checked(None, BUDGET, over[0].text)
-    again = consolidate(state, same, now, spot_to_spot)
+    again = Consolidation(state, now, spot_to_spot).of(same)
     if not isinstance(again, Command):
         return Checked(None, SCHEDULING, again.text)
     if len(again.replacements) != len(command.replacements) or not _types(command) <= _types(again):

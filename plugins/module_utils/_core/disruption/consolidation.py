@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import dataclasses
 import typing as t
+from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 
 from ..objects.node_pool import UNDERUTILIZED
 from .balanced import Balance
@@ -31,7 +33,7 @@ from .cluster_state import ClusterState
 from .eligibility import unconsolidatable
 from .instance_types import SPOT
 from .replacement import cheaper, without_same_type
-from .simulation import Simulation, simulate
+from .simulation import Simulation, simulate, unsettled_nodes
 from .state_node import CAPACITY_TYPE, INSTANCE_TYPE, StateNode
 
 MOST_AT_ONCE = 100
@@ -45,11 +47,12 @@ def multi_node(state: ClusterState, now: datetime, spot_to_spot: bool = False) -
     nodes, refused = underused(state, now)
     nodes, over = within_budgets(nodes, allowances(state, now, UNDERUTILIZED))
     nodes, tried = nodes[:MOST_AT_ONCE], [*refused, *over]
+    consolidation = Consolidation(state, now, spot_to_spot)
     best: Command | None = None
     low, high = 2, len(nodes)
     while low <= high:
         length = (low + high) // 2
-        found = consolidate(state, nodes[:length], now, spot_to_spot)
+        found = consolidation.of(nodes[:length])
         if isinstance(found, Command):
             best, low = found, length + 1
         else:
@@ -62,9 +65,10 @@ def single_node(state: ClusterState, now: datetime, spot_to_spot: bool = False) 
     """The first node that can go, with at most one replacement; pools take turns."""
     nodes, refused = underused(state, now)
     allowed, tried = allowances(state, now, UNDERUTILIZED), list(refused)
+    consolidation = Consolidation(state, now, spot_to_spot)
     for node in taking_turns(nodes):
         kept, over = within_budgets([node], allowed)
-        found = consolidate(state, kept, now, spot_to_spot) if kept else over[0]
+        found = consolidation.of(kept) if kept else over[0]
         if isinstance(found, Command):
             return Found((found,), tuple(tried))
         tried.append(found)
@@ -92,17 +96,31 @@ def taking_turns(nodes: t.Sequence[StateNode]) -> list[StateNode]:
     return sorted(nodes, key=lambda one: places[one.name])
 
 
-def consolidate(
-    state: ClusterState, nodes: t.Sequence[StateNode], now: datetime, spot_to_spot: bool = False
-) -> Command | Refused:
-    """What removing these nodes together comes to."""
-    names = tuple(each.name for each in nodes)
-    done = simulate(state, names, now, settled_only=True)
-    found = _decide(state, nodes, done, spot_to_spot)
-    if isinstance(found, Refused):
-        return dataclasses.replace(found, nodes=names)
-    against = Balance.of(state, now).refusal(state, nodes, found)
-    return Refused(names, "balanced", against) if against else found
+@dataclass(frozen=True)
+class Consolidation:
+    """What is asked of one cluster at one instant; what holds for all its nodes is found once."""
+
+    state: ClusterState
+    now: datetime
+    spot_to_spot: bool = False
+
+    @cached_property
+    def unsettled(self) -> frozenset[str]:
+        return unsettled_nodes(self.state, self.now)
+
+    @cached_property
+    def balance(self) -> Balance:
+        return Balance.of(self.state, self.now)
+
+    def of(self, nodes: t.Sequence[StateNode]) -> Command | Refused:
+        """What removing these nodes together comes to."""
+        names = tuple(each.name for each in nodes)
+        done = simulate(self.state, names, self.now, self.unsettled)
+        found = _decide(self.state, nodes, done, self.spot_to_spot)
+        if isinstance(found, Refused):
+            return dataclasses.replace(found, nodes=names)
+        against = self.balance.refusal(self.state, nodes, found)
+        return Refused(names, "balanced", against) if against else found
 
 
 def _decide(

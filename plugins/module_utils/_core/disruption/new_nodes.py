@@ -14,9 +14,9 @@ from ..values.selector import IN
 from .cluster_state import ClusterState, Pool
 from .drift import compatible
 from .pod import Pod
-from .pod_fit import free_of, refusal
+from .pod_fit import refusal
 from .pod_reading import read
-from .state_node import POOL
+from .state_node import POOL, free_of
 
 
 @dataclass(frozen=True, kw_only=True)

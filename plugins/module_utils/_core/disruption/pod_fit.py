@@ -79,16 +79,6 @@ def with_hostname(labels: t.Mapping[str, str], name: str) -> t.Mapping[str, str]
     return labels if HOSTNAME in labels else {**labels, HOSTNAME: name}
 
 
-def free_of(allocatable: Amounts, pods: t.Iterable[Pod]) -> dict[str, int]:
-    """What pods that have not ended leave of a node."""
-    free = dict(allocatable)
-    for pod in pods:
-        if not pod.ended:
-            for name, amount in pod.requests.items():
-                free[name] = free.get(name, 0) - amount
-    return free
-
-
 def _selects(pod: Pod, labels: t.Mapping[str, str]) -> bool:
     try:
         return pod.node_affinity is not None and selects(pod.node_affinity, labels, labels.get(HOSTNAME, ""))

@@ -18,7 +18,7 @@ from .cluster_state import ClusterState
 from .eligibility import consolidatable
 from .new_nodes import Option, options_by_pool
 from .pod import Pod, reschedulable
-from .pod_fit import Room, by_size, free_of, lacking, ports_taken, refusal, with_hostname
+from .pod_fit import Room, by_size, lacking, ports_taken, refusal, with_hostname
 from .pod_topology import Topology
 from .state_node import HOSTNAME, ZONE, StateNode
 
@@ -77,23 +77,32 @@ class _New:
         return {**shared, HOSTNAME: self.name}
 
 
-def simulate(state: ClusterState, going: t.Collection[str], now: datetime, settled_only: bool = False) -> Simulation:
+def simulate(
+    state: ClusterState, going: t.Collection[str], now: datetime, unsettled: t.Container[str] | None = None
+) -> Simulation:
     """What becomes of the pods of the nodes ``going``, and of those that need a place already.
 
-    ``settled_only``: no pod of theirs may go where ``consolidateAfter`` still runs. Pods on nodes that are not
-    initialized count as misfits, because nobody knows whether these nodes will come.
+    No pod of theirs may go where ``consolidateAfter`` still runs, which are the nodes ``unsettled``; with these given,
+    the first misfit ends it, because consolidation asks for no more. Pods on nodes that are not initialized count as
+    misfits, because nobody knows whether these nodes will come.
     """
     leaving = [each for each in state.nodes if each.name in going]
     staying = [each for each in state.nodes if each.name not in going and not each.deleting]
     ending = [each for each in state.nodes if each.name not in going and each.deleting]
-    unsettled = {each.name for each in staying if settled_only and _waits(state, each, now)}
     fresh = {each.name for each in staying if each.claim is not None and not each.initialized}
     rooms = [_room(each) for each in staying if each.node is not None]
     rooms.sort(key=lambda room: (room.name in fresh, room.name))
     work = _Work(rooms, options_by_pool(state))
     for pod, source, zone, wanted in sorted(_pods(state, leaving, ending, now), key=lambda row: by_size(row[0])):
-        work.place(pod, source, zone, unsettled if wanted else (), fresh if wanted else (), bool(source))
+        work.place(pod, source, zone, unsettled or () if wanted else (), fresh if wanted else (), bool(source))
+        if work.misfits and unsettled is not None:
+            break
     return work.result()
+
+
+def unsettled_nodes(state: ClusterState, now: datetime) -> frozenset[str]:
+    """The nodes whose ``consolidateAfter`` still runs."""
+    return frozenset(each.name for each in state.nodes if _waits(state, each, now))
 
 
 class _Work:
@@ -221,7 +230,7 @@ def _room(node: StateNode) -> Room:
         name=node.name,
         labels=with_hostname(node.node.labels, node.name),
         taints=node.node.taints,
-        free=free_of(node.node.allocatable, node.pods),
+        free=dict(node.free),
         pods=list(node.pods),
         ready=node.node.ready == "True",
     )

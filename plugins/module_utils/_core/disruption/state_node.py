@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 
 from ..errors import FleetError
 from ..objects.member_cluster import Taint
@@ -96,6 +97,11 @@ class StateNode:
         """``terminationGracePeriod`` of the NodeClaim; empty: a drain may take for ever."""
         return self.claim.spec.termination_grace_period if self.claim is not None else ""
 
+    @cached_property
+    def free(self) -> t.Mapping[str, int]:
+        """What its pods leave of the Node."""
+        return free_of(self.node.allocatable, self.pods) if self.node is not None else EMPTY
+
     def counted(self) -> CountedNode:
         """The node as the budgets count it."""
         return CountedNode(
@@ -109,6 +115,16 @@ class StateNode:
             node_claim_deleting=self.claim_deleting,
             instance_terminating=self.claim is not None and self.claim.holds("InstanceTerminating"),
         )
+
+
+def free_of(allocatable: t.Mapping[str, int], pods: t.Iterable[Pod]) -> dict[str, int]:
+    """What pods that have not ended leave of a node."""
+    free = dict(allocatable)
+    for pod in pods:
+        if not pod.ended:
+            for name, amount in pod.requests.items():
+                free[name] = free.get(name, 0) - amount
+    return free
 
 
 @dataclass(frozen=True, kw_only=True)
