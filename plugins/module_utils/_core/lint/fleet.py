@@ -1,20 +1,33 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What only several documents together show: one object given twice, one resource overridden twice."""
+"""What only several documents together show: one given twice, a resource overridden twice, a budget for PickAll."""
 
 from __future__ import annotations
 
 import typing as t
+from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 
 from ..disruption.lint import ERROR, WARNING
+from ..objects.cluster_resource_placement import ClusterResourcePlacement
+from ..objects.disruption_budget import ClusterResourcePlacementDisruptionBudget
+from ..objects.disruption_rules import check_budget_for, check_eviction_from
+from ..objects.eviction import ClusterResourcePlacementEviction
 from ..objects.kinds import KIND_OF
 from ..objects.override import places_of
 from ..objects.override_rules import SELECTORS
+from ..objects.rules import Found
 from ..objects.schema import decode
-from .remark import Remark
+from .remark import Remark, of_found
 
+OVERRIDES = ("ClusterResourceOverride", "ResourceOverride")
+BESIDE_PLACEMENTS = (
+    "ClusterResourcePlacement",
+    "ClusterResourcePlacementDisruptionBudget",
+    "ClusterResourcePlacementEviction",
+)
 Row = tuple[t.Any, str]
 """A document, and its kind and name."""
 
@@ -23,6 +36,7 @@ def across(rows: t.Sequence[Row], places: t.Sequence[str]) -> t.Iterator[tuple[i
     """Remarks with the index of the row that each is about; ``places`` tell where each row was read."""
     yield from _twice(rows, places)
     yield from _overridden_twice(rows, places)
+    yield from _against_placements(rows)
 
 
 def _twice(rows: t.Sequence[Row], places: t.Sequence[str]) -> t.Iterator[tuple[int, Remark]]:
@@ -49,7 +63,7 @@ def _overridden_twice(rows: t.Sequence[Row], places: t.Sequence[str]) -> t.Itera
     """KubeFleet admits one override of each kind for an object."""
     first: dict[tuple[str, t.Any], int] = {}
     for index, (document, title) in enumerate(rows):
-        override = _override(document)
+        override = _read(document, OVERRIDES)
         for place, named in enumerate(places_of(override) if override else ()):
             there = first.setdefault((override.kind, named), index)
             if there != index and rows[there][1] != title:
@@ -61,10 +75,25 @@ def _overridden_twice(rows: t.Sequence[Row], places: t.Sequence[str]) -> t.Itera
                 yield index, Remark(code="overridden-twice", level=ERROR, message=text, path=path, object=title)
 
 
-def _override(document: t.Any) -> t.Any:
-    """The override, as far as it can be read."""
+def _against_placements(rows: t.Sequence[Row]) -> t.Iterator[tuple[int, Remark]]:
+    """Budgets and evictions of placements that are among the documents, each of them once."""
+    read = [_read(document, BESIDE_PLACEMENTS) for document, _title in rows]
+    placements = {each.name: each for each in read if isinstance(each, ClusterResourcePlacement)}
+    counts = Counter(each.name for each in read if isinstance(each, ClusterResourcePlacement))
+    for index, each in enumerate(read):
+        found: t.Iterable[Found] = ()
+        if isinstance(each, ClusterResourcePlacementDisruptionBudget) and counts[each.name] == 1:
+            found = check_budget_for(each, placements[each.name])
+        elif isinstance(each, ClusterResourcePlacementEviction) and counts[each.spec.placement_name] == 1:
+            found = check_eviction_from(each, placements[each.spec.placement_name])
+        for one in found:
+            yield index, replace(of_found(one), object=rows[index][1])
+
+
+def _read(document: t.Any, kinds: t.Collection[str]) -> t.Any:
+    """The object, as far as it can be read; None if it is of another kind."""
     kind = document.get("kind") if isinstance(document, Mapping) else None
-    if kind not in ("ClusterResourceOverride", "ResourceOverride"):
+    if not isinstance(kind, str) or kind not in kinds:
         return None
     try:
         return decode(KIND_OF[kind].cls, document)

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import typing as t
 
+from .cluster_resource_placement import ClusterResourcePlacement
 from .disruption_budget import ClusterResourcePlacementDisruptionBudget
 from .eviction import ClusterResourcePlacementEviction
 from .finding import Finding
 from .metadata_rules import check_reference
+from .placement_policy import PICK_ALL, PICK_FIXED, PlacementPolicy
 from .rules import Found
 
 
@@ -35,3 +37,32 @@ def warn_disruption_budget(budget: ClusterResourcePlacementDisruptionBudget) -> 
     if budget.spec.max_unavailable is None and budget.spec.min_available is None:
         reason = "with neither maxUnavailable nor minAvailable every eviction is refused"
         yield Finding("eviction-never-permitted", "spec", "spec", None, None, reason)
+
+
+def check_budget_for(
+    budget: ClusterResourcePlacementDisruptionBudget, placement: ClusterResourcePlacement
+) -> t.Iterator[Found]:
+    """What a budget cannot say for the placement that it guards (KubeFleet's admission webhook)."""
+    if _type_of(placement) != PICK_ALL:
+        return
+    hint = "write minAvailable as a number"
+    if budget.spec.max_unavailable is not None:
+        message = "PickAll asks for no number of clusters, of which some could be unavailable"
+        yield Found("budget-for-pick-all", "spec.maxUnavailable", message, hint)
+    elif isinstance(budget.spec.min_available, str):
+        message = "PickAll asks for no number of clusters, of which this could be a share"
+        yield Found("budget-for-pick-all", "spec.minAvailable", message, hint)
+
+
+def check_eviction_from(
+    eviction: ClusterResourcePlacementEviction, placement: ClusterResourcePlacement
+) -> t.Iterator[Found]:
+    """What cannot be evicted of the placement that is named (KubeFleet's admission webhook)."""
+    if _type_of(placement) == PICK_FIXED:
+        message = f"{placement.name} names its clusters"
+        hint = "take the cluster off the list of the placement"
+        yield Found("eviction-from-pick-fixed", "spec.placementName", message, hint)
+
+
+def _type_of(placement: ClusterResourcePlacement) -> str:
+    return (placement.spec.policy or PlacementPolicy()).placement_type

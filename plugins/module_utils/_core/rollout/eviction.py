@@ -13,9 +13,10 @@ from ..errors import FleetError
 from ..objects.binding import BOUND, PREVIOUS_STATE, UNSCHEDULED, ClusterResourceBinding
 from ..objects.cluster_resource_placement import ClusterResourcePlacement
 from ..objects.disruption_budget import ClusterResourcePlacementDisruptionBudget
+from ..objects.disruption_rules import check_budget_for
 from ..objects.eviction import EXECUTED, VALID, ClusterResourcePlacementEviction
 from ..objects.meta import find_condition
-from ..objects.placement_policy import PICK_ALL, PICK_FIXED, PlacementPolicy
+from ..objects.placement_policy import PICK_FIXED, PlacementPolicy
 from ..objects.rollout_strategy import ApplyStrategy
 from ..values.int_or_percent import scaled
 from .budget import target_of
@@ -132,9 +133,7 @@ def judged(
         return _verdict("placement-failed")
     if budget is None or budget.name != placement.name:
         return _verdict("no-budget")
-    policy = placement.spec.policy or PlacementPolicy()
-    minimum = budget.spec.min_available
-    if policy.placement_type == PICK_ALL and (budget.spec.max_unavailable is not None or isinstance(minimum, str)):
+    if any(check_budget_for(budget, placement)):
         return _verdict("misconfigured-budget")
     numbers = arithmetic(placement, bindings, budget, upstream=upstream)
     words = f"{numbers.available} of {numbers.total} bindings are available, so that {numbers.allowed} may go"

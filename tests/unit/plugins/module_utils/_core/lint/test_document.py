@@ -21,6 +21,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.lint.codes impo
 from ansible_collections.gitops.fleet.plugins.module_utils._core.lint.document import Judged, judge_document, mend
 from ansible_collections.gitops.fleet.plugins.module_utils._core.lint.fleet import across
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.kinds import KINDS
+from ansible_collections.gitops.fleet.tests.data.manifest_parts import PICK_N, crp, named
+from ansible_collections.gitops.fleet.tests.data.rollout_parts import budget, eviction
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.random_json import (
     anything,
     mutated,
@@ -32,6 +34,7 @@ SAMPLES = [
     each for file in sorted(FOLDER.iterdir()) for each in yaml.safe_load_all(file.read_text(encoding="utf-8")) if each
 ]
 NOW = datetime(2026, 11, 2, tzinfo=UTC)
+FIXED = {"placementType": "PickFixed", "clusterNames": ["eu-1"]}
 CORE = Path(_core.__path__[0])
 SOURCES = (
     "objects/override_rules.py",
@@ -118,6 +121,30 @@ def test_a_repair_in_a_repair_is_mended_too():
     wanted = {"weight": 1, "preference": {"labelSelector": {"matchLabels": {"tier": "2"}}}}
     assert affinity == {"preferredDuringSchedulingIgnoredDuringExecution": [wanted]}
     assert document["spec"]["policy"]["affinity"]["clusterAffinity"] != affinity, "the given one is not changed"
+
+
+@pytest.mark.parametrize(
+    ("policy", "document", "expected"),
+    [
+        (None, budget(maxUnavailable=1), ["budget-for-pick-all spec.maxUnavailable"]),
+        ({"placementType": "PickAll"}, budget(minAvailable="50%"), ["budget-for-pick-all spec.minAvailable"]),
+        (None, budget(minAvailable=2), []),
+        (PICK_N, budget(maxUnavailable="50%"), []),
+        (FIXED, budget(maxUnavailable=1), []),
+        (FIXED, eviction(), ["eviction-from-pick-fixed spec.placementName"]),
+        (PICK_N, eviction(), []),
+        (FIXED, eviction(placementName="other"), []),
+    ],
+)
+def test_budgets_and_evictions_are_judged_beside_their_placement(policy, document, expected):
+    def remarks(*placements):
+        rows = [(each, f"{each['kind']}/{each['metadata']['name']}") for each in (*placements, document)]
+        found = list(across(rows, [f"f:{number}" for number in range(len(rows))]))
+        return [f"{each.code} {each.path}" for index, each in found if index == len(rows) - 1]
+
+    placement = named(crp(policy), name="web")
+    assert remarks(placement) == expected
+    assert remarks(placement, named(crp(PICK_N), name="web")) == [], "one for each environment: nobody knows which"
 
 
 def test_one_name_in_two_groups_or_namespaces_is_no_repetition():
