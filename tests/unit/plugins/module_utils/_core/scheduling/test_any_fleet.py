@@ -40,7 +40,7 @@ from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.sche
     snapshot,
     term,
 )
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 NAMES = [f"c{number:02}" for number in range(14)]
@@ -59,6 +59,11 @@ def some(*items: t.Any) -> st.SearchStrategy[t.Any]:
     return st.sampled_from(items)
 
 
+LABELS = st.fixed_dictionaries({}, optional={key: some(*"xyz") for key in KEYS})
+FEW_NAMES = st.lists(some(*NAMES[:12]), unique=True, max_size=4)
+MANY_NAMES = st.lists(some(*NAMES[:12]), unique=True, min_size=7)
+
+
 @st.composite
 def fleets(draw: st.DrawFn) -> list[MemberCluster]:
     return [
@@ -66,11 +71,11 @@ def fleets(draw: st.DrawFn) -> list[MemberCluster]:
             name,
             draw(some(*VALUES)),
             draw(some(*VALUES[:6])),
-            labels=draw(st.dictionaries(some(*KEYS), some(*"xyz"))),
-            taints=[{"key": each, "effect": "NoSchedule"} for each in draw(some("", "", "", "k", "l"))],
-            leaving=draw(some(None, None, None, "2026-01-15T11:00:00Z")),
+            labels=draw(LABELS),
+            taints=[{"key": each, "effect": "NoSchedule"} for each in draw(some(*[""] * 6, "k", "l"))],
+            leaving=draw(some(*[None] * 9, "2026-01-15T11:00:00Z")),
         )
-        for name in draw(st.lists(some(*NAMES[:12]), unique=True))
+        for name in draw(FEW_NAMES | MANY_NAMES)
     ]
 
 
@@ -86,7 +91,7 @@ SELECTED = st.builds(lambda key, value: {key: value}, some(*KEYS), some(*"xyz"))
 TERMS = st.lists(
     st.builds(
         lambda labels, needs: term(labels, *needs),
-        SELECTED,
+        some(None) | SELECTED,
         st.lists(st.tuples(st.just(NODES), some("Ge", "Lt", "Ne"), st.just("3")), max_size=1),
     ),
     max_size=2,
@@ -117,7 +122,7 @@ POLICIES = st.one_of(
         lambda number, wishes, terms, spread, tolerations: pick_n(
             number, *wishes, required=terms or None, topologySpreadConstraints=spread, tolerations=tolerations
         ),
-        st.integers(0, 7),
+        st.integers(0, 7) | st.integers(3, 5),
         WISHES,
         TERMS,
         SPREAD,
@@ -157,6 +162,7 @@ def told(outcome: Scheduled) -> t.Any:
 
 
 @pytest.mark.parametrize("upstream", [False, True])
+@settings(max_examples=2 * settings().max_examples)
 @given(case=CASES, data=st.data())
 def test_the_order_of_clusters_and_bindings_does_not_matter(upstream: bool, case: Case, data: st.DataObject) -> None:
     other = Case(case.policy, *(data.draw(st.permutations(each)) for each in (case.clusters, case.bindings)))
@@ -166,6 +172,7 @@ def test_the_order_of_clusters_and_bindings_does_not_matter(upstream: bool, case
         assert told(first) == told(second)
 
 
+@settings(max_examples=2 * settings().max_examples)
 @given(case=CASES)
 def test_pick_n_never_holds_more_than_n_and_nobody_twice(case: Case) -> None:
     outcome = decided(case)
@@ -176,6 +183,7 @@ def test_pick_n_never_holds_more_than_n_and_nobody_twice(case: Case) -> None:
     assert set(held) == set(outcome.holders) <= {each.name for each in case.clusters}
 
 
+@settings(max_examples=2 * settings().max_examples)
 @given(case=CASES)
 def test_a_second_run_changes_nothing(case: Case) -> None:
     outcome = decided(case)
@@ -184,6 +192,7 @@ def test_a_second_run_changes_nothing(case: Case) -> None:
     assert again.changes == ()
 
 
+@settings(max_examples=2 * settings().max_examples)
 @given(case=CASES)
 def test_an_irrelevant_cluster_changes_nothing(case: Case) -> None:
     """One that was never read, carries no label and reports nothing, cannot be picked and is no part of any domain."""
@@ -194,6 +203,7 @@ def test_an_irrelevant_cluster_changes_nothing(case: Case) -> None:
     assert without.fulfilled == beside.fulfilled
 
 
+@settings(max_examples=2 * settings().max_examples)
 @given(case=CASES)
 def test_whoever_keeps_a_placement_under_the_same_policy_was_not_better_elsewhere_D1_46(case: Case) -> None:
     """Holders leave only because their cluster does, or because fewer are wanted."""
@@ -209,6 +219,7 @@ def test_whoever_keeps_a_placement_under_the_same_policy_was_not_better_elsewher
     assert current <= holders if number is None or len(current) <= number else holders <= current
 
 
+@settings(max_examples=2 * settings().max_examples)
 @given(case=CASES)
 def test_every_cluster_is_explained_as_it_was_decided(case: Case) -> None:
     outcome = decided(case)
@@ -219,6 +230,7 @@ def test_every_cluster_is_explained_as_it_was_decided(case: Case) -> None:
         assert told_of.sentence.startswith(name) and told_of.sentence.endswith(".")
 
 
+@settings(max_examples=2 * settings().max_examples)
 @given(case=CASES, data=st.data())
 def test_gained_lost_and_kept_add_up(case: Case, data: st.DataObject) -> None:
     index = FleetIndex(case.clusters, NOW)
@@ -273,6 +285,7 @@ def test_facts_that_are_no_facts_are_refused_or_read(document: t.Any, policy: Ma
     assert len(outcome.left_out) + len(outcome.holders) <= len(facts.members) + 4
 
 
+@settings(max_examples=2 * settings().max_examples)
 @given(case=CASES, rng=RANDOM)
 def test_a_policy_that_no_reader_would_pass_raises_nothing_else(case: Case, rng: Random) -> None:
     try:
