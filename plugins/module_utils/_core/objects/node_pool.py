@@ -155,9 +155,24 @@ def _metadata(row: Mapping[str, t.Any]) -> ObjectMeta:
 
 
 def _requirements(rows: t.Any) -> tuple[NodeSelectorRequirement, ...]:
-    if rows is None or (isinstance(rows, (list, tuple)) and all(isinstance(each, Mapping) for each in rows)):
-        return requirements(rows)
-    raise FleetError("undecodable", "a list of requirements is wanted", "spec.template.spec.requirements")
+    here = "spec.template.spec.requirements"
+    if rows is not None and not isinstance(rows, (list, tuple)):
+        raise FleetError("undecodable", f"a list of requirements is wanted, not {rows!r:.60}", here)
+    return requirements([_requirement(each, f"{here}[{index}]") for index, each in enumerate(rows or ())])
+
+
+def _requirement(row: t.Any, path: str) -> Mapping[str, t.Any]:
+    found = _mapping(row, path)
+    texts = {key: _text(found.get(key), f"{path}.{key}") or "" for key in ("key", "operator")}
+    return {**texts, "values": _texts(found.get("values"), f"{path}.values") or ()}
+
+
+def _texts(value: t.Any, path: str) -> tuple[str, ...] | None:
+    if value is None:
+        return None
+    if isinstance(value, (list, tuple)) and all(isinstance(one, str) for one in value):
+        return tuple(value)
+    raise FleetError("undecodable", f"a list of texts is wanted, not {value!r:.60}", path)
 
 
 def _text(value: t.Any, path: str) -> str | None:
@@ -168,16 +183,11 @@ def _text(value: t.Any, path: str) -> str | None:
 
 def _budget(row: Mapping[str, t.Any], path: str) -> Budget:
     nodes, schedule = _text(row.get("nodes"), f"{path}.nodes"), _text(row.get("schedule"), f"{path}.schedule")
-    reasons = row.get("reasons")
-    if reasons is not None and not (
-        isinstance(reasons, (list, tuple)) and all(isinstance(one, str) for one in reasons)
-    ):
-        raise FleetError("undecodable", f"a list of texts is wanted, not {reasons!r:.60}", f"{path}.reasons")
     return Budget(
         DEFAULT_NODES if nodes is None else nodes,
         schedule,
         _duration(row.get("duration"), f"{path}.duration", never=False),
-        None if reasons is None else tuple(reasons),
+        _texts(row.get("reasons"), f"{path}.reasons"),
     )
 
 

@@ -20,6 +20,9 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.node_po
     read_node_pool,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.node_pool_schema import BUDGET, BUDGETS, admit
+from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.random_json import any_json
+from hypothesis import given
+from hypothesis import strategies as st
 
 CLAIM = {"nodeClassRef": {"group": "g", "kind": "K", "name": "n"}, "requirements": []}
 
@@ -153,6 +156,34 @@ def test_a_part_of_a_pool_is_a_patch_and_says_what_a_new_one_needs_d0_01() -> No
     assert examine(part).problems == ()
     assert examine(part).missing == ("spec.template.spec.nodeClassRef", "spec.template.spec.requirements")
     assert [each.path for each in admit(part).errors] == list(examine(part).missing)
+
+
+@pytest.mark.parametrize(
+    ("requirements", "path"),
+    [
+        (5, ""),
+        (["In"], "[0]"),
+        ([{"key": "a", "operator": "In", "values": 5}], "[0].values"),
+        ([{"key": "a", "operator": "In", "values": "b"}], "[0].values"),
+        ([{"key": "a"}, {"key": "a", "operator": "Gt", "values": [5]}], "[1].values"),
+        ([{"key": 5}], "[0].key"),
+        ([{"key": "a", "operator": ["In"]}], "[0].operator"),
+    ],
+)
+def test_requirements_that_no_client_could_read(requirements: object, path: str) -> None:
+    with pytest.raises(FleetError) as refused:
+        decode_node_pool(pool(requirements=requirements))
+    assert (refused.value.code, refused.value.where) == ("undecodable", f"spec.template.spec.requirements{path}")
+
+
+@given(row=st.fixed_dictionaries({}, optional={key: any_json(2) for key in ("key", "operator", "values")}))
+def test_whatever_stands_in_a_requirement_it_is_read_as_texts_or_refused(row: dict[str, object]) -> None:
+    try:
+        (found,) = decode_node_pool(pool(requirements=[row])).template.requirements
+    except FleetError as error:
+        assert (error.code, error.where.startswith("spec.template.spec.requirements[0].")) == ("undecodable", True)
+    else:
+        assert all(isinstance(each, str) for each in (found.key, found.operator, *found.values))
 
 
 def test_all_problems_come_at_once() -> None:
