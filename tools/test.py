@@ -17,7 +17,14 @@ import xml.etree.ElementTree as ET
 import requirements as table
 from steps import ROOT, Step, StepFailed, call, run
 
-FOLDERS = ("tests/unit", "tests/conformance", "tests/simulation", "tests/mutation", "tests/records", "tests/integration")
+FOLDERS = (
+    "tests/unit",
+    "tests/conformance",
+    "tests/simulation",
+    "tests/mutation",
+    "tests/records",
+    "tests/integration",
+)
 SCENARIOS = ROOT / "extensions" / "molecule"
 JUNIT = ROOT / "build" / "junit.xml"
 TOTALS = ROOT / "build" / "totals.txt"

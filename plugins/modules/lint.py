@@ -62,7 +62,7 @@ EXAMPLES = r"""
 RETURN = r"""
 findings:
   description:
-    - What was found, in the order of files and lines, each with C(file), C(line), C(object), C(path), C(code), C(level),
+    - What was found, by file and line, each with C(file), C(line), C(object), C(path), C(code), C(level),
       C(message), C(mended) and C(consent).
     - C(level) is V(error), V(warning) or V(note). C(mended) maps field paths to what should stand there, V(null) to
       nothing. C(consent) says what is disrupted by applying the mended form.

@@ -16,7 +16,8 @@ PAGE = (ROOT / "docs" / "updates.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(?:yaml|sh)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 HEADER = re.compile(r"\A(?:---\n|#!.*\n)?(?:# (?:Copyright|GNU General|SPDX).*\n){3}(?:#\n)?")
 SHOWN = (
-    "release.yml",
+    "release/strategy.yml",
+    "release/run.yml",
     "with_commands.yml",
     "cloud.sh",
     "with_role.yml",

@@ -44,6 +44,7 @@ from .place import refuse_unwritable
 from .update_claims import KIND
 from .update_events import events_file
 from .update_gates import gates_of
+from .update_permits import Permits
 from .update_progress import Progress
 from .update_run import Outcome, started
 from .update_sight import Sight
@@ -94,6 +95,7 @@ def carry_on(
             target=run.status.target_version,
             holder=f"run/{run.name}/{run.metadata.uid}",
             members=tuple(row.name for stage in run_of(run).stages for group in stage.groups for row in group.members),
+            permits=_permits(records, run),
         )
         with Interrupts() as interrupts, events_file(wish.events, say) as emit:
             progress = Progress(say=say, emit=emit, journal=_journal(records, run.name), versions=sight.versions)
@@ -105,8 +107,12 @@ def refuse_unfit(
     records: Records, run: UpdateRun, hub: KubeClient | None, wish: Wish, environ: t.Mapping[str, str]
 ) -> None:
     """Says before anything is recorded what could not be carried out: wrong drivers, files that cannot be written."""
-    with _drivers(records, run, hub, wish, environ):
+    with _drivers(records, run, hub, wish, environ) as drivers:
         refuse_unwritable(wish.events)
+        members = [each for each in records.list("FleetMember") if each["metadata"]["name"] in drivers]
+        problems = _permits(records, run).problems(members, clock())
+        if problems:
+            raise FleetError.of(problems)
     if not _settled(run_of(run)):
         make_folder(operations_folder(wish.operations, environ), 0o700)
 
@@ -160,6 +166,10 @@ def operations_folder(given: str, environ: t.Mapping[str, str]) -> Path:
 
 def _lost(state: str, skipped_by: str, reason: str) -> bool:
     return state == SKIPPED and skipped_by == SYSTEM and reason in (UNREACHABLE, MEMBER_GONE)
+
+
+def _permits(records: Records, run: UpdateRun) -> Permits:
+    return Permits(records, run.spec.managed_cluster_update.upgrade.type, run.status.target_version)
 
 
 def _settled(state: RunState) -> bool:

@@ -20,6 +20,7 @@ from .._kube.parallel import in_parallel
 from .._store.records import Lease, Records
 from .drivers.contract import Driver, Observation
 from .update_claims import LEASE_SECONDS, claim, lease_name, mark_of, release
+from .update_permits import Permits
 
 LOOK_AGAIN = timedelta(seconds=15)
 FRESH = timedelta(seconds=5)
@@ -31,15 +32,18 @@ GONE = Obstacle(reason=PRECONDITION_FAILED, message="the member has no driver an
 @dataclass
 class Sight:
     """Views for ``decide``, and the claims of members that are in flight. ``holder`` is the same for every conductor of
-    the run, so that its next one has the members at once."""
+    the run, so that its next one has the members at once. Without ``permits`` members may begin at any time."""
 
     records: Records
     drivers: t.Mapping[str, Driver]
     target: str
     holder: str
     members: t.Collection[str]
+    permits: Permits | None = None
     views: dict[str, MemberView] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
+    _plain: dict[str, MemberView] = field(default_factory=dict)
+    _found: dict[str, Obstacle] = field(default_factory=dict)
     _claims: dict[str, tuple[str, Lease]] = field(default_factory=dict)
     _left: dict[str, tuple[str, Lease | None]] = field(default_factory=dict)
     _again: dict[str, datetime] = field(default_factory=dict)
@@ -49,15 +53,29 @@ class Sight:
     def refresh(self, now: datetime) -> None:
         """Who is in the fleet now; obstacles that are due to be looked at again are forgotten."""
         if self._listed is None or now >= self._listed + LIST_AFTER:
-            here = {each["metadata"]["name"]: mark_of(each) for each in self.records.list("FleetMember")}
-            if self._listed is None:
-                self._left = self._left_by_others(here)
-            self.views = {name: self.views.get(name) or MemberView(name=name) for name in self.members if name in here}
-            self._listed = now
+            self._list(now)
         for name in [name for name, at in self._again.items() if now >= at]:
             del self._again[name]
+            self._found.pop(name, None)
             if name in self.views:
-                self.views[name] = MemberView(name=name)
+                self.views[name] = self._plain[name]
+
+    def _list(self, now: datetime) -> None:
+        listed = self.records.list("FleetMember")
+        here = {each["metadata"]["name"]: mark_of(each) for each in listed}
+        if self._listed is None:
+            self._left = self._left_by_others(here)
+        plain = self.permits.views(listed, now) if self.permits else {name: MemberView(name=name) for name in here}
+        for name in self.members:
+            if name not in here:
+                self.views.pop(name, None)
+            elif name not in self.views or plain[name] != self._plain[name]:
+                self.views[name] = self._with_obstacle(plain[name])
+        self._plain, self._listed = plain, now
+
+    def _with_obstacle(self, view: MemberView) -> MemberView:
+        found = self._found.get(view.name)
+        return replace(view, obstacles=(*view.obstacles, found)) if found else view
 
     def next_look(self) -> datetime | None:
         return min(self._again.values(), default=None)
@@ -119,7 +137,7 @@ class Sight:
         return lambda: driver.observe(member)
 
     def _judge(self, begin: Begin, found: Observation | FleetError | None, now: datetime) -> None:
-        view = MemberView(name=begin.member)
+        view = self._plain[begin.member]
         if begin.member not in self.drivers:
             self.views[begin.member] = replace(view, fail=GONE)
             return
@@ -144,7 +162,8 @@ class Sight:
             self._claims[begin.member] = (begin.operation, claimed)
 
     def _blocked(self, view: MemberView, obstacle: Obstacle, now: datetime) -> None:
-        self.views[view.name] = replace(view, obstacles=(obstacle,))
+        self._found[view.name] = obstacle
+        self.views[view.name] = self._with_obstacle(view)
         self._again[view.name] = now + LOOK_AGAIN
 
 

@@ -20,7 +20,7 @@ from ..objects.node_pool import Budget
 from ..objects.schema import write_time
 from .budgets import Allowed, Rule, allowed, decide, limit_or_none, rule_of
 
-Active = tuple[bool | None, ...]
+Active = tuple[bool | None, ...]  # pylint: disable=unsupported-binary-operation  # Python 3.11 can
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,7 +75,7 @@ class Anything:
     wanted: str = "a value"
 
 
-Node = Text | Items | Object | Anything
+Node = Text | Items | Object | Anything  # pylint: disable=unsupported-binary-operation  # Python 3.11 can
 
 
 def _pattern(text: str) -> Callable[[str], object]:

@@ -100,7 +100,14 @@ class DeleteApproval:
     name: str
 
 
-Action = BindCluster | MarkStarted | DeleteBinding | RequestApproval | AcceptApproval | DeleteApproval
+Action = (
+    BindCluster  # pylint: disable=unsupported-binary-operation  # Python 3.11 can
+    | MarkStarted
+    | DeleteBinding
+    | RequestApproval
+    | AcceptApproval
+    | DeleteApproval
+)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,7 +29,7 @@ PARTS = ("labels", "taints", "properties", "prices")
 NEW = ("name", "like", *PARTS)
 TAINT = ("key", "value", "effect")
 
-Texts = t.Mapping[str, str | None]
+Texts = t.Mapping[str, str | None]  # pylint: disable=unsupported-binary-operation  # Python 3.11 can
 
 
 @dataclass(frozen=True, kw_only=True)

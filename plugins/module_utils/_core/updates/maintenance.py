@@ -33,7 +33,7 @@ from .states import WINDOW_CLOSED
 from .windows import Windows, clock_of, configured, joined, spans, without
 
 GOVERNED_BY: Mapping[str, str] = {FULL: KUBERNETES, CONTROL_PLANE_ONLY: KUBERNETES, NODE_IMAGE_ONLY: NODE_IMAGE}
-_Dated = tuple[MaintenanceConfiguration, date | None]
+_Dated = tuple[MaintenanceConfiguration, date | None]  # pylint: disable=unsupported-binary-operation  # Python 3.11 can
 
 
 @dataclass(frozen=True, kw_only=True)

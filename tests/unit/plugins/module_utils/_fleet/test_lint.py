@@ -103,19 +103,19 @@ FOUND: dict[str, list[str]] = {
     "placement_field_misspelt.yml": ["error unknown-field 16 spec.policy.placementtype"],
     # further kinds of KubeFleet
     "override.yml": [
-        "warning rule-without-clusters 17 spec.policy.overrideRules[0].clusterSelector",
-        "error delete-with-patches 18 spec.policy.overrideRules[0].jsonPatchOverrides",
-        "error overridden-twice 28 spec.clusterResourceSelectors[0]",
+        "warning rule-without-clusters 20 spec.policy.overrideRules[0].clusterSelector",
+        "error delete-with-patches 21 spec.policy.overrideRules[0].jsonPatchOverrides",
+        "error overridden-twice 30 spec.clusterResourceSelectors[0]",
     ],
     "staged.yml": [
-        "error wait-before-stage 16 spec.stages[0].beforeStageTasks[0].type",
-        "error wrong-form 20 spec.stages[0].afterStageTasks[0].waitTime",
-        "error wait-not-wanted 22 spec.stages[0].afterStageTasks[1].waitTime",
-        "error duplicate-stage 23 spec.stages[1].name",
-        "warning stage-takes-nothing 23 spec.stages[1].labelSelector",
-        "error two-limits 29 spec",
-        "warning duplicate-object 36 metadata.name",
-        "warning eviction-never-permitted 37 spec",
+        "error wait-before-stage 19 spec.stages[0].beforeStageTasks[0].type",
+        "error wrong-form 23 spec.stages[0].afterStageTasks[0].waitTime",
+        "error wait-not-wanted 25 spec.stages[0].afterStageTasks[1].waitTime",
+        "error duplicate-stage 26 spec.stages[1].name",
+        "warning stage-takes-nothing 26 spec.stages[1].labelSelector",
+        "error two-limits 31 spec",
+        "warning duplicate-object 37 metadata.name",
+        "warning eviction-never-permitted 38 spec",
         "note not-checked 40 kind",  # D4-05
     ],
     # update strategies, as objects and in the JSON of their service

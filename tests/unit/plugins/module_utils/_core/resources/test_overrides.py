@@ -45,10 +45,10 @@ SHOP = {"group": "", "version": "v1", "kind": "Namespace", "name": "shop"}
 PARIS = decode(MemberCluster, {"metadata": {"name": "paris", "labels": {"region": "eu"}}})
 
 
-def label(value: t.Any, on: t.Any = ALL, key: str = "from") -> dict[str, t.Any]:
+def label(value: t.Any, on: t.Any = "all", key: str = "from") -> dict[str, t.Any]:
     """A rule that writes a label."""
     patch = {"op": "add", "path": f"/metadata/labels/{key}", "value": value}
-    return {"clusterSelector": on, "jsonPatchOverrides": [patch]}
+    return {"clusterSelector": ALL if on == "all" else on, "jsonPatchOverrides": [patch]}
 
 
 def cluster_wide(name: str, *rules: t.Any, selectors: t.Any = (SHOP,), placement: t.Any = None) -> Override:

@@ -32,9 +32,9 @@ CLUSTERS = [
 ]
 
 
-def lay(*stages, selected="abcd", clusters=CLUSTERS, upstream=False):
+def lay(*stages, selected="abcd", clusters=None, upstream=False):
     status = StagedUpdateRunStatus(staged_update_strategy_snapshot=without_approval_waits(strategy(*stages).spec))
-    return laid_out("run", status, frozenset(selected), clusters, upstream=upstream).stages_status
+    return laid_out("run", status, frozenset(selected), clusters or CLUSTERS, upstream=upstream).stages_status
 
 
 def order(*stages, **more):

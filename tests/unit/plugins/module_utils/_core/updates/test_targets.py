@@ -66,9 +66,7 @@ def test_full_brings_a_pool_with_the_wanted_version_to_the_image() -> None:
 # D4, D3-61, D3-62, scenario 14: who has nothing to do
 
 
-@pytest.mark.parametrize(
-    ("kind", "skipped"), [("ControlPlaneOnly", True), ("Full", False)], ids=lambda given: str(given)
-)
+@pytest.mark.parametrize(("kind", "skipped"), [("ControlPlaneOnly", True), ("Full", False)], ids=str)
 def test_14_d3_61_a_control_plane_at_the_target_with_old_pools(kind: str, skipped: bool) -> None:
     found = asked(cluster("1.31.0", pool("1.30.1", "7")), kind, "1.31.0", IMAGES)
     assert (found.skip is not None) is skipped
