@@ -99,7 +99,7 @@ def test_a_driver_of_commands_and_a_driver_that_is_a_role(shell: Shell, local_cl
         local_cluster_factory(name, version="1.35")
     shell.join(valley=("command", "canary"), ridge=("role", "prod"))
     both = ["-e", json.dumps({"drivers": drivers(shell.folder, "with_commands.yml", "with_role.yml")})]
-    first = shell("playbook", "gitops.fleet.update", *both, "-e", "updates=release.yml")
+    first = shell("playbook", "gitops.fleet.update", *both, "-e", "updates=release")
     assert "waits for approval" in first
     assert shell.versions("valley", "ridge") == ["v1.36.3", "v1.35.4"]
     shell("playbook", "gitops.fleet.approve", "-e", "run=release-7 stage=canary", "-e", "reason='no errors'")
@@ -113,7 +113,7 @@ def test_the_ready_made_role_with_steps_of_ones_own(shell: Shell, local_cluster_
     """Nobody is in canary, so that stage and its gate are skipped. The step asks until the platform is done."""
     local_cluster_factory("crest", version="1.35")
     shell.join(crest=("role", "prod"))
-    done = shell("playbook", "gitops.fleet.update", "-e", "@with_steps.yml", "-e", "updates=release.yml")
+    done = shell("playbook", "gitops.fleet.update", "-e", "@with_steps.yml", "-e", "updates=release")
     assert "run release-7 Completed: 1 of 1 clusters done" in done
     assert shell.versions("crest") == ["v1.36.3"]
     notes = (shell.home / "upgrade-notes.txt").read_text().splitlines()

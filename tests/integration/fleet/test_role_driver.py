@@ -184,7 +184,7 @@ def test_killed_in_the_middle_nothing_of_it_goes_on(driver: RoleDriver, number: 
     folder = slow.operations / work().operation
     _wait(lambda: any("985" in processes.command(one) for one in processes.marked(str(folder))))
     os.kill(int(reference.split(":")[2]), number)
-    _wait(lambda: (folder / "result.json").exists())
+    _wait((folder / "result.json").exists)
     _wait(lambda: not processes.marked(str(folder)))
     progress = ended(slow, work())
     assert progress.state == contract.FAILED
