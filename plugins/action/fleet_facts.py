@@ -16,7 +16,7 @@ class ActionModule(Verb):
     """Facts of all members: read once, recorded, and written to a snapshot file."""
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
-        prices = prices_file(options["prices"]) if options["prices"] else {}
+        prices = prices_file(options["prices"])
         refuse_unwritable(options["dest"])
         record = options["record"] and not run.check_mode
         with open_place(options, run.environ, run.now, writes=record) as place:
@@ -34,14 +34,15 @@ class ActionModule(Verb):
         lines = facts_text(found.reading.snapshot)
         for line in lines:
             run.say(line)
-        failed = found.reading.failed
+        failed, snapshot = found.reading.failed, found.reading.snapshot
         return Answer(
             changed=False,
             data={
                 "snapshot": found.document if options["return_snapshot"] else {},
                 "digest": found.digest,
-                "read": sorted(each.name for each in found.reading.snapshot.members if each.name not in failed),
+                "read": sorted(each.name for each in snapshot.members if each.name not in failed),
                 "unread": {name: error.problems[0].as_dict() for name, error in failed.items()},
+                "costs": {each.name: [cost.as_dict() for cost in snapshot.costs(each)] for each in snapshot.members},
                 "table": lines,
             },
         )

@@ -33,7 +33,9 @@ options:
     type: bool
     default: true
   prices:
-    description: JSON file with the hourly price of each instance type.
+    description:
+      - JSON file with the price of each instance type in US dollars an hour, such as C({"m7.large": 0.1}).
+      - With C(source), C(version) and C(prices) at its top level it says where it comes from, and so do the facts.
     type: path
   threads:
     description: Members that are read at the same time.
@@ -69,6 +71,12 @@ digest:
   description: Hash of the snapshot, by which plans name their facts.
   returned: success
   type: str
+costs:
+  description:
+    - What is known of each member's costs, as a list with C(property), C(value), C(unit) (V(core) or V(GiB)),
+      C(currency), C(period), C(source) and C(version). Empty if a node of the member has no price.
+  returned: success
+  type: dict
 table:
   description: The facts as text, line by line.
   returned: success

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from .._core.errors import FleetError
+from .._core.facts.prices import PriceList
 from .._core.facts.snapshot import snapshot_digest, write_snapshot
 from .._kube.client import Timeouts
 from .facts import FleetReading, read_fleet
@@ -32,7 +33,7 @@ def capture(
     now: datetime,
     *,
     pods: bool,
-    prices: t.Mapping[str, float],
+    prices: PriceList,
     threads: int,
     timeout: float,
     record: bool,

@@ -12,6 +12,7 @@ from datetime import datetime
 from .._core.errors import FleetError
 from .._core.facts.member import MemberReading, pools, reported, unread
 from .._core.facts.node import NodeFacts, node_facts
+from .._core.facts.prices import NO_PRICES, PriceList
 from .._core.facts.snapshot import FactsSnapshot, parse_instant
 from .._core.objects.cluster_resource_placement import PlacementSpec
 from .._core.objects.fleet_member import FleetMemberStatus
@@ -42,12 +43,12 @@ def read_fleet(
     clients: Clients,
     now: datetime,
     pods: bool,
-    prices: t.Mapping[str, float],
+    prices: PriceList = NO_PRICES,
     threads: int = 32,
     deadline: float | None = None,
 ) -> FleetReading:
     """The facts of all members at ``now``. A member that cannot be read keeps its older facts and is named."""
-    work = {name: _reader(name, clients, now, pods, prices) for name in members}
+    work = {name: _reader(name, clients, now, pods, prices.prices) for name in members}
     answers = in_parallel(work, threads=threads, deadline=deadline)
     clusters: list[MemberCluster] = []
     nodes: dict[str, tuple[NodeFacts, ...]] = {}
@@ -67,6 +68,7 @@ def read_fleet(
         members=tuple(clusters),
         nodes=nodes,
         failed={name: {"code": error.code, "message": error.message} for name, error in failed.items()},
+        prices=prices.origin if prices.prices else None,
     )
     return FleetReading(snapshot=snapshot, statuses=statuses, failed=failed)
 

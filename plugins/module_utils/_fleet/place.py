@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from .._core.errors import FleetError
+from .._core.facts.prices import NO_PRICES, PriceList, read_prices
 from .._core.facts.snapshot import FactsSnapshot, read_snapshot
 from .._kube.client import KubeClient
 from .._kube.credentials import connection_from_kubeconfig
@@ -77,12 +78,11 @@ def json_file(path: str, missing: str, invalid: str) -> t.Any:
         raise FleetError(invalid, f"the file is no JSON: {error}", path) from error
 
 
-def prices_file(path: str) -> dict[str, float]:
-    """Hourly prices by instance type, from a JSON file."""
-    prices = json_file(path, "prices-missing", "prices-invalid")
-    if not isinstance(prices, dict) or not all(type(each) in (int, float) and each >= 0 for each in prices.values()):
-        raise FleetError("prices-invalid", "these are no prices by instance type", path, 'such as {"m7.large": 0.1}')
-    return {name: float(each) for name, each in prices.items()}
+def prices_file(path: str | None) -> PriceList:
+    """The price list in a JSON file; without a file there are no prices."""
+    if not path:
+        return NO_PRICES
+    return read_prices(json_file(path, "prices-missing", "prices-invalid"), path)
 
 
 def approved_plan(path: str) -> dict[str, t.Any]:

@@ -114,7 +114,7 @@ def run(
 
 def _read(members: t.Mapping[str, Member], clients: Clients, now: datetime, pods: bool) -> FactsSnapshot:
     """Facts of now; if not one member can be read, that is a fault on our side, and no plan is made on it."""
-    reading = read_fleet(members, clients, now, pods, {}, threads=32)
+    reading = read_fleet(members, clients, now, pods, threads=32)
     if members and len(reading.failed) == len(members):
         raise FleetError.of([replace(error.problems[0], where=name) for name, error in reading.failed.items()])
     return reading.snapshot

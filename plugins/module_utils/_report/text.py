@@ -9,7 +9,9 @@ import textwrap
 import typing as t
 from dataclasses import replace
 
+from .._core.facts.prices import CURRENCY, PERIOD, UNITS
 from .._core.facts.snapshot import FactsSnapshot
+from .._core.objects.member_cluster import MemberCluster
 from .._core.objects.meta import find_condition
 from .._core.plan.document import GAINED, KEPT, LOST, ClusterPlan, PlacementPlan
 from .._core.plan.member import DIFFERS, UNCHANGED, Step
@@ -97,29 +99,38 @@ def member_lines(cluster: str, outcome: MemberOutcome) -> list[str]:
 
 
 def facts_text(snapshot: FactsSnapshot) -> list[str]:
-    """One line a cluster: version, nodes, free resources, health."""
-    rows = []
-    for cluster in sorted(snapshot.members, key=lambda each: each.name):
-        status = cluster.status
-        version = status.properties.get("k8s.io/k8s-version")
-        nodes = status.properties.get("kubernetes-fleet.io/node-count")
-        usage = status.resource_usage
-        free = (usage.available or usage.allocatable) if usage else {}
-        agent = status.agent_status[0] if status.agent_status else None
-        healthy = find_condition(agent.conditions, "Healthy") if agent else None
-        failed = snapshot.failed.get(cluster.name)
-        state = failed["code"] if failed else "ready" if healthy and healthy.status == "True" else "not ready"
-        rows.append(
-            (
-                cluster.name,
-                version.value if version else "?",
-                nodes.value if nodes else "?",
-                free.get("cpu", "?"),
-                free.get("memory", "?"),
-                state,
-            )
-        )
-    return table(("CLUSTER", "VERSION", "NODES", "CPU", "MEMORY", "STATE"), rows)
+    """One line a cluster: version, nodes, free resources, costs where any are known, health."""
+    clusters = sorted(snapshot.members, key=lambda each: each.name)
+    priced = any(snapshot.costs(each) for each in clusters)
+    header = ["CLUSTER", "VERSION", "NODES", "CPU", "MEMORY", "STATE"]
+    header[-1:-1] = [f"PER {unit}" for unit in UNITS.values()] if priced else []
+    lines = table(header, [_facts_row(snapshot, each, priced) for each in clusters])
+    if priced:
+        source = f"from {snapshot.prices.text}" if snapshot.prices else "from prices of an earlier capture"
+        lines += _folded(f"costs: {CURRENCY} for an {PERIOD} and one {' or '.join(UNITS.values())}, {source}")
+    return lines
+
+
+def _facts_row(snapshot: FactsSnapshot, cluster: MemberCluster, priced: bool) -> tuple[str, ...]:
+    status = cluster.status
+    version = status.properties.get("k8s.io/k8s-version")
+    nodes = status.properties.get("kubernetes-fleet.io/node-count")
+    usage = status.resource_usage
+    free = (usage.available or usage.allocatable) if usage else {}
+    agent = status.agent_status[0] if status.agent_status else None
+    healthy = find_condition(agent.conditions, "Healthy") if agent else None
+    failed = snapshot.failed.get(cluster.name)
+    state = failed["code"] if failed else "ready" if healthy and healthy.status == "True" else "not ready"
+    costs = {each.unit: each.value for each in snapshot.costs(cluster)}
+    return (
+        cluster.name,
+        version.value if version else "?",
+        nodes.value if nodes else "?",
+        free.get("cpu", "?"),
+        free.get("memory", "?"),
+        *(costs.get(unit, "?") for unit in (UNITS.values() if priced else ())),
+        state,
+    )
 
 
 def _headline(plan: PlacementPlan) -> str:

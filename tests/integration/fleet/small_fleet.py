@@ -249,7 +249,7 @@ class Fleet:
         """What the members say now."""
         members = recorded_members(self.records)
         with Clients(members={name: each.fleet for name, each in members.items()}, hub=self.hub_client) as clients:
-            return read_fleet(members, clients, self.now, pods=False, prices={}).snapshot
+            return read_fleet(members, clients, self.now, pods=False).snapshot
 
     # What is there afterwards.
 

@@ -86,7 +86,7 @@ def test_facts_of_members_are_recorded_and_one_dead_member_keeps_its_own(fleet: 
     def read() -> dict[str, str]:
         known = recorded_members(fleet.records)
         with Clients(members={name: each.fleet for name, each in known.items()}) as clients:
-            reading = read_fleet(known, clients, fleet.now, pods=True, prices={})
+            reading = read_fleet(known, clients, fleet.now, pods=True)
         record_facts(fleet.records, reading)
         return {name: error.code for name, error in reading.failed.items()}
 

@@ -20,12 +20,11 @@ from ..objects.meta import Condition, find_condition
 from ..values.kube_version import KubeVersion
 from ..values.quantity import Quantity, parse_quantity
 from .node import NodeFacts
+from .prices import CPU_COST, MEMORY_COST
 
 NODE_COUNT = "kubernetes-fleet.io/node-count"
 VERSION = "k8s.io/k8s-version"
 ENTRYPOINT = "k8s.io/cluster-entrypoint"
-CPU_COST = "kubernetes.azure.com/per-cpu-core-cost"
-MEMORY_COST = "kubernetes.azure.com/per-gb-memory-cost"
 AGENT = "MemberAgent"
 
 

@@ -14,29 +14,39 @@ from ..objects.member_cluster import MemberCluster
 from ..objects.schema import decode, encode
 from ..resources.canonical import digest_of
 from .node import NodeFacts
+from .prices import Cost, PriceSource, costs_of
 
 SCHEMA = 1
 
 
 @dataclass(frozen=True, kw_only=True)
 class FactsSnapshot:
-    """``failed`` says for each member that could not be read with which code and why; its older facts still stand."""
+    """``failed`` says for each member that could not be read with which code and why; its older facts still stand.
+
+    ``prices`` is where the costs of those that were read come from; None if no price list was given.
+    """
 
     captured_at: datetime
     members: tuple[MemberCluster, ...]
     nodes: t.Mapping[str, tuple[NodeFacts, ...]] = field(default_factory=dict)
     failed: t.Mapping[str, t.Mapping[str, str]] = field(default_factory=dict)
+    prices: PriceSource | None = None
+
+    def costs(self, member: MemberCluster) -> tuple[Cost, ...]:
+        """Of older facts it is not known which prices they were made with."""
+        return costs_of(member, None if member.name in self.failed else self.prices)
 
 
 def write_snapshot(snapshot: FactsSnapshot) -> dict[str, t.Any]:
     """The snapshot as JSON data, members and nodes in name order."""
-    return {
+    document: dict[str, t.Any] = {
         "schema": SCHEMA,
         "capturedAt": _instant(snapshot.captured_at),
         "members": [encode(each) for each in sorted(snapshot.members, key=lambda each: each.name)],
         "nodes": {name: [_node(each) for each in nodes] for name, nodes in sorted(snapshot.nodes.items())},
         "failed": {name: dict(why) for name, why in sorted(snapshot.failed.items())},
     }
+    return document | ({"prices": snapshot.prices.as_dict()} if snapshot.prices else {})
 
 
 def read_snapshot(document: t.Any, where: str) -> FactsSnapshot:
@@ -58,9 +68,10 @@ def read_snapshot(document: t.Any, where: str) -> FactsSnapshot:
         members = tuple(decode(MemberCluster, each) for each in document.get("members") or ())
         nodes = {name: tuple(_read_node(each) for each in rows) for name, rows in (document.get("nodes") or {}).items()}
         failed = {name: dict(why) for name, why in (document.get("failed") or {}).items()}
+        prices = PriceSource(**document["prices"]) if document.get("prices") else None
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise FleetError("facts-invalid", f"the facts snapshot cannot be read: {error}", where) from error
-    return FactsSnapshot(captured_at=captured_at, members=members, nodes=nodes, failed=failed)
+    return FactsSnapshot(captured_at=captured_at, members=members, nodes=nodes, failed=failed, prices=prices)
 
 
 def snapshot_digest(snapshot: FactsSnapshot) -> str:

@@ -7,7 +7,9 @@ from dataclasses import replace
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import Problem
+from ansible_collections.gitops.fleet.plugins.module_utils._core.facts.prices import PriceSource
 from ansible_collections.gitops.fleet.plugins.module_utils._core.facts.snapshot import FactsSnapshot
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.member_cluster import PropertyValue
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.meta import ObjectMeta
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes import BrakeLimits
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.document import PlacementPlan
@@ -199,6 +201,25 @@ def test_facts_have_one_row_for_each_cluster() -> None:
     ]
     long = FactsSnapshot(captured_at=NOW, members=(cluster(LONG), cluster("a")), failed={LONG: {"code": "x" * 90}})
     assert fits(facts_text(long))
+
+
+def test_costs_are_told_with_currency_period_unit_and_source_d4_52_d4_54() -> None:
+    priced = {
+        "kubernetes.azure.com/per-cpu-core-cost": PropertyValue(value="0.080"),
+        "kubernetes.azure.com/per-gb-memory-cost": PropertyValue(value="0.060"),
+    }
+    known = replace(cluster("a"), status=replace(cluster("a").status, properties=priced))
+    source = PriceSource(source="list of the house", version="2026-11")
+    lines = facts_text(FactsSnapshot(captured_at=NOW, members=(known, cluster("b")), prices=source))
+    assert [line.split() for line in lines[:3]] == [
+        ["CLUSTER", "VERSION", "NODES", "CPU", "MEMORY", "PER", "core", "PER", "GiB", "STATE"],
+        ["a", "?", "?", "?", "?", "0.080", "0.060", "ready"],
+        ["b", "?", "3", "?", "?", "?", "?", "ready"],
+    ]
+    told = "costs: USD for an hour and one core or GiB, from list of the house, version 2026-11"
+    assert " ".join(" ".join(lines[3:]).split()) == told and fits(lines)
+    older = facts_text(FactsSnapshot(captured_at=NOW, members=(known,)))
+    assert older[-1].endswith("from prices of an earlier capture")
 
 
 def test_a_long_cell_ends_its_line_and_the_next_goes_on_under_its_column() -> None:

@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.facts.node import NodeFacts
+from ansible_collections.gitops.fleet.plugins.module_utils._core.facts.prices import PriceSource
 from ansible_collections.gitops.fleet.plugins.module_utils._core.facts.snapshot import (
     FactsSnapshot,
     parse_instant,
@@ -55,6 +56,16 @@ def test_what_is_written_reads_back() -> None:
     document = json.loads(json.dumps(write_snapshot(SNAPSHOT)))
     assert read_snapshot(document, "facts.json") == SNAPSHOT
     assert document["capturedAt"] == "2026-01-15T12:00:00Z" and document["schema"] == 1
+
+
+def test_where_prices_come_from_is_kept_and_is_not_there_without_prices() -> None:  # D4-54
+    priced = replace(SNAPSHOT, prices=PriceSource(source="list of the house", version="7"))
+    document = json.loads(json.dumps(write_snapshot(priced)))
+    assert read_snapshot(document, "facts.json") == priced
+    assert "prices" not in write_snapshot(SNAPSHOT)
+    with pytest.raises(FleetError) as refused:
+        read_snapshot({**document, "prices": {"from": "a friend"}}, "facts.json")
+    assert refused.value.code == "facts-invalid"
 
 
 def test_the_digest_does_not_depend_on_the_order_of_members() -> None:
