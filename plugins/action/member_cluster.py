@@ -12,7 +12,7 @@ from ..module_utils._fleet.place import Place, open_place
 from ..module_utils._fleet.placement import brake_limits
 from ..plugin_utils._verb import Answer, Run, Verb
 
-FIELDS = ("group", "location", "driver", "maintenance")
+FIELDS = ("group", "provider", "location", "driver", "maintenance")
 
 
 class ActionModule(Verb):

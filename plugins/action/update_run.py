@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import typing as t
 from datetime import timedelta
-from functools import partial
 
 from ..module_utils._core.errors import FleetError
 from ..module_utils._fleet.executor import Pace
 from ..module_utils._fleet.place import Place, open_place
 from ..module_utils._fleet.update_conducting import Wish, carry_on, clock, refuse_unfit, rehearse, verdict
 from ..module_utils._fleet.update_run import Outcome, absent, as_data, present, skipped, started, stopped, targets_of
-from ..module_utils._fleet.update_sources import name_of, written
+from ..module_utils._fleet.update_sources import Written, keep, name_of, written
 from ..module_utils._report.run_text import run_text, waits_for
 from ..plugin_utils._verb import Answer, Run, Verb
 
@@ -34,21 +33,28 @@ class ActionModule(Verb):
             if state == "skipped":
                 return _answer(skipped(records, name, targets, run_of.now, write))
             if state == "conducted":
-                make = partial(present, records, name, given, approved=options["digest"])
-                return _conducted(place, make, _wish(options), run_of)
-            made = present(records, name, given, write, options["digest"])
+                return _conducted(place, name, given, options, run_of)
+            made = _made(place, name, given, options["digest"], write)
             if state == "present":
                 return _answer(made)
             return _answer(_both(made, started(records, made.run, {}, run_of.now, write)))
 
 
-def _conducted(place: Place, make: t.Callable[..., Outcome], wish: Wish, run_of: Run) -> Answer:
-    """``make`` gives the run as it is defined, and records it if it is told to write."""
-    made = make(write=False)
+def _made(place: Place, name: str, given: Written, digest: str, write: bool) -> Outcome:
+    """The run as it is defined, with the windows and releases beside it; recorded if it is to be written."""
+    made = present(place.records, name, given, write, digest)
+    kept = keep(place.records, (*given.maintenance.values(), *given.catalogues.values()), write)
+    return Outcome(run=made.run, changed=made.changed or kept, notes=made.notes)
+
+
+def _conducted(place: Place, name: str, given: Written, options: dict[str, t.Any], run_of: Run) -> Answer:
+    wish = _wish(options)
+    made = _made(place, name, given, options["digest"], write=False)
     if run_of.check_mode:
-        return _answer(_both(made, rehearse(place.records, made.run, place.hub, wish, run_of.environ)), "planned")
-    refuse_unfit(place.records, made.run, place.hub, wish, run_of.environ)
-    made = make(write=True)
+        then = rehearse(place.records, made.run, given, place.hub, wish, run_of.environ)
+        return _answer(_both(made, then), "planned")
+    refuse_unfit(place.records, made.run, given, place.hub, wish, run_of.environ)
+    made = _made(place, name, given, options["digest"], write=True)
     ending = carry_on(place.records, made.run, place.hub, wish, place.holder, run_of.environ, run_of.say)
     for line in run_text(ending.run):
         run_of.say(line)

@@ -69,6 +69,9 @@ options:
       group:
         description: Update group of the member.
         type: str
+      provider:
+        description: Platform that it runs on, as the C(ReleaseCatalog) names it.
+        type: str
       location:
         description: Where it runs.
         type: str

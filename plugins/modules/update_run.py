@@ -38,13 +38,13 @@ options:
     type: str
   src:
     description:
-      - Files and folders with manifests of C(UpdateRun) and C(UpdateStrategy). Without a definition the run has to be
-        recorded already.
+      - Files and folders with manifests of C(UpdateRun) and C(UpdateStrategy), and of the C(FleetMaintenance) and
+        C(ReleaseCatalog) that runs go by. Without a definition the run has to be recorded already.
     type: list
     elements: path
     default: []
   definition:
-    description: Manifests of C(UpdateRun) and C(UpdateStrategy), besides those in O(src).
+    description: Manifests of these kinds, besides those in O(src).
     type: list
     elements: dict
     default: []

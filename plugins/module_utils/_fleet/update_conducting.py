@@ -48,6 +48,7 @@ from .update_permits import Permits
 from .update_progress import Progress
 from .update_run import Outcome, started
 from .update_sight import Sight
+from .update_sources import Written
 
 Say = t.Callable[[str], None]
 DONE, WAITING, PARTIAL, FAILURE = "done", "waiting", "partial", "failed"
@@ -104,25 +105,34 @@ def carry_on(
 
 
 def refuse_unfit(
-    records: Records, run: UpdateRun, hub: KubeClient | None, wish: Wish, environ: t.Mapping[str, str]
+    records: Records,
+    run: UpdateRun,
+    given: Written,
+    hub: KubeClient | None,
+    wish: Wish,
+    environ: t.Mapping[str, str],
 ) -> None:
-    """Says before anything is recorded what could not be carried out: wrong drivers, files that cannot be written."""
+    """Says before anything is recorded what could not be carried out: wrong drivers, files that cannot be written,
+    members that name a FleetMaintenance which is not there."""
     with _drivers(records, run, hub, wish, environ) as drivers:
         refuse_unwritable(wish.events)
-        members = [each for each in records.list("FleetMember") if each["metadata"]["name"] in drivers]
-        problems = _permits(records, run).problems(members, clock())
-        if problems:
-            raise FleetError.of(problems)
+        _refuse_without_windows(records, run, given, drivers)
     if not _settled(run_of(run)):
         make_folder(operations_folder(wish.operations, environ), 0o700)
 
 
 def rehearse(
-    records: Records, run: UpdateRun, hub: KubeClient | None, wish: Wish, environ: t.Mapping[str, str]
+    records: Records,
+    run: UpdateRun,
+    given: Written,
+    hub: KubeClient | None,
+    wish: Wish,
+    environ: t.Mapping[str, str],
 ) -> Outcome:
     """What ``carry_on`` would begin with: everything checked, nothing written, members only read."""
     refuse_unwritable(wish.events)
     with _drivers(records, run, hub, wish, environ) as drivers:
+        _refuse_without_windows(records, run, given, drivers)
         if run.status.phase != NEW:
             return Outcome(run=run, changed=not _settled(run_of(run)))
         return started(records, run, observed(drivers, wish.threads), clock(), write=False)
@@ -168,8 +178,16 @@ def _lost(state: str, skipped_by: str, reason: str) -> bool:
     return state == SKIPPED and skipped_by == SYSTEM and reason in (UNREACHABLE, MEMBER_GONE)
 
 
-def _permits(records: Records, run: UpdateRun) -> Permits:
-    return Permits(records, run.spec.managed_cluster_update.upgrade.type, run.status.target_version)
+def _refuse_without_windows(records: Records, run: UpdateRun, given: Written, members: t.Container[str]) -> None:
+    found = [each for each in records.list("FleetMember") if each["metadata"]["name"] in members]
+    problems = _permits(records, run, given).problems(found, clock())
+    if problems:
+        raise FleetError.of(problems)
+
+
+def _permits(records: Records, run: UpdateRun, given: Written | None = None) -> Permits:
+    upgrade = run.spec.managed_cluster_update.upgrade
+    return Permits(records, upgrade.type, run.status.target_version, given or Written())
 
 
 def _settled(state: RunState) -> bool:

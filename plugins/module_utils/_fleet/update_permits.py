@@ -18,6 +18,7 @@ from .._core.updates.releases import Releases, releases, version_obstacle
 from .._core.updates.run import MemberView, Obstacle
 from .._core.updates.states import WINDOW_CLOSED
 from .._store.records import Record, Records
+from .update_sources import Written
 
 # Long enough for a window every six months; whoever conducts for longer looks again.
 AHEAD = timedelta(days=400)
@@ -25,11 +26,12 @@ AHEAD = timedelta(days=400)
 
 @dataclass(frozen=True)
 class Permits:
-    """For runs of one type to one version."""
+    """For runs of one type to one version. What is ``given`` stands for what is recorded under the same name."""
 
     records: Records
     run_type: str
     target: str
+    given: Written = Written()
 
     def views(self, members: t.Sequence[Record], now: datetime) -> dict[str, MemberView]:
         """One view for each FleetMember, with its windows, and what keeps it from beginning whatever it is at."""
@@ -49,9 +51,14 @@ class Permits:
         return found
 
     def _read(self) -> tuple[Calendar, Releases]:
-        maintenance = [decode(FleetMaintenance, each) for each in self.records.list("FleetMaintenance")]
-        catalogues = [decode(ReleaseCatalog, each) for each in self.records.list("ReleaseCatalog")]
-        return calendar(maintenance), releases(catalogues)
+        recorded = {name: self.records.list(name) for name in ("FleetMaintenance", "ReleaseCatalog")}
+        maintenance = {
+            each["metadata"]["name"]: decode(FleetMaintenance, each) for each in recorded["FleetMaintenance"]
+        }
+        catalogues = {each["metadata"]["name"]: decode(ReleaseCatalog, each) for each in recorded["ReleaseCatalog"]}
+        maintenance |= self.given.maintenance
+        catalogues |= self.given.catalogues
+        return calendar(maintenance.values()), releases(catalogues.values())
 
     def _labels(self) -> dict[str, t.Mapping[str, str]]:
         found = self.records.list("MemberCluster")

@@ -27,9 +27,8 @@ from .update_claims import KIND, busy
 from .update_gates import KIND as GATE
 from .update_gates import RUN_LABEL
 from .update_journal import Change, read_run, run_document
-from .update_sources import Written
+from .update_sources import API, Written, keep
 
-API = "gitops.fleet/v1alpha1"
 _ATTEMPTS = 10
 
 
@@ -250,8 +249,7 @@ def _kept(
     records: Records, run: UpdateRun, stored: Record | None, strategy: UpdateRunStrategy | None, given: Written
 ) -> UpdateRun:
     """Writes strategies, the run, and its tree, which needs the run's uid."""
-    for each in given.strategies.values():
-        _keep_strategy(records, each)
+    keep(records, given.strategies.values(), write=True)
     body = {"apiVersion": API, "kind": KIND, "spec": encode(run.spec)}
     if stored is None:
         metadata = {
@@ -267,15 +265,6 @@ def _kept(
     resolved = resolve(strategy, taking, fresh.metadata.uid)
     ready = _prepared(fresh, fresh, strategy, resolved)
     return decode(UpdateRun, records.replace({**stored, "status": encode(ready.status)}))
-
-
-def _keep_strategy(records: Records, strategy: UpdateStrategy) -> None:
-    stored = records.get("UpdateStrategy", strategy.name)
-    body = {"apiVersion": API, "kind": "UpdateStrategy", "spec": encode(strategy.spec)}
-    if stored is None:
-        records.create({**body, "metadata": {"name": strategy.name}})
-    elif stored["spec"] != body["spec"]:
-        records.replace({**stored, **body})
 
 
 def _check_digest(run: UpdateRun, approved: str) -> None:

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Update runs and strategies as people write them: from files, or given outright."""
+"""What update runs go by, as people write it in files or give it outright: runs, strategies, windows, releases."""
 
 from __future__ import annotations
 
@@ -9,52 +9,84 @@ import typing as t
 from dataclasses import dataclass, field
 
 from .._core.errors import FleetError, Problem
+from .._core.objects.fleet_maintenance import FleetMaintenance
 from .._core.objects.reading import read
+from .._core.objects.release_catalog import ReleaseCatalog
+from .._core.objects.schema import encode
 from .._core.objects.update_run import UpdateRun
 from .._core.objects.update_strategy import UpdateStrategy
 from .._store.manifests import read_manifests
+from .._store.records import Records
 
-KINDS = ("UpdateRun", "UpdateStrategy")
+API = "gitops.fleet/v1alpha1"
+Spec = UpdateRun | UpdateStrategy | FleetMaintenance | ReleaseCatalog  # pylint: disable=unsupported-binary-operation  # Python 3.11 can
+_CLASSES: tuple[type[Spec], ...] = (UpdateRun, UpdateStrategy, FleetMaintenance, ReleaseCatalog)
+KINDS = tuple(each.__name__ for each in _CLASSES)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Written:
-    """Runs and strategies by name, and what is worth a word about them."""
+    """Objects of each kind by name, and what is worth a word about them."""
 
     runs: t.Mapping[str, UpdateRun] = field(default_factory=dict)
     strategies: t.Mapping[str, UpdateStrategy] = field(default_factory=dict)
+    maintenance: t.Mapping[str, FleetMaintenance] = field(default_factory=dict)
+    catalogues: t.Mapping[str, ReleaseCatalog] = field(default_factory=dict)
     findings: tuple[Problem, ...] = ()
 
 
 def written(src: t.Sequence[str], definitions: t.Sequence[t.Mapping[str, t.Any]], strict: bool) -> Written:
-    """Every UpdateRun and UpdateStrategy in the files and among the definitions; all problems at once."""
+    """Every object of these kinds in the files and among the definitions; all problems at once."""
     documents = [(each.document, each.where) for each in read_manifests(src)] if src else []
     documents = [each for each in documents if each[0].get("kind") in KINDS]
     documents += [(dict(each), f"definition {number + 1}") for number, each in enumerate(definitions)]
-    runs: dict[str, UpdateRun] = {}
-    strategies: dict[str, UpdateStrategy] = {}
+    there: dict[str, dict[str, t.Any]] = {kind: {} for kind in KINDS}
     problems: list[Problem] = []
     findings: list[Problem] = []
     for document, where in documents:
         try:
             reading = read(document, where, strict)
-            _put(reading.object, runs, strategies, where)
+            _put(reading.object, there, where)
         except FleetError as error:
             problems.extend(error.problems)
             continue
         findings += [Problem(each.code, each.message, each.where or where) for each in reading.findings]
     if problems:
         raise FleetError.of(problems)
-    return Written(runs=runs, strategies=strategies, findings=tuple(findings))
+    runs, strategies, maintenance, catalogues = there.values()
+    return Written(
+        runs=runs,
+        strategies=strategies,
+        maintenance=maintenance,
+        catalogues=catalogues,
+        findings=tuple(findings),
+    )
 
 
-def _put(obj: t.Any, runs: dict[str, UpdateRun], strategies: dict[str, UpdateStrategy], where: str) -> None:
-    if not isinstance(obj, (UpdateRun, UpdateStrategy)):
+def keep(records: Records, given: t.Iterable[Spec], write: bool) -> bool:
+    """Puts specs of people into the records, where others see them too; whether any was new or another."""
+    changed = False
+    for each in given:
+        kind = type(each).__name__
+        body = {"apiVersion": API, "kind": kind, "spec": encode(each.spec)}
+        stored = records.get(kind, each.name)
+        if stored is not None and stored["spec"] == body["spec"]:
+            continue
+        changed = True
+        if write and stored is None:
+            records.create({**body, "metadata": {"name": each.name}})
+        elif write and stored is not None:
+            records.replace({**stored, **body})
+    return changed
+
+
+def _put(obj: t.Any, there: dict[str, dict[str, t.Any]], where: str) -> None:
+    if not isinstance(obj, _CLASSES):
         raise FleetError("not-an-update-run", f"this is a {obj.kind}, not one of {', '.join(KINDS)}", where)
-    there: dict[str, t.Any] = runs if isinstance(obj, UpdateRun) else strategies
-    if obj.name in there:
+    named = there[obj.kind]
+    if obj.name in named:
         raise FleetError("duplicate-object", f"{obj.kind} {obj.name} is given twice", where)
-    there[obj.name] = obj
+    named[obj.name] = obj
 
 
 def name_of(name: str, given: Written) -> str:

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._local import cluster
@@ -82,3 +84,21 @@ def test_a_member_that_does_not_answer_is_waited_for_and_then_skipped(fleet: Upd
     assert (row.status.state, row.reason, row.skipped_by) == ("Skipped", "Unreachable", "system")
     assert fleet.recorded().status.outcome == "CompletedWithSkips"
     assert fleet.file_upgrades() == ["near"] and fleet.upgrades() == {}
+
+
+def test_nothing_starts_in_a_freeze_and_all_goes_on_when_it_is_lifted(fleet: UpdateFleet, plays: Plays) -> None:
+    """Windows and freezes lie beside the run, and are put on the hub with it."""
+    fleet.file_members(a=OLD, b=OLD)
+    fleet.write(AT_ONCE)
+    frozen = {"name": "sales", "start": "2020-01-01", "end": "2099-12-31", "reason": "the busy season"}
+    maintenance = {"apiVersion": API, "kind": "FleetMaintenance", "metadata": {"name": "calm"}}
+    file = fleet.folder / "updates" / "maintenance.json"
+    file.write_text(json.dumps({**maintenance, "spec": {"freezes": [frozen]}}))
+    variables = fleet.variables(drivers={"command": fleet.file_driver()}, max_idle=0)
+    waits = plays("gitops.fleet.update", **variables).code(0)
+    assert waits.fleet["outcome"] == "waiting" and waits.fleet["resume_at"].startswith("2100-01-01")
+    assert "a Pending: " in waits.output and "the busy season" in waits.output
+    assert {row.reason for row in fleet.rows()} == {"WindowClosed"} and fleet.file_upgrades() == []
+    file.write_text(json.dumps({**maintenance, "spec": {"freezes": []}}))
+    assert plays("gitops.fleet.update", **variables).code(0).fleet["outcome"] == "done"
+    assert sorted(fleet.file_upgrades()) == ["a", "b"]
