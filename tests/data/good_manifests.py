@@ -133,6 +133,11 @@ GOOD: tuple[Row, ...] = (
     ),
     Row("secret", member({"secretRef": SECRET_REF})),
     Row("in cluster", member({"inCluster": True})),
+    Row(  # D4-40
+        "name in place of a subscription's id",
+        named(cluster(), labels={"fleet.azure.com/subscription-id": "production"}),
+        ("subscription-id-no-uuid metadata.labels[fleet.azure.com/subscription-id]",),
+    ),
     # D1-26: used as it is, with a warning
     Row(
         "older name of the node count",

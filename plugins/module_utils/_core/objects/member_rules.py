@@ -5,12 +5,17 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 
 from ..values.selector import label_key_problem, label_value_problem
+from .finding import Finding
 from .fleet_member import FleetMember
 from .member_cluster import MemberCluster
 from .rules import Found
+
+SUBSCRIPTION = "fleet.azure.com/subscription-id"
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII | re.IGNORECASE)
 
 
 def check_member_cluster(member: MemberCluster) -> t.Iterator[Found]:
@@ -26,6 +31,15 @@ def check_member_cluster(member: MemberCluster) -> t.Iterator[Found]:
                 yield Found("invalid-taint", f"{path}.{name}", problem)
         if taint in member.taints[:index]:
             yield Found("duplicate-taint", path, "this taint stands twice")
+
+
+def warn_member_cluster(member: MemberCluster) -> t.Iterator[Finding]:
+    """What Azure calls its members by: the id of a subscription is a UUID, and a name is easily taken for it."""
+    written = member.metadata.labels.get(SUBSCRIPTION)
+    if written is not None and not _UUID.fullmatch(written):
+        path = f"metadata.labels[{SUBSCRIPTION}]"
+        reason = f"{written!r:.80} is no UUID, and the id of a subscription is one"
+        yield Finding("subscription-id-no-uuid", path, path, written, written, reason)
 
 
 def check_fleet_member(member: FleetMember) -> t.Iterator[Found]:

@@ -31,7 +31,7 @@ from .gate import Gate
 from .kinds import KIND_OF, KINDS, AnyObject, Kind
 from .maintenance_rules import check_fleet_maintenance, warn_fleet_maintenance
 from .member_cluster import MemberCluster
-from .member_rules import check_fleet_member, check_member_cluster
+from .member_rules import check_fleet_member, check_member_cluster, warn_member_cluster
 from .metadata_rules import check_metadata
 from .override import ClusterResourceOverride, ResourceOverride
 from .override_rules import check_override, check_override_update, warn_override
@@ -82,6 +82,7 @@ _RULES: dict[type, Callable[[t.Any], t.Iterator[Found]]] = {
 }
 _WARNINGS: dict[type, Callable[[t.Any], t.Iterator[Finding]]] = {
     ClusterResourcePlacement: warn_placement,
+    MemberCluster: warn_member_cluster,
     UpdateStrategy: warn_update_strategy,
     UpdateRun: warn_update_run,
     FleetMaintenance: warn_fleet_maintenance,

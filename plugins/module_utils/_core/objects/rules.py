@@ -158,6 +158,7 @@ RULES: tuple[Rule, ...] = (
     Rule("reporting-scope-changed", SCHEMA, _CRP, "An update changes statusReportingScope."),
     Rule("invalid-taint", CORE, _MEMBER, "Key or value of a taint is malformed."),
     Rule("duplicate-taint", CORE, _MEMBER, "A taint stands twice."),
+    Rule("subscription-id-no-uuid", WARNING, _MEMBER, "The label with the id of an Azure subscription is no UUID."),
     Rule("override-selector-without-name", SCHEMA, _OVERRIDE, "An override does not name a resource."),
     Rule("override-selector-with-labels", SCHEMA, _OVERRIDE, "An override selects resources by labels."),
     Rule("duplicate-override-selector", CORE, _OVERRIDES, "An override names one resource twice."),

@@ -37,8 +37,10 @@ from ansible_collections.gitops.fleet.tests.data.manifest_parts import (
     REQUIRED,
     Row,
     Update,
+    cluster,
     crp,
     member,
+    named,
     needs,
     preferred,
     required,
@@ -94,6 +96,21 @@ def test_bad_manifests_are_refused_with_every_problem(row: Row):
 def test_updates(update: Update):
     problems = check_update(read(update.before).object, read(update.after).object)
     assert told(problems) == update.expected
+
+
+@pytest.mark.parametrize(
+    ("text", "good"),
+    [
+        ("0b1f6471-1bf0-4dda-aec3-cb9272f09590", True),
+        ("0B1F6471-1BF0-4DDA-AEC3-CB9272F09590", True),
+        ("0b1f64711bf04ddaaec3cb9272f09590", False),
+        ("0b1f6471-1bf0-4dda-aec3-cb9272f0959g", False),
+        ("", False),
+    ],
+)
+def test_the_id_of_a_subscription_is_a_uuid_d4_40(text: str, good: bool):
+    found = read(named(cluster(), labels={"fleet.azure.com/subscription-id": text})).findings
+    assert [each.code for each in found] == ([] if good else ["subscription-id-no-uuid"])
 
 
 def test_every_rule_is_shown_by_a_row_of_the_tables():
