@@ -64,6 +64,7 @@ NODE_POOLS: t.Mapping[str, str] = {
 PLACEMENTS: t.Mapping[str, str] = {
     "overridden-twice": "Two overrides of one kind name the same resource.",
     "budget-for-pick-all": "The budget of a PickAll placement is no minAvailable in whole clusters.",
+    "spread-in-words": "What a spread constraint asks for, where the number of clusters is missing.",
     "eviction-from-pick-fixed": "An eviction is to take a cluster off a placement that names its clusters.",
 }
 TEXTS: t.Mapping[str, str] = {**FILES, **NODE_POOLS, **PLACEMENTS, **{rule.code: rule.text for rule in RULES}}

@@ -23,6 +23,7 @@ from ..objects.strategy_json import judge_strategy
 from ..values.field_path import at, put
 from .annotations import judge_any
 from .kinds import CLUSTER_GROUP, PLACEMENT_GROUP, UNCHECKED
+from .placement import UNDECIDED, spread_in_words
 from .remark import Remark, of_finding, of_found, of_lint
 
 OWN_GROUP, KARPENTER_GROUP = "gitops.fleet", "karpenter.sh"
@@ -107,6 +108,8 @@ def _object(document: Mapping[str, t.Any], start: datetime) -> Judged:
 def _read(document: Mapping[str, t.Any], name: str) -> Judged:
     judged = judge(document)
     remarks = [of_found(each) for each in judged.problems] + [of_finding(each) for each in judged.findings]
+    if any(each.code == UNDECIDED for each in judged.problems):
+        remarks += spread_in_words(document, [each.path for each in judged.problems])
     return Judged(object=name, remarks=tuple(_shorter(each, document) for each in remarks), whole=document)
 
 

@@ -96,7 +96,11 @@ FOUND: dict[str, list[str]] = {
     ],
     "placement_fixed.yml": [],  # D4-17
     "placement_all_labelled.yml": [],  # D4-22
-    "placement_number_missing.yml": ["error number-of-clusters-missing 15 spec.policy.numberOfClusters"],  # D4-29, N18
+    "placement_number_missing.yml": [  # D4-29, N18
+        "error number-of-clusters-missing 15 spec.policy.numberOfClusters",
+        "note spread-in-words 18 spec.policy.topologySpreadConstraints[0]",
+        "note spread-in-words 21 spec.policy.topologySpreadConstraints[1]",
+    ],
     "placement_rolling.yml": [],  # D4-78
     "placement_successor.yml": ["error unsupported-group 5 apiVersion"],  # D4-02
     "placement_misspelt.yml": ["error unknown-kind 6 kind"],

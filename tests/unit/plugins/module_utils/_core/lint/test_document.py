@@ -46,6 +46,7 @@ SOURCES = (
     "lint/annotations.py",
     "lint/document.py",
     "lint/fleet.py",
+    "lint/placement.py",
 )
 # Judged against what stands in the cluster, or by the plan.
 NOT_OF_FILES = {"override-placement-changed", "too-many-overrides"}
@@ -97,6 +98,18 @@ def test_the_annotation_is_looked_for_where_a_kind_has_its_pods(kind, path):
     (remark,) = judged(document).remarks
     assert (remark.code, remark.path) == ("wrong-type", f"{path}.annotations[karpenter.sh/do-not-disrupt]")
     assert list(remark.mended.values()) == ["false"]
+
+
+def test_constraints_are_explained_where_the_number_is_missing_d4_29():
+    spread = [{"topologyKey": "site"}, {"topologyKey": "rack", "maxSkew": 3, "whenUnsatisfiable": "ScheduleAnyway"}]
+    policy = {"placementType": "PickN", "topologySpreadConstraints": spread}
+    error, hard, soft = judged(crp(policy)).remarks
+    assert (error.level, error.path) == ("error", "spec.policy.numberOfClusters")
+    assert "label site differ by 1 at most" in hard.message and "is not picked" in hard.message
+    assert "label rack differ by 3 at most" in soft.message and "picked after the others" in soft.message
+    assert judged(crp({**policy, "numberOfClusters": 2})).remarks == ()
+    half = judged(crp({**policy, "topologySpreadConstraints": [{"maxSkew": 0}, spread[1], "x"]})).remarks
+    assert [each.path[-3:] for each in half if each.code == "spread-in-words"] == ["[1]"]
 
 
 def test_a_repair_in_a_repair_is_mended_too():

@@ -1,0 +1,41 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a placement that cannot decide anything yet would ask for: its spread constraints in words."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Mapping
+
+from ..disruption.lint import NOTE
+from ..objects.placement_policy import TopologySpreadConstraint
+from ..objects.schema import decode
+from ..values.field_path import at
+from .remark import Remark
+
+CONSTRAINTS = "spec.policy.topologySpreadConstraints"
+UNDECIDED = "number-of-clusters-missing"
+
+
+def spread_in_words(document: Mapping[str, t.Any], wrong: t.Collection[str]) -> t.Iterator[Remark]:
+    """A note for each constraint that is well-formed; ``wrong`` are the paths that have problems."""
+    rows = at(document, CONSTRAINTS)
+    for index, row in enumerate(rows if isinstance(rows, (list, tuple)) else ()):
+        path = f"{CONSTRAINTS}[{index}]"
+        if isinstance(row, Mapping) and not any(each == path or each.startswith(f"{path}.") for each in wrong):
+            text = in_words(decode(TopologySpreadConstraint, row))
+            yield Remark(code="spread-in-words", level=NOTE, message=text, path=path)
+
+
+def in_words(constraint: TopologySpreadConstraint) -> str:
+    """The constraint as KubeFleet's plugin TopologySpreadConstraints counts it."""
+    key, most = constraint.topology_key, constraint.max_skew
+    if constraint.when_unsatisfiable == "DoNotSchedule":
+        what = "a cluster that would make it more is not picked"
+    else:
+        what = "a cluster that would make it more is picked after the others"
+    return (
+        f"once the number of clusters is given: the numbers of picked clusters of two values of the label {key} differ "
+        f"by {most} at most, and {what}; clusters without the label are not counted"
+    )
