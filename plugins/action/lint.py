@@ -19,7 +19,8 @@ class ActionModule(Verb):
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
         refuse_unwritable(options["write_json"], options["write_sarif"])
-        linted = lint(options["src"], instant(options["now"]) if options["now"] else run.now, options["consent"])
+        now = instant(options["now"]) if options["now"] else run.now
+        linted = lint(options["src"], now, options["consent"], options["holes"])
         numbers = (linted.remarks, linted.documents, linted.checked)
         lines = findings_text(*numbers)
         for line in lines:

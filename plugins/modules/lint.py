@@ -40,6 +40,12 @@ options:
       - Each of them is told of as a finding in any case.
     type: bool
     default: false
+  holes:
+    description:
+      - Whether a literal C(...), by which documentation leaves something out, is a note and not an error. The rest is
+        checked either way.
+    type: bool
+    default: false
   now:
     description: Instant at which the year begins over which budgets are proved; the present if absent.
     type: str

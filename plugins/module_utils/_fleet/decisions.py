@@ -17,9 +17,12 @@ from .._core.scheduling.explain import explain_outcome
 from .._core.scheduling.index import FleetIndex
 
 
-def decisions(placement: t.Any, facts: t.Any) -> list[dict[str, t.Any]]:
-    """One row for every cluster, by name: whether it is picked, its score, and the rule and reason if not."""
-    outcome = _scheduled(placement, facts)
+def decisions(placement: t.Any, facts: t.Any, holes: bool = False) -> list[dict[str, t.Any]]:
+    """One row for every cluster, by name: whether it is picked, its score, and the rule and reason if not.
+
+    ``holes`` lets a literal ``...`` pass outside the policy.
+    """
+    outcome = _scheduled(placement, facts, holes)
     rows = [
         _row(name, binding.spec.cluster_decision.cluster_score, "", binding.spec.cluster_decision.reason, picked=True)
         for name, binding in outcome.holders.items()
@@ -38,8 +41,8 @@ def _row(cluster: str, score: t.Any, rule: str, reason: str, *, picked: bool) ->
     return {"cluster": cluster, "picked": picked, "affinityScore": affinity, "rule": rule, "reason": reason}
 
 
-def _scheduled(placement: t.Any, facts: t.Any) -> Scheduled:
-    found = read(placement, "the placement").object
+def _scheduled(placement: t.Any, facts: t.Any, holes: bool = False) -> Scheduled:
+    found = read(placement, "the placement", holes=bool(holes)).object
     if not isinstance(found, ClusterResourcePlacement):
         raise FleetError("not-a-placement", f"this is a {found.kind}", "the placement")
     snapshot = read_snapshot(facts, "the facts")

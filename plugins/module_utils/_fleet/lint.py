@@ -46,11 +46,11 @@ class Linted:
         return bool(self.count(ERROR) or (strict and self.count(WARNING)))
 
 
-def lint(paths: t.Sequence[str], now: datetime, consent: bool = False) -> Linted:
+def lint(paths: t.Sequence[str], now: datetime, consent: bool = False, holes: bool = False) -> Linted:
     """Everything about the documents below ``paths``; budgets are proved over the year after an aware instant.
 
-    Repairs that themselves disrupt nodes are in the mended documents only with ``consent``. What is wrong with a file
-    is a remark too: nothing is raised.
+    Repairs that themselves disrupt nodes are in the mended documents only with ``consent``. With ``holes`` a literal
+    ``...`` is worth a note and no error. What is wrong with a file is a remark too: nothing is raised.
     """
     remarks: list[Remark] = []
     judged: list[tuple[Document, Judged]] = []
@@ -61,7 +61,7 @@ def lint(paths: t.Sequence[str], now: datetime, consent: bool = False) -> Linted
             order.setdefault(remarks[-1].file, len(order))
         else:
             order.setdefault(each.path, len(order))
-            one = judge_document(each.value, now)
+            one = judge_document(each.value, now, holes)
             judged.append((each, one))
             remarks += [_placed(remark, each, one.inside) for remark in one.remarks]
     rows = [(document.value, one.object) for document, one in judged]

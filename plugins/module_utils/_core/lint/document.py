@@ -14,6 +14,7 @@ from datetime import datetime
 from ..disruption.lint import ERROR, NOTE, Lint, lint_budgets
 from ..disruption.lint_pool import lint_node_pool
 from ..objects.checking import near
+from ..objects.holes import HOLES
 from ..objects.kinds import KIND_OF
 from ..objects.node_pool import decode_budgets
 from ..objects.node_pool_reading import Examined, examine
@@ -46,10 +47,16 @@ class Judged:
     inside: str = ""
 
 
-def judge_document(document: t.Any, start: datetime) -> Judged:
-    """All remarks on a document; statements about budgets are proved over the year after an aware instant."""
+def judge_document(document: t.Any, start: datetime, holes: bool = False) -> Judged:
+    """All remarks on a document; statements about budgets are proved over the year after an aware instant.
+
+    ``holes`` makes a note of every literal ``...``, which is an error otherwise.
+    """
     judged = _judged(document, start)
-    return replace(judged, remarks=tuple(replace(each, object=judged.object) for each in judged.remarks))
+    remarks = (replace(each, object=judged.object) for each in judged.remarks)
+    if holes:
+        remarks = (replace(each, level=NOTE) if each.code in HOLES else each for each in remarks)
+    return replace(judged, remarks=tuple(remarks))
 
 
 def mend(judged: Judged, consent: bool = False) -> t.Any:

@@ -28,6 +28,7 @@ from .finding import Finding
 from .fleet_maintenance import FleetMaintenance
 from .fleet_member import FleetMember
 from .gate import Gate
+from .holes import around, blocks, hole_finding
 from .kinds import KIND_OF, KINDS, AnyObject, Kind
 from .maintenance_rules import check_fleet_maintenance, warn_fleet_maintenance
 from .member_cluster import MemberCluster
@@ -125,20 +126,21 @@ class Judged:
     findings: tuple[Finding, ...]
 
 
-def read(document: t.Any, where: str = "", strict: bool = False) -> Reading:
+def read(document: t.Any, where: str = "", strict: bool = False, holes: bool = False) -> Reading:
     """The object that a person's manifest describes; the API version stays the one that was written.
 
     ``where`` (such as ``file:line``) stands before the field path in every problem and finding. Raises FleetError with
-    all problems, their codes those of ``rules.RULES``; ``strict`` counts repairs among them.
+    all problems, their codes those of ``rules.RULES``; ``strict`` counts repairs among them. With ``holes`` a literal
+    ``...`` in a placement is a finding, unless its decisions need what was left out.
     """
-    judged = judge(document, strict)
+    judged = judge(document, strict, holes)
     about = " ".join(filter(None, (where, judged.about)))
     if judged.object is None:
         raise FleetError.of(_problem(each, about) for each in judged.problems)
     return Reading(judged.object, tuple(replace(each, where=f"{about} {each.old_path}") for each in judged.findings))
 
 
-def judge(document: t.Any, strict: bool = False) -> Judged:
+def judge(document: t.Any, strict: bool = False, holes: bool = False) -> Judged:
     """All problems and findings of a manifest, those beside its problems included; nothing is raised."""
     kind = _kind(document)
     if isinstance(kind, tuple):
@@ -151,7 +153,10 @@ def judge(document: t.Any, strict: bool = False) -> Judged:
     problems = (*check.problems, *beyond(check.problems, _rules(kind, obj)))
     warnings = _WARNINGS[kind.cls](obj) if kind.cls in _WARNINGS else ()
     findings = (*check.findings, *(each for each in warnings if not _touched(each, problems)))
-    return Judged(f"{kind.kind}/{_name(document)}", None if problems else obj, problems, findings)
+    about = f"{kind.kind}/{_name(document)}"
+    if holes and isinstance(obj, ClusterResourcePlacement) and not any(map(blocks, problems)):
+        return Judged(about, around(obj, problems), (), (*map(hole_finding, problems), *findings))
+    return Judged(about, None if problems else obj, problems, findings)
 
 
 def check_update(old: AnyObject, new: AnyObject, where: str = "") -> tuple[Problem, ...]:

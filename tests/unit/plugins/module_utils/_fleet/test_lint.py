@@ -221,6 +221,15 @@ def test_a_folder_is_read_in_the_order_of_its_files_and_every_code_has_a_text():
     assert found.documents == len(FOUND) + 1 + 3
 
 
+def test_holes_are_notes_where_that_is_asked_for_d1_04():
+    found = lint([str(SAMPLES / "placement_hole.yml")], NOW, holes=True)
+    assert [(each.level, each.path) for each in found.remarks] == [
+        ("note", "spec.resourceSelectors[0]"),
+        ("warning", NAME),
+    ]
+    assert not found.fails(strict=False)
+
+
 def test_errors_fail_and_strict_counts_warnings():
     for name, plain, strict in (
         ("placement_fixed.yml", False, False),

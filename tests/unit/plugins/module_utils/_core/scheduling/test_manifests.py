@@ -13,6 +13,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.reading
 from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.cycle import Scheduled, schedule
 from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.index import FleetIndex
 from ansible_collections.gitops.fleet.tests.data.manifest_parts import (
+    NAMESPACE,
     PREFERRED,
     REQUIRED,
     crp,
@@ -129,6 +130,29 @@ def test_over_regions_hard_and_update_days_soft_d4_30(number: int, fulfilled: bo
     policy = {"placementType": "PickN", "numberOfClusters": number, "topologySpreadConstraints": SPREAD}
     codes, outcome = decided(policy, index, "v1")
     assert (codes, picked(outcome), outcome.fulfilled) == ([], ["a", "b", "d", "e"], fulfilled)
+
+
+def test_a_hole_beside_the_policy_lets_decisions_through_d1_04() -> None:
+    index = fleet(cluster("four", "4"), cluster("five", "5"))
+    holed = {**crp(required(needs(want(NODES, "Ge", "5"))))}
+    holed["spec"] = {**holed["spec"], "resourceSelectors": ["...", {**NAMESPACE, "name": "..."}, NAMESPACE]}
+    with pytest.raises(FleetError) as refused:
+        read(holed)
+    assert {each.code for each in refused.value.problems} == {"placeholder", "placeholder-text"}
+    found = read(holed, holes=True)
+    assert [each.old_path for each in found.findings] == [
+        "spec.resourceSelectors[0]",
+        "spec.resourceSelectors[1].name",
+    ]
+    assert [each.name for each in found.object.spec.resource_selectors] == [NAMESPACE["name"]]
+    assert picked(schedule(found.object, snapshot(), index, ())) == ["five"]
+
+
+@pytest.mark.parametrize("policy", ["...", {"placementType": "PickN", "numberOfClusters": "..."}])
+def test_a_hole_in_the_policy_lets_none_through_d1_04(policy: t.Any) -> None:
+    with pytest.raises(FleetError) as refused:
+        read(crp(policy), holes=True)
+    assert [each.code for each in refused.value.problems] == ["placeholder"]
 
 
 def test_without_a_number_nothing_is_decided_d4_29() -> None:
