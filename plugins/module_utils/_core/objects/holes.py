@@ -15,7 +15,7 @@ from .rules import Found
 
 HOLES = frozenset(("placeholder", "placeholder-text"))
 # Decisions come from the policy alone, and are recorded under the placement's name.
-_DECIDES = re.compile(r"(spec\.policy|metadata\.name)(\b.*)?", re.DOTALL)
+_DECIDES = re.compile(r"spec|metadata|(spec\.policy|metadata\.name)(\b.*)?", re.DOTALL)
 _SELECTOR = re.compile(r"spec\.resourceSelectors\[(\d+)\].*", re.DOTALL)
 
 

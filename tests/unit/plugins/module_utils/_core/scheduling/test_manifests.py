@@ -14,6 +14,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.cycl
 from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.index import FleetIndex
 from ansible_collections.gitops.fleet.tests.data.manifest_parts import (
     NAMESPACE,
+    PICK_N,
     PREFERRED,
     REQUIRED,
     crp,
@@ -24,6 +25,7 @@ from ansible_collections.gitops.fleet.tests.data.manifest_parts import (
     want,
     wish,
 )
+from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.random_json import gone_wrong
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.scheduling.made import (
     CPU,
     cluster,
@@ -31,6 +33,7 @@ from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.sche
     picked,
     snapshot,
 )
+from hypothesis import given
 
 NODES, OLDER = "kubernetes-fleet.io/node-count", "kubernetes.azure.com/node-count"
 VERSIONS = pytest.mark.parametrize("version", ["v1beta1", "v1"])
@@ -153,6 +156,27 @@ def test_a_hole_in_the_policy_lets_none_through_d1_04(policy: t.Any) -> None:
     with pytest.raises(FleetError) as refused:
         read(crp(policy), holes=True)
     assert [each.code for each in refused.value.problems] == ["placeholder"]
+
+
+@pytest.mark.parametrize("part", ["spec", "metadata"])
+def test_a_hole_around_what_decides_lets_none_through_d1_04(part: str) -> None:
+    with pytest.raises(FleetError) as refused:
+        read({**crp(), part: "..."}, holes=True)
+    assert [each.code for each in refused.value.problems] == ["placeholder"]
+
+
+@given(document=gone_wrong(crp(PICK_N), 3))
+def test_whatever_has_holes_is_decided_or_refused_d1_04(document: t.Any) -> None:
+    holed = {**document, "spec": {**document["spec"], "resourceSelectors": "..."}} if _has_spec(document) else document
+    try:
+        found = read(holed, holes=True).object
+    except FleetError:
+        return
+    schedule(found, snapshot(), fleet("a", "b"), ())
+
+
+def _has_spec(document: t.Any) -> bool:
+    return isinstance(document, dict) and isinstance(document.get("spec"), dict)
 
 
 def test_without_a_number_nothing_is_decided_d4_29() -> None:
