@@ -22,6 +22,11 @@ options:
   nodes:
     description: Number of nodes of the pool where it is known, for messages.
     type: int
+  definition:
+    description:
+      - CustomResourceDefinition C(nodepools.karpenter.sh) of the cluster that the pools are for, which tells what
+        consolidation policies its Karpenter has. Without it those of version 1.14 count.
+    type: dict
   now:
     description: Instant at which the year begins, such as V(2026-05-01T12:00:00Z); the present if absent.
     type: str

@@ -22,7 +22,9 @@ from .._core.disruption.state_node import StateNode, read_node, read_node_claim
 from .._core.disruption.timeline import next_change, timeline
 from .._core.errors import FleetError, Problem
 from .._core.objects.node_pool import REASONS, Budget
+from .._core.objects.node_pool_definition import schema_of
 from .._core.objects.node_pool_reading import examine
+from .._core.objects.node_pool_schema import NODE_POOL
 from .given import objects, one_of, whole_number
 from .present import instant
 
@@ -74,14 +76,18 @@ def disruption_openings(
     return rows
 
 
-def lint_budgets(pools: t.Any, nodes: t.Any = None, now: t.Any = None) -> list[Row]:
-    """A row for each finding about each pool; ``nodes`` is the size of the pool where it is known."""
+def lint_budgets(pools: t.Any, nodes: t.Any = None, now: t.Any = None, definition: t.Any = None) -> list[Row]:
+    """A row for each finding about each pool; ``nodes`` is the size of the pool where it is known.
+
+    ``definition`` is the cluster's CustomResourceDefinition, which tells what policies its Karpenter has.
+    """
     size = None if nodes is None else whole_number(nodes, "nodes")
     at = instant(now)
+    schema = NODE_POOL if definition is None else schema_of(definition)
     return [
         {"pool": _name(document)} | found.as_dict()
         for document in _pool_documents(pools)
-        for found in lint_node_pool(document, at, size)
+        for found in lint_node_pool(document, at, size, schema=schema)
     ]
 
 

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 
 from ..objects.finding import Finding
 from ..objects.node_pool_reading import PLACE, Examined, examine
-from ..objects.node_pool_schema import BUDGETS
+from ..objects.node_pool_schema import BUDGETS, NODE_POOL, Object
 from ..objects.rules import Found
 from ..values.duration import NEVER
 from .lint import ERROR, NOTE, SHORTEST_OPENING, WARNING, Lint, lint_budgets
@@ -27,10 +27,17 @@ _STEP = re.compile(r"\[([^\]]+)\]|([^.\[]+)")
 
 
 def lint_node_pool(
-    document: t.Any, start: datetime, nodes: int | None = None, shortest: timedelta = SHORTEST_OPENING
+    document: t.Any,
+    start: datetime,
+    nodes: int | None = None,
+    shortest: timedelta = SHORTEST_OPENING,
+    schema: Object = NODE_POOL,
 ) -> tuple[Lint, ...]:
-    """All findings, budgets proved over the year after an aware instant; ``nodes`` is the pool's size where known."""
-    examined = examine(document)
+    """All findings, budgets proved over the year after an aware instant.
+
+    ``nodes`` is the pool's size and ``schema`` that of the cluster's own definition, where they are known.
+    """
+    examined = examine(document, schema=schema)
     found = [_problem(each, examined) for each in examined.problems]
     if examined.missing and not examined.fragment:
         text = f"this can change a pool of that name, and not create one: {' and '.join(examined.missing)} is missing"

@@ -18,15 +18,17 @@ from ..errors import FleetError, Problem
 from ..values.duration import TOO_LONG
 from .checking import Check, near
 from .finding import Finding
-from .node_pool import API_VERSION, KIND, POLICIES, REASONS, Budget, NodePool, decode_budgets, decode_node_pool
+from .node_pool import API_VERSION, KIND, POLICIES, Budget, NodePool, decode_budgets, decode_node_pool
 from .node_pool_schema import (
     BUDGETS,
     DUPLICATE,
     INVALID,
+    NODE_POOL,
     NOT_SUPPORTED,
     REQUIRED,
     TOO_MANY,
     TYPE_INVALID,
+    Object,
     SchemaError,
     admit,
     durations,
@@ -93,13 +95,16 @@ def read_node_pool(document: t.Any, where: str = "", strict: bool = False) -> tu
     return pool, tuple(replace(each, where=f"{about} {each.old_path}") for each in examined.findings)
 
 
-def examine(document: t.Any, strict: bool = False) -> Examined:
-    """Everything that can be said about a manifest without its cluster; nothing is raised."""
+def examine(document: t.Any, strict: bool = False, schema: Object = NODE_POOL) -> Examined:
+    """Everything that can be said about a manifest without its cluster; nothing is raised.
+
+    ``schema`` is that of the cluster's own definition, where it is known.
+    """
     check = Check(strict)
     whole, fragment = _whole(check, document)
     repaired = _move_expiry(check, whole)
     judged = _without_alternatives(check, repaired)
-    admission = admit(judged)
+    admission = admit(judged, schema)
     missing = tuple(each.path for each in admission.errors if each.type == REQUIRED and each.path in _WHOLE)
     lenient = bool(missing) or fragment
     told: set[str] = set()
@@ -205,7 +210,7 @@ def _found(error: SchemaError) -> Found:
     if error.type == TYPE_INVALID and _is_number(value) and error.wanted not in ("a list", "an object"):
         hint = f'write it in quotes: "{value}"'
     if error.type == NOT_SUPPORTED and isinstance(value, str):
-        hint = near(value, POLICIES if field == "consolidationPolicy" else REASONS) or hint
+        hint = near(value, error.wanted.removeprefix("one of ").split(", ")) or hint
     return Found(code, path, f"{value!r:.60} is not {error.wanted}", hint)
 
 

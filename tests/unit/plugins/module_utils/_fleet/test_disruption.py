@@ -112,6 +112,18 @@ def test_the_size_of_the_pool_is_in_the_message():
     assert any("all 12 existing nodes" in row["consent"] for row in lint_budgets(fragment, 12, NOON))
 
 
+def test_the_definition_of_a_cluster_tells_its_policies_d0_08():
+    policy = {"type": "string", "enum": ["WhenEmpty", "WhenEmptyOrUnderutilized"]}
+    schema: Row = policy
+    for key in ("consolidationPolicy", "disruption", "spec"):
+        schema = {"properties": {key: schema}}
+    version = {"name": "v1", "schema": {"openAPIV3Schema": schema}}
+    definition = {"metadata": {"name": "nodepools.karpenter.sh"}, "spec": {"versions": [version]}}
+    fragment = {"disruption": {"consolidateAfter": "0s", "consolidationPolicy": "Balanced"}}
+    assert "not-one-of" not in [row["code"] for row in lint_budgets(fragment, now=NOON)]
+    assert "not-one-of" in [row["code"] for row in lint_budgets(fragment, now=NOON, definition=definition)]
+
+
 def pod(name: str, node_name: str = "n0", **annotations: str) -> Row:
     notes = {f"karpenter.sh/{key.replace('_', '-')}": value for key, value in annotations.items()}
     return {
