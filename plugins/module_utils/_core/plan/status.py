@@ -21,6 +21,7 @@ from ..objects.cluster_resource_placement import (
     ResourceIdentifier,
 )
 from ..objects.meta import Condition, find_condition
+from ..objects.older_conditions import with_todays_conditions
 from ..resources.availability import AVAILABLE, NOT_TRACKABLE, NOT_YET
 from ..resources.identity import ObjectId
 from ..resources.snapshots import snapshot_index
@@ -85,7 +86,11 @@ def placement_status(
     generation: int,
     now: datetime,
 ) -> PlacementStatus:
-    """Status of a placement that is not being deleted. Transition times change only where a status changes."""
+    """Status of a placement that is not being deleted. Transition times change only where a status changes.
+
+    ``previous`` may have been written by an older release of KubeFleet.
+    """
+    previous = with_todays_conditions(previous)
     index = str(snapshot_index(plan.resource_snapshot)) if plan.resource_snapshot else ""
     report_only = reports_only(plan)
     rules = (*RULES[:3], DIFF_RULE) if report_only else RULES

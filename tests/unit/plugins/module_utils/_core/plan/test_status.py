@@ -74,6 +74,21 @@ BOTH = plan(wanted(pick_n(2)), facts("aks-member-1", "aks-member-2"))
 GOOD = (outcome("aks-member-1"), outcome("aks-member-2"))
 
 
+def test_times_of_an_older_release_stay_d4_87_d4_88() -> None:
+    def true(kind: str, reason: str) -> dict[str, str]:
+        return {"type": kind, "status": "True", "reason": reason, "lastTransitionTime": "2025-01-01T00:00:00Z"}
+
+    row = {"clusterName": "aks-member-1", "conditions": [true("ResourceApplied", "ApplySucceeded")]}
+    older = {"conditions": [true(f"{PREFIX}Synchronized", "SynchronizeSucceeded")], "placementStatuses": [row]}
+    found = status(BOTH, *GOOD, previous=decode(PlacementStatus, older))
+    synchronized = find_condition(found.conditions, f"{PREFIX}WorkSynchronized")
+    applied = find_condition(found.placement_statuses[0].conditions, "Applied")
+    assert synchronized and applied and synchronized.reason == "WorkSynchronized"
+    assert {synchronized.last_transition_time.year, applied.last_transition_time.year} == {2025}
+    kinds = {each.type for each in (*found.conditions, *found.placement_statuses[0].conditions)}
+    assert not kinds & {f"{PREFIX}Synchronized", "ResourceApplied"}
+
+
 def test_two_clusters_that_took_everything() -> None:  # D4-84, D4-86, D4-87, D4-88, D4-89
     found = status(BOTH, *GOOD)
     assert of_placement(found) == {
