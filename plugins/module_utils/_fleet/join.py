@@ -13,6 +13,7 @@ from .._core.errors import FleetError, Problem
 from .._core.objects.fleet_member import FleetMember
 from .._core.objects.reading import read
 from .._core.objects.schema import encode
+from .._core.values.minimum_version import too_old
 from .._kube.access import version
 from .._kube.client import KubeClient
 from .._kube.credentials import contexts
@@ -159,9 +160,11 @@ def _reach(
     with Clients(members=members, hub=hub) as clients:
         answers = in_parallel({name: _version(clients, name) for name in members})
     problems = [problem for answer in answers.values() if isinstance(answer, FleetError) for problem in answer.problems]
+    versions = {name: answer for name, answer in answers.items() if isinstance(answer, str)}
+    problems += filter(None, (too_old(found, f"member {name}") for name, found in versions.items()))
     if problems:
         raise FleetError.of(problems)
-    return {name: answer for name, answer in answers.items() if isinstance(answer, str)}
+    return versions
 
 
 def _version(clients: Clients, name: str) -> t.Callable[[], str]:
