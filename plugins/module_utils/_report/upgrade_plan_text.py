@@ -1,0 +1,74 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What an upgrade would do to each member, as text of at most 80 columns: versions, images and why these."""
+
+from __future__ import annotations
+
+import textwrap
+import typing as t
+
+from .._core.updates.run import Obstacle
+from .._core.updates.targets import CONTROL_PLANE, Step, Target, Work
+from .text import WIDTH, table
+
+SHOWN = 40
+Row = tuple[str, str, str, str]
+
+
+def upgrade_plan_text(
+    target: Target,
+    works: t.Mapping[str, Work],
+    without_window: t.Collection[str] = (),
+    stops_unattended_updates: t.Collection[str] = (),
+) -> list[str]:
+    """A row for each control plane and pool that changes, and why others do not; then what is worth a word.
+
+    ``without_window`` are members that have no maintenance window. ``stops_unattended_updates`` are those whose driver
+    declares that updates of the operating system by itself are switched off.
+    """
+    goal = f"{target.type} to {target.version or 'newer node images'}"
+    rows = [row for name in sorted(works) for row in _rows(name, works[name])]
+    lines = [f"{goal}, images: {target.selection}", *table(("MEMBER", "WHAT", "BECOMES", "WHY"), rows)]
+    moved = {name for name, each in works.items() if each.steps and not (each.skip or each.fail)}
+    if target.automatic and (found := sorted(moved & set(without_window))):
+        text = f"warning: no maintenance window, upgraded at once when the run reaches them: {_listed(found)}"
+        lines += _folded(text)
+    if found := sorted(moved & set(stops_unattended_updates)):
+        lines += _folded(f"note: unattended updates of the operating system are switched off on: {_listed(found)}")
+    return lines
+
+
+def _rows(member: str, work: Work) -> t.Iterator[Row]:
+    if work.skip or work.fail:
+        verdict = work.fail or work.skip
+        yield member, "", "fails" if work.fail else "is skipped", _told(verdict)
+        return
+    for step in work.steps:
+        yield member, _what(step), _becomes(step), step.why
+    for words in work.left_out:
+        yield member, "", "stays", words
+    for each in work.obstacles:
+        yield member, "", "waits", _told(each)
+
+
+def _what(step: Step) -> str:
+    return "control plane" if step.what == CONTROL_PLANE else f"pool {step.pool}"
+
+
+def _becomes(step: Step) -> str:
+    snapshot = "leaves its snapshot" if step.drops_snapshot else ""
+    return ", ".join(filter(None, (step.version, f"image {step.image}" if step.image else "", snapshot)))
+
+
+def _told(obstacle: Obstacle | None) -> str:
+    return "" if obstacle is None else ": ".join(filter(None, (obstacle.reason, obstacle.message)))
+
+
+def _listed(names: t.Sequence[str]) -> str:
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return ", ".join(names[:SHOWN]) + more
+
+
+def _folded(text: str) -> list[str]:
+    return textwrap.wrap(text, WIDTH, initial_indent="  ", subsequent_indent="      ", break_on_hyphens=False)

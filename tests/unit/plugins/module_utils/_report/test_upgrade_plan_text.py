@@ -1,0 +1,67 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+from __future__ import annotations
+
+import typing as t
+from dataclasses import replace
+
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.node_images import common_images
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.targets import Target, work
+from ansible_collections.gitops.fleet.plugins.module_utils._report.upgrade_plan_text import upgrade_plan_text
+from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.updates.offered import (
+    NOW,
+    cluster,
+    ga,
+    known,
+    place,
+    pool,
+)
+
+GIVEN = known(place("A", ga("1.30.5"), U=["12"]), place("B", ga("1.30.5"), U=["12", "17"]))
+FLEET = tuple(cluster("1.30.1", pool("1.30.1", image="9"), name=name, location=name.upper()) for name in ("a", "b"))
+IMAGES = Target(type="NodeImageOnly")
+
+
+def lines(target: Target, *fleet: t.Any, **more: t.Any) -> list[str]:
+    works = {each.name: work(each, target, GIVEN, NOW) for each in fleet or FLEET}
+    found = upgrade_plan_text(target, works, **more)
+    assert all(len(line) <= 80 for line in found)
+    return [" ".join(line.split()) for line in found]
+
+
+def test_either_selection_says_which_image_each_pool_gets_and_why_d3_35() -> None:
+    assert lines(IMAGES) == [
+        "NodeImageOnly to newer node images, images: Latest",
+        "MEMBER WHAT BECOMES WHY",
+        "a pool p image 12 newest of U in A",
+        "b pool p image 17 newest of U in B",
+    ]
+    consistent = replace(IMAGES, selection="Consistent", images=common_images(FLEET, GIVEN, NOW))
+    assert lines(consistent)[2:] == [
+        "a pool p image 12 newest of U that all members can have",
+        "b pool p image 12 newest of U that all members can have",
+    ]
+
+
+def test_versions_of_control_planes_and_pools_and_what_is_skipped() -> None:
+    done = cluster("1.30.5", pool("1.30.5", image="17"), name="done", location="B")
+    found = lines(Target(type="Full", version="1.30.5"), FLEET[0], done)
+    assert found[0] == "Full to 1.30.5, images: Latest"
+    assert found[2].startswith("a control plane 1.30.5")
+    assert found[3].startswith("a pool p 1.30.5, image 12")
+    assert any(line.startswith("done is skipped AlreadyAtTarget") for line in found)
+
+
+def test_an_automatic_run_warns_of_members_without_a_window_d3_95() -> None:
+    automatic = replace(IMAGES, automatic=True)
+    (warning,) = [line for line in lines(automatic, without_window=["b", "other"]) if "warning" in line]
+    assert warning.startswith("warning: no maintenance window, upgraded at once") and warning.endswith(": b")
+    assert not [line for line in lines(automatic) if "warning" in line]
+    assert not [line for line in lines(IMAGES, without_window=["b"]) if "warning" in line], "people start it themselves"
+
+
+def test_unattended_updates_are_told_of_where_the_driver_declares_it_d3_108() -> None:
+    told = "note: unattended updates of the operating system are switched off on: a"
+    assert told in " ".join(lines(IMAGES, stops_unattended_updates=["a"]))
+    assert not [line for line in lines(IMAGES) if "unattended" in line]
