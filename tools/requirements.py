@@ -75,10 +75,10 @@ def _named(text: str) -> Named:
     return Named(match["path"], match["function"], match["case"] or "")
 
 
-def not_run(report: Path, tests: t.Iterable[Named]) -> list[str]:
-    """Tests of which pytest's report has no case that ran; molecule scenarios are not looked for."""
+def not_run(reports: t.Iterable[Path], tests: t.Iterable[Named]) -> list[str]:
+    """Tests of which no report of pytest has a case that ran; molecule scenarios are not looked for."""
     ran: set[str] = set()
-    for case in ET.parse(report).getroot().iter("testcase"):
+    for case in (case for report in reports for case in ET.parse(report).getroot().iter("testcase")):
         if case.find("skipped") is None:
             path = case.get("classname", "").removeprefix("tests.").replace(".", "/")
             name = f"{path}.py::{case.get('name')}"

@@ -1,44 +1,51 @@
 # Copyright: Contributors to the gitops.fleet project
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`make test`: binaries, all of pytest with real API servers, molecule; closes with the number of tests. In between it
-is looked at whether every test that docs/requirements.md names has run.
+"""`make test`: binaries, all of pytest with real API servers, molecule; closes with the number of tests.
 
-``python tools/test.py molecule [SCENARIO]`` runs molecule alone, for `make molecule`.
+Tests against clusters mostly wait, so what computes, and molecule, run beside them in a process of their own
+(``aside``), whose output comes when it is done. ``python tools/test.py molecule [SCENARIO]`` runs molecule alone, for
+`make molecule`.
 """
 
 from __future__ import annotations
 
 import importlib
 import os
+import subprocess
 import sys
+import typing as t
 import xml.etree.ElementTree as ET
+from dataclasses import dataclass
+from pathlib import Path
 
 import requirements as table
 from steps import ROOT, Step, StepFailed, call, run
 
-FOLDERS = (
-    "tests/unit",
-    "tests/conformance",
-    "tests/simulation",
-    "tests/mutation",
-    "tests/records",
-    "tests/integration",
-)
+COMPUTING = ("tests/unit", "tests/conformance", "tests/simulation", "tests/mutation", "tests/records")
+CLUSTERS = ("tests/integration",)
 SCENARIOS = ROOT / "extensions" / "molecule"
-JUNIT = ROOT / "build" / "junit.xml"
-TOTALS = ROOT / "build" / "totals.txt"
+BUILD = ROOT / "build"
+REPORTS = {COMPUTING: BUILD / "junit-computing.xml", CLUSTERS: BUILD / "junit-clusters.xml"}
+TOTALS, ASIDE = BUILD / "totals.txt", BUILD / "aside.txt"
 LOCAL = "ansible_collections.gitops.fleet.plugins.module_utils._local.binaries"
 
 
+@dataclass
 class Totals:
     """Tests of pytest and scenarios of molecule together."""
 
-    def __init__(self) -> None:
-        self.passed = self.failed = self.skipped = 0
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
 
     def __str__(self) -> str:
         return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
+
+    def add(self, passed: int, failed: int, skipped: int = 0) -> None:
+        self.passed += passed
+        self.failed += failed
+        self.skipped += skipped
 
 
 def binaries() -> None:
@@ -52,36 +59,32 @@ def binaries() -> None:
             raise StepFailed(str(error)) from None
 
 
-def pytest(totals: Totals) -> None:
-    JUNIT.parent.mkdir(exist_ok=True)
-    JUNIT.unlink(missing_ok=True)
-    folders = [folder for folder in FOLDERS if any((ROOT / folder).rglob("test_*.py"))]
+def pytest(totals: Totals, folders: tuple[str, ...]) -> None:
+    report = REPORTS[folders]
+    report.unlink(missing_ok=True)
     try:
-        call(sys.executable, "-m", "pytest", f"--junitxml={JUNIT}", *folders)
+        call(sys.executable, "-m", "pytest", f"--junitxml={report}", *folders)
     finally:
-        count(totals)
+        count(totals, report)
 
 
-def count(totals: Totals) -> None:
+def count(totals: Totals, report: Path) -> None:
     """Adds what pytest's own report says; no report is a failure of its own."""
-    if not JUNIT.exists():
-        totals.failed += 1
+    if not report.exists():
+        totals.add(0, 1)
         return
-    report = ET.parse(JUNIT).getroot()
-    for suite in report.iter("testsuite"):
+    for suite in ET.parse(report).getroot().iter("testsuite"):
         failed = int(suite.get("failures", 0)) + int(suite.get("errors", 0))
         skipped = int(suite.get("skipped", 0))
-        totals.failed += failed
-        totals.skipped += skipped
-        totals.passed += int(suite.get("tests", 0)) - failed - skipped
+        totals.add(int(suite.get("tests", 0)) - failed - skipped, failed, skipped)
 
 
 def requirements() -> None:
     """Each test that docs/requirements.md names has run in this very run, and was not skipped."""
-    if not JUNIT.exists():
+    if not all(report.exists() for report in REPORTS.values()):
         raise StepFailed("pytest left no report")
     rows = table.rows(table.TABLE.read_text(encoding="utf-8"))
-    missing = table.not_run(JUNIT, [test for row in rows for test in row.tests])
+    missing = table.not_run(REPORTS.values(), [test for row in rows for test in row.tests])
     if missing:
         raise StepFailed("docs/requirements.md names tests that did not run:\n  " + "\n  ".join(missing))
     shown = sum(bool(row.tests) for row in rows)
@@ -99,20 +102,44 @@ def molecule(totals: Totals, names: list[str]) -> None:
     try:
         call("molecule", "test", *chosen)
     except StepFailed:
-        totals.failed += 1
+        totals.add(0, 1)
         raise
-    totals.passed += len(names or scenarios())
+    totals.add(len(names or scenarios()), 0)
+
+
+def aside(totals: Totals, beside: subprocess.Popen[bytes], log: Path) -> None:
+    """Waits for the other process, shows what it wrote, and adds what it counted."""
+    code = beside.wait()
+    print(log.read_text(encoding="utf-8", errors="replace"), flush=True)
+    counted = ASIDE.read_text(encoding="utf-8").split() if ASIDE.exists() else []
+    totals.add(*map(int, counted or (0, 1)))
+    if code:
+        raise StepFailed(f"it ended with {code}")
+
+
+def everything(totals: Totals) -> t.Iterator[Step]:
+    yield Step("binaries", binaries)
+    log = BUILD / "aside.log"
+    ASIDE.unlink(missing_ok=True)
+    with log.open("wb") as output:
+        beside = subprocess.Popen([sys.executable, __file__, "aside"], stdout=output, stderr=subprocess.STDOUT)
+    yield Step("tests against clusters", lambda: pytest(totals, CLUSTERS))
+    yield Step("beside them", lambda: aside(totals, beside, log))
+    yield Step("requirements", requirements)
 
 
 def main(arguments: list[str]) -> int:
+    BUILD.mkdir(exist_ok=True)
     totals = Totals()
     if arguments[:1] == ["molecule"]:
-        steps = [Step("binaries", binaries), Step("molecule", lambda: molecule(totals, arguments[1:]))]
+        report = run([Step("binaries", binaries), Step("molecule", lambda: molecule(totals, arguments[1:]))])
+    elif arguments == ["aside"]:
+        steps = [Step("tests that compute", lambda: pytest(totals, COMPUTING))]
+        report = run([*steps, Step("molecule", lambda: molecule(totals, []))])
+        ASIDE.write_text(f"{totals.passed} {totals.failed} {totals.skipped}\n")
+        return 1 if report.failed or totals.failed else 0
     else:
-        steps = [Step("binaries", binaries), Step("pytest", lambda: pytest(totals)), Step("requirements", requirements)]
-        steps += [Step("molecule", lambda: molecule(totals, []))] if scenarios() else []
-    report = run(steps)
-    TOTALS.parent.mkdir(exist_ok=True)
+        report = run(everything(totals))
     TOTALS.write_text(f"{totals}\n")
     print(f"\n{report}\n{totals}", flush=True)
     return 1 if report.failed or totals.failed else 0
