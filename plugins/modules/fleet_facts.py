@@ -34,7 +34,7 @@ options:
     default: true
   prices:
     description:
-      - JSON file with the price of each instance type in US dollars an hour, such as C({"m7.large": 0.1}).
+      - JSON file with the price of each instance type in US dollars an hour, as one object of numbers by type.
       - With C(source), C(version) and C(prices) at its top level it says where it comes from, and so do the facts.
     type: path
   threads:

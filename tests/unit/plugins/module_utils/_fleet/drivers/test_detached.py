@@ -123,7 +123,9 @@ def test_repeated_it_is_started_once(folder: Path):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_it_survives_its_beginner_and_its_group(folder: Path, number: signal.Signals):
     code = (
-        "import sys, time; from pathlib import Path\n"
+        "import signal, sys, time; from pathlib import Path\n"
+        # Shells start what they put into the background with SIGINT ignored.
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         f"sys.path.insert(0, {str(TREE)!r})\n"
         "from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers import detached\n"
         "request = detached.Request(argv=('/bin/sh', '-c', 'echo up; sleep 0.5; echo end'),"
