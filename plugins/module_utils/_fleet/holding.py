@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
 import platform
@@ -15,6 +14,7 @@ import typing as t
 from .._core.errors import FleetError
 from .._store.records import Lease, Records
 
+UNKNOWN = "00000000"
 _HOLDER = re.compile(r".*:(?P<pid>\d+)#(?P<machine>[0-9a-f]{8})-(?P<started>\d+)")
 
 
@@ -44,17 +44,19 @@ def take(records: Records, name: str, holder: str, seconds: int) -> Lease:
 def has_ended(holder: str) -> bool:
     """Whether the holder was a process that this machine would still show if it were there."""
     found = _HOLDER.fullmatch(holder)
-    if found is None or found["machine"] != _machine():
+    if found is None or found["machine"] != _machine() or found["machine"] == UNKNOWN:
         return False
     return _started(int(found["pid"])) != int(found["started"])
 
 
 def _machine() -> str:
-    boot = namespace = ""
-    with contextlib.suppress(OSError):
+    """UNKNOWN where this cannot be told: two containers may have one name, and see different processes."""
+    try:
         with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
             boot = file.read().strip()
         namespace = os.readlink("/proc/self/ns/pid")
+    except OSError:
+        return UNKNOWN
     return hashlib.sha256(f"{platform.node()} {boot} {namespace}".encode()).hexdigest()[:8]
 
 
