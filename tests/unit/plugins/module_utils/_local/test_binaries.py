@@ -85,16 +85,26 @@ def test_a_damaged_build_is_built_again(go, tmp_path):
 
 
 def test_two_builders_at_once_build_once(go, tmp_path):
+    """The first one builds for as long as the second one has not come to wait for it."""
+    building, waiting = threading.Event(), threading.Event()
     said: list[str] = []
-    threads = [
-        threading.Thread(target=binaries.provide, args=(ETCD, tmp_path / "cache", said.append)) for _thread in range(2)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+
+    def first(text: str) -> None:
+        if text.startswith("building"):
+            building.set()
+            waiting.wait(30)
+
+    def second(text: str) -> None:
+        said.append(text)
+        waiting.set()
+
+    builder = threading.Thread(target=binaries.provide, args=(ETCD, tmp_path / "cache", first))
+    builder.start()
+    assert building.wait(30)
+    binaries.provide(ETCD, tmp_path / "cache", second)
+    builder.join()
     assert sum(call.startswith("build") for call in go()) == 1
-    assert "waiting for another process that builds etcd 3.6.14" in said
+    assert said == ["waiting for another process that builds etcd 3.6.14"]
 
 
 def test_stage_files_of_kwok_come_from_its_module(go, tmp_path, monkeypatch):
