@@ -1,23 +1,39 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Real local clusters for every integration test: ``hub``, and more on demand by ``local_cluster_factory``."""
+"""Real local clusters for every integration test: ``hub``, and more on demand by ``local_cluster_factory``.
+
+``fleet``, ``file_fleet`` and ``hub_fleet`` are four members with records of their own, in a file or on the hub.
+"""
 
 from __future__ import annotations
 
+import itertools
 import socket
+import sys
+import time
 import typing as t
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.hub import established, install
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.parallel import in_parallel
 from ansible_collections.gitops.fleet.plugins.module_utils._local import cluster
 from ansible_collections.gitops.fleet.plugins.module_utils._local.outcome import Outcome
 from ansible_collections.gitops.fleet.plugins.module_utils._local.ports import PortRange
 from ansible_collections.gitops.fleet.plugins.module_utils._local.spec import ClusterSpec
+from ansible_collections.gitops.fleet.plugins.module_utils._store.kinds import KINDS
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from small_fleet import Fleet, Server
 
 _BLOCK = 200
+NAMES = ("m1", "m2", "m3", "m4")
+_numbers = itertools.count(1)
 
 
 @dataclass
@@ -73,3 +89,78 @@ def local_cluster_factory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 def hub(local_cluster_factory: LocalClusters) -> Outcome:
     """A cluster of profile ``api`` whose requests are in ``hub.after.audit_log``; shared, so clean up after a test."""
     return local_cluster_factory("hub", audit=True)
+
+
+@pytest.fixture(scope="session")
+def hub_server(hub: Outcome) -> Server:
+    """The shared hub with our CRDs, all of them served."""
+    server = Server(hub)
+    names = [f"{each.plural}.{each.group}" for each in KINDS.values()]
+    install(server.client, write=True)
+    end = time.monotonic() + 60
+    while established(server.client, names) or not all(_served(server, each.path()) for each in KINDS.values()):
+        assert time.monotonic() < end, "the kinds are not served in time"
+        time.sleep(0.1)
+    return server
+
+
+def _served(server: Server, path: str) -> bool:
+    return server.client.send("GET", path, expect=(404,)).status == 200
+
+
+@pytest.fixture(scope="session")
+def servers(local_cluster_factory: t.Any) -> dict[str, Server]:
+    def make(name: str) -> t.Callable[[], Outcome]:
+        return lambda: t.cast(Outcome, local_cluster_factory(name, audit=True))
+
+    made = in_parallel({name: make(name) for name in NAMES}, threads=2)
+    assert all(isinstance(each, Outcome) for each in made.values()), made
+    return {name: Server(each) for name, each in made.items() if isinstance(each, Outcome)}
+
+
+@pytest.fixture(params=["sqlite", "hub"])
+def fleet(request: pytest.FixtureRequest, tmp_path: Path, servers: dict[str, Server]) -> t.Iterator[Fleet]:
+    """Empty records, members that hold nothing of ours, nobody joined yet. Both stores in turn."""
+    yield from _fleet(request, tmp_path, servers, request.param)
+
+
+@pytest.fixture
+def file_fleet(request: pytest.FixtureRequest, tmp_path: Path, servers: dict[str, Server]) -> t.Iterator[Fleet]:
+    """The same with records in a file: for what the store makes no difference to."""
+    yield from _fleet(request, tmp_path, servers, "sqlite")
+
+
+@pytest.fixture
+def hub_fleet(request: pytest.FixtureRequest, tmp_path: Path, servers: dict[str, Server]) -> t.Iterator[Fleet]:
+    """The same with records on the hub: for what only a hub has."""
+    yield from _fleet(request, tmp_path, servers, "hub")
+
+
+def _fleet(request: pytest.FixtureRequest, folder: Path, servers: dict[str, Server], store: str) -> t.Iterator[Fleet]:
+    hub: Server | None = None
+    options = {"type": "sqlite", "path": str(folder / "records.db")}
+    if store == "hub":
+        hub = t.cast(Server, request.getfixturevalue("hub_server"))
+        options = {"type": "hub", "kubeconfig": hub.made.kubeconfig}
+        _empty(hub)
+    for each in servers.values():
+        each.empty()
+    fleet = Fleet(number=next(_numbers), folder=folder, options=options, hub=hub, servers=servers)
+    fleet.resources(fleet.configmap())
+    yield fleet
+    for records in fleet.opened:
+        records.close()
+
+
+def _empty(hub: Server) -> None:
+    """No record, and no lease that a test left behind."""
+    paths = [each.path() for each in KINDS.values()] + ["/apis/coordination.k8s.io/v1/namespaces/gitops-fleet/leases"]
+    for path in paths:
+        for found in hub.client.get(path)["items"]:
+            one = f"{path}/{found['metadata']['name']}"
+            if found["metadata"].get("finalizers"):
+                hub.patch(one, {"metadata": {"finalizers": None}})
+            try:
+                hub.client.delete(one)
+            except ApiError as error:
+                assert error.code == "not-found", error
