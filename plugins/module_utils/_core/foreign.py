@@ -47,19 +47,24 @@ def in_lines(text: str, most: int = TEXT) -> str:
     return f"\n{FURTHER}".join(in_line(each.removeprefix(FURTHER), most) for each in (first, *further))
 
 
-def in_data(value: t.Any, depth: int = 0) -> t.Any:
+def in_data(value: t.Any, hide: t.Callable[[str], str] = str) -> t.Any:
     """JSON data with the same structure, of which every text may be printed, by a callback of Ansible for example.
 
-    Lines, tabs and length of a text stay as they are. Lists and maps more than 200 deep are left out.
+    Lines, tabs and length of a text stay as they are; ``hide`` takes secrets out of it. Lists and maps more than 200
+    deep are left out.
     """
+    return _data(value, hide, _DEEPEST)
+
+
+def _data(value: t.Any, hide: t.Callable[[str], str], depth: int) -> t.Any:
     if isinstance(value, str):
-        return _kept(value)
-    if isinstance(value, (dict, list)) and depth >= _DEEPEST:
+        return _kept(hide(value))
+    if isinstance(value, (dict, list)) and depth <= 0:
         return "..."
     if isinstance(value, dict):
-        return {_kept(str(key)): in_data(each, depth + 1) for key, each in value.items()}
+        return {_kept(hide(str(key))): _data(each, hide, depth - 1) for key, each in value.items()}
     if isinstance(value, list):
-        return [in_data(each, depth + 1) for each in value]
+        return [_data(each, hide, depth - 1) for each in value]
     return value
 
 

@@ -28,6 +28,7 @@ from .._core.resources.identity import ObjectId
 from .._kube.apply import apply_object, delete_object
 from .._kube.client import KubeClient
 from .._kube.discovery import resource_for
+from .._kube.documents import read_object
 from .._kube.errors import ApiError
 from .._kube.lists import list_objects
 from .observe import PARENTS, Observed, observe
@@ -113,7 +114,7 @@ def _written(client: KubeClient, task: MemberTask, observed: Observed, steps: tu
 def _defined(to_do: t.Iterable[Step]) -> set[str]:
     """API groups that get a definition in this very run."""
     return {
-        step.manifest["spec"]["group"]
+        str((step.manifest.get("spec") or {}).get("group"))
         for step in to_do
         if step.manifest is not None and step.id.kind == "CustomResourceDefinition"
     }
@@ -191,7 +192,7 @@ def _forget(client: KubeClient, placement: str) -> None:
     try:
         if _any(client, PARENTS, ours) or _any(client, LEASES):
             return
-        namespace = client.get(f"/api/v1/namespaces/{NAMESPACE}")
+        namespace = read_object(client, f"/api/v1/namespaces/{NAMESPACE}", "Namespace")
         if (namespace["metadata"].get("labels") or {}).items() >= MANAGED_BY.items():
             delete_object(client, f"/api/v1/namespaces/{NAMESPACE}", uid=namespace["metadata"]["uid"])
     except ApiError as error:

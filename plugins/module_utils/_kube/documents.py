@@ -14,20 +14,22 @@ from .client import KubeClient
 from .errors import ApiError
 
 
-def read_object(client: KubeClient, path: str) -> dict[str, t.Any]:
+def read_object(client: KubeClient, path: str, kind: str) -> dict[str, t.Any]:
     """The object at ``path``, with metadata that can be relied on. ApiError ``bad-answer`` for anything else."""
-    return an_object(client.get(path), f"GET {path}", client, unquote(path.rpartition("/")[2]))
+    document = an_object(client.get(path), f"GET {path}", client)
+    if (document.get("kind"), document["metadata"]["name"]) != (kind, unquote(path.rpartition("/")[2])):
+        raise damaged(f"GET {path}", "it is another object than the one that was asked for", client)
+    return document
 
 
-def an_object(document: t.Any, request: str, client: KubeClient, named: str = "") -> dict[str, t.Any]:
-    """The same document after a look: name and types of its metadata; ``named`` is the name that it must have."""
+def an_object(document: t.Any, request: str, client: KubeClient) -> dict[str, t.Any]:
+    """The same document after a look: it has name and uid, and its metadata are of their types."""
     try:
         if not isinstance(document, dict):
             raise ValueError("it is no map")
         check_metadata(document)
         check_managed_fields(document)
-        if named and document["metadata"]["name"] != named:
-            raise ValueError("it is another object than the one that was asked for")
+        name(document["metadata"], "uid")
     except ValueError as error:
         raise damaged(request, str(error), client) from None
     return document

@@ -40,14 +40,24 @@ class KnownSecrets:
             self._forms |= found
 
     def taken_out(self, text: str) -> str:
-        """The text without any of them, the longest first so that no tail of one is left behind."""
-        present = [form for form in self._forms if form in text]
-        for form in sorted(present, key=len, reverse=True):
-            if len(form) >= _LONG:
-                text = text.replace(form, HIDDEN)
-            else:
-                text = re.sub(rf"(?<!\w){re.escape(form)}(?!\w)", HIDDEN, text)
-        return text
+        """The text without any of them."""
+        return _without([form for form in self._forms if form in text], text)
+
+    def within(self, texts: str) -> t.Callable[[str], str]:
+        """The same function for each of many texts that stand in ``texts``, as JSON for example; faster by far, as most
+        of the secrets are in none of them."""
+        present = [form for form in self._forms if form in texts]
+        return lambda text: _without(present, text)
+
+
+def _without(forms: t.Iterable[str], text: str) -> str:
+    """The longest form first, so that no tail of one is left behind."""
+    for form in sorted(forms, key=len, reverse=True):
+        if len(form) >= _LONG:
+            text = text.replace(form, HIDDEN)
+        else:
+            text = re.sub(rf"(?<!\w){re.escape(form)}(?!\w)", HIDDEN, text)
+    return text
 
 
 # Tokens and passwords that this process has shown to any server.
@@ -90,8 +100,9 @@ def _forms(secret: str) -> t.Iterator[str]:
     yield secret
     yield quote(secret, safe="")
     yield quote_plus(secret)
-    quoted = json.dumps(secret)[1:-1]
+    quoted = json.dumps(secret, ensure_ascii=False)[1:-1]
     yield quoted
+    yield json.dumps(secret)[1:-1]
     yield re.sub("[<>&]", lambda found: f"\\u{ord(found[0]):04x}", quoted)
     raw = secret.encode()
     if len(raw) >= _LONG:

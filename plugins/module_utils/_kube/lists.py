@@ -44,6 +44,10 @@ class _Wanted:
     def bad(self, why: str) -> ApiError:
         return ApiError("bad-answer", f"the list {self.path} {why}", self.client.server_name, "try again")
 
+    def too_large(self, limit: str) -> ApiError:
+        text, hint = f"the list {self.path} is larger than {limit}", "delete what is not needed any more"
+        return ApiError("too-large", text, self.client.server_name, hint)
+
 
 def list_objects(
     client: KubeClient,
@@ -78,33 +82,34 @@ def read_list(
     """The whole list, of at most 256 MiB. One that grows too old while it is read is read again in a single page, as
     by client-go."""
     wanted = _Wanted(client, path, label_selector, field_selector, metadata_only, kind)
-    return _whole(wanted, limit, lambda item: item, LIST_BYTES)
+    return _whole(wanted, limit, lambda item: item, None)
 
 
-def read_each(client: KubeClient, path: str, make: t.Callable[[Item], T], kind: str = "") -> Listing[T]:
+def read_each(client: KubeClient, path: str, make: t.Callable[[Item], T], kind: str, most_items: int) -> Listing[T]:
     """The whole list, of each object only what ``make`` makes of it: objects are not kept. ``make`` may raise
     ValueError for an object that is not what it should be: ApiError ``bad-answer``."""
-    return _whole(_Wanted(client, path, kind=kind), 500, make, None)
+    return _whole(_Wanted(client, path, kind=kind), 500, make, most_items)
 
 
-def _whole(wanted: _Wanted, limit: int, make: t.Callable[[Item], T], most: int | None) -> Listing[T]:
+def _whole(wanted: _Wanted, limit: int, make: t.Callable[[Item], T], most_items: int | None) -> Listing[T]:
     try:
-        return _listing(wanted, limit, make, most)
+        return _listing(wanted, limit, make, most_items)
     except ApiError as error:
         if error.code != "gone":
             raise
-    return _listing(wanted, 0, make, most)
+    return _listing(wanted, 0, make, most_items)
 
 
-def _listing(wanted: _Wanted, limit: int, make: t.Callable[[Item], T], most: int | None) -> Listing[T]:
+def _listing(wanted: _Wanted, limit: int, make: t.Callable[[Item], T], most_items: int | None) -> Listing[T]:
     found: list[T] = []
     version, bytes_read = "", 0
     for page, size in _pages(wanted, limit):
         version = version or str((page.get("metadata") or {}).get("resourceVersion") or "")
         bytes_read += size
-        if most is not None and bytes_read > most:
-            text = f"the list {wanted.path} is larger than {most >> 20} MiB"
-            raise ApiError("too-large", text, wanted.client.server_name, "delete what is not needed any more")
+        if most_items is None and bytes_read > LIST_BYTES:
+            raise wanted.too_large(f"{LIST_BYTES >> 20} MiB")
+        if most_items is not None and len(found) + len(page.get("items") or ()) > most_items:
+            raise wanted.too_large(f"{most_items} objects")
         try:
             found.extend(map(make, _items(wanted, page)))
         except ValueError as error:
