@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from .._core.errors import FleetError, Problem, fault
-from .._core.facts.member import NODES, PODS, MemberReading, pools, reported, unread
+from .._core.facts.member import NODE_COUNT, NODES, PODS, MemberReading, pools, reported, unread
 from .._core.facts.node import NodeFacts, amounts, node_facts
 from .._core.facts.prices import NO_PRICES, PriceList
 from .._core.facts.snapshot import FactsSnapshot, parse_instant
@@ -121,6 +121,8 @@ def _reader(
             prices=prices,
             missing=missing,
         )
+        if NODES in missing and NODE_COUNT not in member.cluster.status.properties:
+            raise FleetError.of([missing[NODES]])  # nothing is known of it yet, so this is no part
         return _Told(
             reading=reading,
             status=reported(reading, member.cluster.status),

@@ -49,7 +49,7 @@ def is_secret(manifest: Manifest) -> bool:
 
 
 def shown(value: t.Any, masked: bool) -> t.Any:
-    """A value for people: null where it is absent, only its length where it is secret, and no more than anybody reads."""
+    """A value for people: null where it is absent, only its length where it is secret, cut where nobody reads on."""
     if isinstance(value, Absent):
         return None
     if not masked or value is None:
