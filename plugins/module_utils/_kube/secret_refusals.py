@@ -60,9 +60,17 @@ def telling(status: int, document: t.Mapping[str, t.Any], request: str, body: t.
 def refused_paths(document: t.Mapping[str, t.Any], body: t.Any) -> tuple[str, ...]:
     """Paths of the body that the server names, the deepest where one begins another."""
     words = f"{document.get('message') or ''}\n{_causes(document)}"
-    named = [keys for keys in _paths(body, (), _DEEPEST, [_MOST_PATHS]) if _is_named(keys, words)]
+    named = [keys for keys in _paths(_as_stored(body), (), _DEEPEST, [_MOST_PATHS]) if _is_named(keys, words)]
     deepest = [keys for keys in named if not any(other[: len(keys)] == keys and other != keys for other in named)]
     return tuple(dict.fromkeys(_shown(keys) for keys in deepest))[:_MOST_SHOWN]
+
+
+def _as_stored(body: t.Any) -> t.Any:
+    """Servers speak of data where stringData was sent."""
+    if not isinstance(body, t.Mapping) or "stringData" not in body:
+        return body
+    parts = [part for part in (body["stringData"], body.get("data")) if isinstance(part, t.Mapping)]
+    return {**body, "data": {key: None for part in parts for key in part}}
 
 
 def _causes(document: t.Mapping[str, t.Any]) -> str:
