@@ -155,11 +155,11 @@ def _page(wanted: _Wanted, query: dict[str, str | int | bool]) -> tuple[Item, in
 
 def _next(page: Item, wanted: _Wanted) -> str:
     """The token of the next page; ApiError ``bad-answer`` for a page that is none, or that leaves objects out."""
-    items, metadata, kind = page.get("items"), page.get("metadata") or {}, page.get("kind")
-    if not isinstance(kind, str) or not kind.endswith("List") or not isinstance(metadata, dict):
+    kind, items, metadata = page.get("kind"), page.get("items", ""), page.get("metadata")
+    is_list = isinstance(kind, str) and kind.endswith("List") and isinstance(items, (list, type(None)))
+    if not is_list or not isinstance(metadata, (dict, type(None))):
         raise ApiError("bad-answer", f"the answer to GET {wanted.path} is not a list", wanted.client.server_name)
-    if not isinstance(items, (list, type(None))):
-        raise ApiError("bad-answer", f"the answer to GET {wanted.path} is not a list", wanted.client.server_name)
+    kind, metadata = str(kind), metadata or {}
     if wanted.kind and kind not in (f"{wanted.kind}List", "PartialObjectMetadataList"):
         raise wanted.bad(f"is one of {kind.removesuffix('List')[:100]}, not of {wanted.kind}")
     token, remaining = metadata.get("continue") or "", metadata.get("remainingItemCount") or 0

@@ -15,7 +15,7 @@ from authority import Authority
 from misbehaving import Misbehaving
 from small_fleet import Server
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "playbooks"))
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "playbooks")]
 
 Turned = t.Callable[[Server, Path, str], Misbehaving]
 
