@@ -144,8 +144,10 @@ class Misbehaving:
         respond(request, answer.data, answer.status, answer.content_type, Date=answer.date_header)
 
     def changed(self, change: t.Callable[[t.Any], t.Any]) -> Step:
-        """The real answer, after ``change`` was done to its JSON; what it gives back is sent, bytes as they are. What is
-        no JSON is passed on."""
+        """The real answer, after ``change`` was done to its JSON; what it gives back is sent, bytes as they are.
+
+        What is no JSON is passed on.
+        """
 
         def step(request: Request) -> None:
             found = self.real_answer(request)

@@ -110,7 +110,7 @@ def _emptied(clients: Clients, name: str, wish: Farewell, write: bool) -> t.Call
 
 def applysets_on(client: KubeClient) -> tuple[ApplySet, ...]:
     """Every ApplySet of ours on a member, by placement."""
-    found = [parsed_parent(each, client.server_name) for each in _parents(client)]
+    found = [parsed_parent(each, client) for each in _parents(client)]
     return tuple(sorted(found, key=lambda each: each.placement))
 
 

@@ -75,16 +75,23 @@ def recorded_applyset(client: KubeClient, placement: str) -> ApplySet | None:
         if error.code == "not-found":
             return None
         raise
-    return parsed_parent(parent, client.server_name)
+    return parsed_parent(parent, client)
 
 
-def parsed_parent(parent: t.Mapping[str, t.Any], where: str) -> ApplySet:
-    """The ApplySet in a parent ConfigMap that was read on a member."""
+def parsed_parent(parent: t.Mapping[str, t.Any], client: KubeClient) -> ApplySet:
+    """The ApplySet in a parent ConfigMap that was read on a member. What is in it is recorded and shown, so one that
+    holds what we log in with is refused."""
     try:
+        data = str(parent.get("data"))
+        if client.hide(data) != data:
+            raise ValueError(f"ConfigMap {NAMESPACE}/{parent['metadata']['name']} holds a credential of ours")
         return read_parent(parent)
     except ValueError as error:
         raise FleetError(
-            "applyset-invalid", str(error), where, "delete the ConfigMap; the next apply writes it again and takes over"
+            "applyset-invalid",
+            client.hide(str(error)),
+            client.server_name,
+            "delete the ConfigMap; the next apply writes it again and takes over",
         ) from None
 
 

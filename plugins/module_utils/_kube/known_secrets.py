@@ -31,7 +31,7 @@ class KnownSecrets:
     """Secrets that are taken out of texts. Safe for threads; what it holds is not in its repr."""
 
     def __init__(self) -> None:
-        self._forms: frozenset[str] = frozenset()
+        self._forms: frozenset[_Form] = frozenset()
         self._lock = threading.Lock()
 
     def add(self, *secrets: str) -> None:
@@ -41,22 +41,34 @@ class KnownSecrets:
 
     def taken_out(self, text: str) -> str:
         """The text without any of them."""
-        return _without([form for form in self._forms if form in text], text)
+        return _without([form for form in self._forms if form.text in text], text)
 
     def within(self, texts: str) -> t.Callable[[str], str]:
         """The same function for each of many texts that stand in ``texts``, as JSON for example; faster by far, as most
         of the secrets are in none of them."""
-        present = [form for form in self._forms if form in texts]
+        present = [form for form in self._forms if form.text in texts]
         return lambda text: _without(present, text)
 
 
-def _without(forms: t.Iterable[str], text: str) -> str:
+class _Form(t.NamedTuple):
+    """One text that a secret may come back as; ``inner`` is the middle of its base64 within more base64, of which the
+    characters beside it tell a part too."""
+
+    text: str
+    inner: bool = False
+
+    @property
+    def pattern(self) -> str:
+        text = re.escape(self.text)
+        if self.inner:
+            return rf"[\w+/-]{{0,4}}{text}[\w+/-]{{0,4}}"
+        return text if len(self.text) >= _LONG else rf"(?<!\w){text}(?!\w)"
+
+
+def _without(forms: t.Iterable[_Form], text: str) -> str:
     """The longest form first, so that no tail of one is left behind."""
-    for form in sorted(forms, key=len, reverse=True):
-        if len(form) >= _LONG:
-            text = text.replace(form, HIDDEN)
-        else:
-            text = re.sub(rf"(?<!\w){re.escape(form)}(?!\w)", HIDDEN, text)
+    for form in sorted(forms, key=lambda form: len(form.text), reverse=True):
+        text = re.sub(form.pattern, HIDDEN, text)
     return text
 
 
@@ -96,22 +108,19 @@ def _userinfo(url: str) -> tuple[str, ...]:
     return password, unquote(password)
 
 
-def _forms(secret: str) -> t.Iterator[str]:
-    yield secret
-    yield quote(secret, safe="")
-    yield quote_plus(secret)
+def _forms(secret: str) -> t.Iterator[_Form]:
     quoted = json.dumps(secret, ensure_ascii=False)[1:-1]
-    yield quoted
-    yield json.dumps(secret)[1:-1]
-    yield re.sub("[<>&]", lambda found: f"\\u{ord(found[0]):04x}", quoted)
+    for form in (secret, quote(secret, safe=""), quote_plus(secret), quoted, json.dumps(secret)[1:-1]):
+        yield _Form(form)
+    yield _Form(re.sub("[<>&]", lambda found: f"\\u{ord(found[0]):04x}", quoted))
     raw = secret.encode()
     if len(raw) >= _LONG:
         for encoded in (base64.b64encode(raw).decode(), base64.urlsafe_b64encode(raw).decode()):
-            yield encoded.rstrip("=")
+            yield _Form(encoded.rstrip("="))
     if len(raw) >= _LONG_ENCODED:
         for before in range(3):
             whole = base64.b64encode(b"\0" * before + raw)
             # The first and the last group of four may hold bits of what stands around the secret.
             inner = whole[4 if before else 0 : -4].decode()
-            yield inner
-            yield inner.translate(str.maketrans("+/", "-_"))
+            yield _Form(inner, inner=True)
+            yield _Form(inner.translate(str.maketrans("+/", "-_")), inner=True)

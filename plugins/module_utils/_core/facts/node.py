@@ -10,6 +10,7 @@ import typing as t
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from ..foreign import in_line
 from ..values.parts import mapping, rows, text, texts
 from ..values.parts import name as called
 from ..values.quantity import parse_quantity
@@ -67,11 +68,10 @@ def node_facts(node: t.Mapping[str, t.Any], created_at: datetime | None) -> Node
 
 def amounts(of: t.Mapping[str, t.Any], key: str) -> dict[str, str]:
     """A map of quantities as texts; ValueError if one of them is none, or there are too many."""
-    found = {name: str(amount) for name, amount in mapping(of, key).items()}
+    found = {_short(name): str(amount) for name, amount in mapping(of, key).items()}
     if len(found) > MOST_AMOUNTS:
         raise ValueError(f"{key} has more than {MOST_AMOUNTS} entries")
-    for name, amount in found.items():
-        _short(name)
+    for amount in found.values():
         if len(amount) > LONGEST_AMOUNT:
             raise ValueError(f"{key} holds something else than quantities")
         parse_quantity(amount)
@@ -86,9 +86,10 @@ def _older(created_at: datetime, age: timedelta) -> datetime:
 
 
 def _short(told: str) -> str:
+    """What a node tells, fit to be recorded and shown."""
     if len(told) > LONGEST_TEXT:
         raise ValueError(f"a node tells a text of more than {LONGEST_TEXT} characters")
-    return told
+    return in_line(told)
 
 
 def _is_told(condition: t.Mapping[str, t.Any]) -> bool:
