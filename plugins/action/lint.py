@@ -9,6 +9,7 @@ import typing as t
 from ..module_utils._fleet.lint import lint
 from ..module_utils._fleet.place import refuse_unwritable, write_file
 from ..module_utils._fleet.present import instant
+from ..module_utils._fleet.showing import shown
 from ..module_utils._report.findings import counts, findings_json, findings_text, summary
 from ..module_utils._report.sarif import sarif
 from ..plugin_utils._verb import Answer, Run, Verb
@@ -28,7 +29,7 @@ class ActionModule(Verb):
         document = findings_json(*numbers) | {"mended": [each.as_dict() for each in linted.mended]}
         for path, content in ((options["write_json"], document), (options["write_sarif"], sarif(linted.remarks))):
             if path:
-                write_file(path, json.dumps(content, indent=1) + "\n")
+                write_file(path, json.dumps(shown(content), indent=1) + "\n")
         data = {**document, "table": lines}
         if not linted.fails(options["strict"]):
             return Answer(changed=False, data=data)

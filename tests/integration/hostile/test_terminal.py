@@ -94,6 +94,58 @@ SCENES: dict[str, dict[str, t.Callable[[Misbehaving], Step]]] = {
 }
 
 
+@pytest.mark.parametrize("form", ["json", "yaml"])
+def test_nothing_that_a_file_says_steers_anything(file_fleet: Fleet, tmp_path: Path, form: str) -> None:
+    """F30: names and values in manifests, kubeconfigs and facts, in refusals, findings, Markdown and SARIF."""
+    fleet, home, files = file_fleet, tmp_path / "home", tmp_path / "files"
+    home.mkdir()
+    files.mkdir()
+    evil = f"{STEERING} [x](https://evil.example) @team"
+    place = fleet.placement(name=evil)
+    place["spec"] |= {evil: evil, "policy": {"placementType": evil, "affinity": {evil: [evil]}}}
+    update = {
+        "apiVersion": "gitops.fleet/v1alpha1",
+        "kind": "UpdateRun",
+        "metadata": {"name": evil},
+        "spec": {evil: evil},
+    }
+    thing = {"apiVersion": evil, "kind": evil, "metadata": {"name": evil, "namespace": evil, "labels": {evil: evil}}}
+    pool = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": evil}}
+    pool["spec"] = {"disruption": {"budgets": [{"nodes": evil, "schedule": evil, "reasons": [evil]}]}, evil: evil}
+    config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": evil, "namespace": fleet.namespace}}
+    member = {"metadata": {"name": evil}, "status": {"properties": {evil: {"value": evil}}}}
+    facts = {"schema": 1, "capturedAt": evil, "members": [member]}
+    written = {"placement.yml": [place], "run.yml": [update], "objects.yml": [config, thing], "pool.yml": [pool]}
+    for name, documents in written.items():
+        (files / name).write_text("\n---\n".join(map(json.dumps, documents)), encoding="utf-8")
+    (files / "facts.json").write_text(json.dumps(facts), encoding="utf-8")
+    kubeconfig = json.loads(fleet.kubeconfig("m1").read_text(encoding="utf-8"))
+    kubeconfig["contexts"][0]["name"] = kubeconfig["current-context"] = evil
+    (home / "kubeconfig").write_text(json.dumps(kubeconfig), encoding="utf-8")
+    fleet.join("m1")
+    fleet.place()
+    printed = at_a_terminal(
+        Player(home),
+        PLAYBOOK.with_name("files.yml"),
+        "--diff",
+        "-vvv",
+        environ={"ANSIBLE_CALLBACK_RESULT_FORMAT": form},
+        folder=str(home),
+        files=str(files),
+        kubeconfig=str(home / "kubeconfig"),
+        records=fleet.options,
+        placements=str(fleet.folder / "placements"),
+        resources=str(fleet.folder / "resources"),
+    )
+    assert "PLAY RECAP" in printed and "Traceback" not in printed, printed
+    assert printed.count("...ignoring") >= 5
+    assert steering(printed) == []
+    sarif = (home / "lint.sarif").read_text(encoding="utf-8")
+    assert "](" not in "".join(each["message"]["text"] for each in json.loads(sarif)["runs"][0]["results"])
+    for text in (sarif, (home / "lint.json").read_text(encoding="utf-8")):
+        assert "\x1b" not in text and "\u202e" not in text
+
+
 def test_drift_that_is_left_alone_is_recorded_without_what_steers(file_fleet: Fleet, turned: Turned) -> None:
     fleet = file_fleet
     server = turned(fleet.servers["m1"], fleet.folder / "kubeconfigs" / "m1", TOKEN)
