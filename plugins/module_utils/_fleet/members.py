@@ -112,10 +112,15 @@ def _kubeconfig_of(member: FleetMember, hub: KubeClient | None) -> tuple[t.Mappi
             "use records of type hub",
         )
     secret = hub.get(SECRET_PATH.format(namespace=reference.namespace, name=reference.name))
-    text = (secret.get("data") or {}).get(reference.key)
+    data = secret.get("data")
+    text = data.get(reference.key) if isinstance(data, dict) else None
     if not text:
         raise FleetError("secret-without-key", f"{where} has no key {reference.key}", member.name)
-    return kubeconfig_document(base64.b64decode(text), f"{where} key {reference.key}"), where
+    try:
+        content = base64.b64decode(text, validate=True)
+    except (TypeError, ValueError):
+        raise FleetError("kubeconfig-invalid", f"{where} key {reference.key} is no base64", member.name) from None
+    return kubeconfig_document(content, f"{where} key {reference.key}"), where
 
 
 def kubeconfig_document(content: bytes, where: str) -> t.Mapping[str, t.Any]:

@@ -27,9 +27,8 @@ def an_object(document: t.Any, request: str, client: KubeClient) -> dict[str, t.
     try:
         if not isinstance(document, dict):
             raise ValueError("it is no map")
-        check_metadata(document)
+        _check_metadata(document)
         check_managed_fields(document)
-        name(document["metadata"], "uid")
     except ValueError as error:
         raise damaged(request, str(error), client) from None
     return document
@@ -40,13 +39,23 @@ def damaged(request: str, why: str, client: KubeClient) -> ApiError:
     return ApiError("bad-answer", f"the answer to {request} is damaged: {why}", client.server_name, hint)
 
 
-def check_metadata(document: t.Mapping[str, t.Any]) -> None:
-    """ValueError if the object has no name, or something else of the metadata is not of its type."""
+def check_name(document: t.Any) -> None:
+    """ValueError if this is no object with a name. The least of all looks, for lists of many objects."""
+    metadata = document.get("metadata") if isinstance(document, dict) else None
+    if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str) or not metadata["name"]:
+        raise ValueError("it holds something that is no object with a name")
+    if not isinstance(metadata.get("namespace"), (str, type(None))):
+        raise ValueError("namespace is no text")
+
+
+def _check_metadata(document: t.Mapping[str, t.Any]) -> None:
+    """ValueError if the object has no name or uid, or something else of the metadata is not of its type."""
     text(document, "apiVersion")
     text(document, "kind")
     metadata = mapping(document, "metadata")
     name(metadata)
-    for key in ("namespace", "uid", "resourceVersion", "deletionTimestamp"):
+    name(metadata, "uid")
+    for key in ("namespace", "resourceVersion", "deletionTimestamp"):
         text(metadata, key)
     number(metadata, "generation")
     texts(metadata, "labels")

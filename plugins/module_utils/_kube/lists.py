@@ -10,7 +10,7 @@ import typing as t
 from dataclasses import dataclass, field
 
 from .client import JSON, KubeClient
-from .documents import check_metadata, damaged
+from .documents import check_name, damaged
 from .errors import ApiError
 
 T = t.TypeVar("T")
@@ -58,7 +58,8 @@ def list_objects(
     metadata_only: bool = False,
     kind: str = "",
 ) -> t.Iterator[Item]:
-    """The objects below ``path``, page by page, with apiVersion and kind filled in; each has a name.
+    """The objects below ``path``, page by page, with apiVersion and kind filled in. Each has a name; nothing else of
+    them was looked at (see ``an_object``).
 
     With ``metadata_only`` they are of kind PartialObjectMetadata. ``kind`` is what they have to be, where the server's
     list is surely called so. Raises ApiError in the middle if a page cannot be had (``gone`` if the list grew too old
@@ -175,11 +176,9 @@ def _items(wanted: _Wanted, page: Item) -> list[Item]:
     items: list[Item] = page.get("items") or []
     try:
         for item in items:
-            if not isinstance(item, dict):
-                raise ValueError("an item of the list is no map")
+            check_name(item)
             item.setdefault("apiVersion", api_version)
             item.setdefault("kind", kind)
-            check_metadata(item)
     except ValueError as error:
         raise damaged(f"GET {wanted.path}", str(error), wanted.client) from None
     return items

@@ -254,6 +254,8 @@ T = t.TypeVar("T")
 
 
 def _record(answer: Record) -> Record:
+    if not isinstance(answer.get("metadata"), dict):
+        raise FleetError("bad-answer", "the hub answered with something that is no object of ours", "hub")
     metadata = {key: value for key, value in answer["metadata"].items() if key != "managedFields"}
     return answer | {"metadata": metadata}
 

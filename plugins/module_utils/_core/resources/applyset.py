@@ -17,7 +17,7 @@ import typing as t
 from dataclasses import dataclass, replace
 
 from ..values.parts import mapping, name, number, text, texts
-from .identity import ObjectId, labels_of
+from .identity import ObjectId, labels_of, metadata_of
 
 NAMESPACE = "gitops-fleet"
 MANAGER = "gitops-fleet"
@@ -27,8 +27,8 @@ TOOLING = "applyset.kubernetes.io/tooling"
 GROUP_KINDS = "applyset.kubernetes.io/contains-group-kinds"
 NAMESPACES = "applyset.kubernetes.io/additional-namespaces"
 RECORD = ("policySnapshot", "policyHash", "resourceSnapshot", "resourceHash", "decision")
-# Groups, versions, kinds, namespaces and hashes.
-_WORD = re.compile(r"[A-Za-z0-9.:-]{1,253}")
+# Groups, versions, kinds and namespaces; hashes.
+_WORD, _HASH = re.compile(r"[A-Za-z0-9.-]{1,253}"), re.compile(r"[A-Za-z0-9]{1,128}")
 MANAGED_BY = {"app.kubernetes.io/managed-by": "gitops.fleet"}
 
 
@@ -119,7 +119,7 @@ def read_parent(parent: t.Mapping[str, t.Any]) -> ApplySet:
     Whoever may write ConfigMaps on the member may have written it: nothing in it is believed but the types, and its
     name must be that of the ConfigMap.
     """
-    called = text(mapping(parent, "metadata"), "name")
+    called = str(metadata_of(parent).get("name") or "")
     try:
         data = texts(parent, "data")
         placement = _json(data, "placement", "name", "uid", "generation")
@@ -166,7 +166,7 @@ def _inventory(data: t.Mapping[str, str]) -> tuple[Held, ...]:
         group, version, kind, namespace, called, digest = row
         if not all(map(_WORD.fullmatch, (version, kind, group or "-", namespace or "-"))) or not _is_segment(called):
             raise ValueError("the inventory names something that cannot be an object")
-        if digest and not _WORD.fullmatch(digest):
+        if digest and not _HASH.fullmatch(digest):
             raise ValueError("the inventory holds something else than a hash")
         held.append(Held(id=ObjectId(group, version, kind, namespace, called), hash=digest))
     return tuple(held)

@@ -7,7 +7,10 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import Problem
 from ansible_collections.gitops.fleet.plugins.module_utils._core.facts.member import (
+    NODES,
+    PODS,
     MemberReading,
     moved,
     pools,
@@ -187,3 +190,27 @@ def test_the_time_of_a_condition_moves_with_its_status_alone(status: str, since:
     assert new == replace(
         old, status=status, reason="Two", message="two", observed_generation=2, last_transition_time=since
     )
+
+
+FORBIDDEN = Problem("forbidden", "nodes is forbidden")
+
+
+def test_a_part_that_could_not_be_read_stays_with_the_time_of_its_last_read() -> None:
+    """F1-F3: never zero."""
+    before = reported(reading(node(), requests={"cpu": parse_quantity("1")}, prices={"": 0.3}), MemberClusterStatus())
+    partly = replace(reading(at=LATER), nodes=None, version="v1.35.0", missing={NODES: FORBIDDEN})
+    after = reported(partly, before)
+    assert after.resource_usage == before.resource_usage
+    for name in ("kubernetes-fleet.io/node-count", "kubernetes.azure.com/per-cpu-core-cost"):
+        assert after.properties[name] == before.properties[name]
+    assert after.properties["k8s.io/k8s-version"] == PropertyValue(value="v1.35.0", observation_time=LATER)
+    assert conditions(after)["Healthy"] == ("True", "Ready")
+    older = pools(reading(node(pool="big"))).node_pools
+    assert pools(partly, older).node_pools == older and pools(partly, older).version == "v1.35.0"
+
+
+def test_pods_that_could_not_be_read_leave_the_usage_as_it_was() -> None:
+    before = reported(reading(node(), requests={}), MemberClusterStatus())
+    after = reported(reading(node(), node(), at=LATER, missing={PODS: FORBIDDEN}), before)
+    assert after.resource_usage == before.resource_usage
+    assert after.properties["kubernetes-fleet.io/node-count"].value == "2"

@@ -71,3 +71,36 @@ def test_without_the_annotation_or_a_creation_nothing_is_subtracted() -> None:
     assert node_facts({"metadata": {"name": "n", "annotations": None}}, CREATED).created_at == CREATED
     aged = {"metadata": {"name": "n", "annotations": {"gitops.fleet/simulated-age": "30d"}}}
     assert node_facts(aged, None).created_at is None
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        {"metadata": {}},
+        {"metadata": {"name": 7}},
+        {"metadata": {"name": "n", "labels": ["a"]}},
+        {"metadata": {"name": "n", "labels": {"gitops.fleet/pool": 7}}},
+        {"metadata": {"name": "n"}, "status": []},
+        {"metadata": {"name": "n"}, "status": {"nodeInfo": "x"}},
+        {"metadata": {"name": "n"}, "status": {"nodeInfo": {"kubeletVersion": {}}}},
+        {"metadata": {"name": "n"}, "status": {"conditions": {"Ready": "True"}}},
+        {"metadata": {"name": "n"}, "status": {"capacity": ["cpu"]}},
+        {"metadata": {"name": "n"}, "status": {"capacity": {"cpu": "canary"}}},
+        {"metadata": {"name": "n"}, "status": {"capacity": {"cpu": "1" * 10_000}}},
+        {"metadata": {"name": "n"}, "status": {"allocatable": {str(number): "1" for number in range(100)}}},
+        {"metadata": {"name": "n" * 10_000}},
+        {"metadata": {"name": "n", "annotations": {"gitops.fleet/simulated-age": "999999d" * 10_000}}},
+        {"metadata": {"name": "n"}, "spec": "x"},
+    ],
+)
+def test_what_is_no_node_is_refused(node: dict) -> None:
+    with pytest.raises(ValueError, match=".") as caught:
+        node_facts(node, CREATED)
+    assert len(str(caught.value)) < 200
+
+
+def test_what_a_node_tells_is_fit_to_be_recorded() -> None:
+    evil = "n\x1b[2J\n::error::x"
+    node = {"metadata": {"name": evil, "labels": {"gitops.fleet/pool": evil}}, "status": {"capacity": {evil: "1"}}}
+    found = node_facts(node, None)
+    assert found.name == found.pool == next(iter(found.capacity)) == "n\\x1b[2J : :error::x"

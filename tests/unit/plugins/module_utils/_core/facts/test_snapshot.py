@@ -109,3 +109,20 @@ def test_instants_are_aware() -> None:
     assert parse_instant("2026-01-15T14:00:00+02:00").tzinfo is UTC
     with pytest.raises(ValueError, match="no time zone"):
         parse_instant("2026-01-15T14:00:00")
+
+
+def test_parts_that_could_not_be_read_are_kept_and_named() -> None:
+    missing = {"m1": {"nodes": {"code": "forbidden", "message": "no right"}}}
+    snapshot = FactsSnapshot(captured_at=AT, members=(member("m1"),), missing=missing)
+    document = json.loads(json.dumps(write_snapshot(snapshot)))
+    assert read_snapshot(document, "f") == snapshot
+    (problem,) = snapshot.partly_read
+    assert (problem.code, problem.where) == ("partly-read", "m1 nodes")
+    assert problem.message == "nodes were not read: no right [forbidden]"
+    assert "missing" not in write_snapshot(replace(snapshot, missing={}))
+    for wrong in ([], {"m1": []}, {"m1": {"nodes": "x"}}, {"m1": {"nodes": {}}}):
+        with pytest.raises(FleetError) as caught:
+            read_snapshot(document | {"missing": wrong}, "f") if wrong else read_snapshot(
+                document | {"missing": [1]}, "f"
+            )
+        assert caught.value.code == "facts-invalid"

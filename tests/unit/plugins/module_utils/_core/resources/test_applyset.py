@@ -83,6 +83,50 @@ def test_a_parent_that_is_not_ours_is_refused(parent: dict) -> None:
         read_parent(parent)
 
 
+def damaged(**data: object) -> dict:
+    """The parent of SET with other data; what is no text is written as JSON."""
+    parent = parent_manifest(SET)
+    return {**parent, "data": parent["data"] | {k: v if isinstance(v, str) else json.dumps(v) for k, v in data.items()}}
+
+
+RECORD = json.loads(parent_manifest(SET)["data"]["record"])
+
+
+@pytest.mark.parametrize(
+    "parent",
+    [
+        {"metadata": []},
+        {"metadata": {"name": "web"}, "data": []},
+        {"metadata": {"name": "web"}, "data": {"placement": {}, "record": "{}", "inventory": "[]"}},
+        damaged(placement={"name": "db", "uid": "u", "generation": 1}),
+        damaged(placement={"name": "web", "uid": 7, "generation": 1}),
+        damaged(placement={"name": "web", "uid": "u", "generation": "canary"}),
+        damaged(placement="[" * 100_000),
+        damaged(record=RECORD | {"decision": ["canary"]}),
+        damaged(record=RECORD | {"decision": {"affinityScore": "canary"}}),
+        damaged(record=RECORD | {"resourceHash": 7}),
+        damaged(inventory={}),
+        damaged(inventory=[["", "v1", "ConfigMap", "a", "b"]]),
+        damaged(inventory=[["", "v1", "ConfigMap", "a", "b", 7]]),
+        damaged(inventory=[["", "v1", "ConfigMap", "..", "../../secrets/canary", ""]]),
+        damaged(inventory=[["", "v1", "ConfigMap", "a", "..", ""]]),
+        damaged(inventory=[["", "v1", "ConfigMap", "a", "canary\x1b", ""]]),
+        damaged(inventory=[["", "v1", "::error::canary", "a", "b", ""]]),
+        damaged(inventory=[["", "v1", "ConfigMap", "a", "b", "canary\n"]]),
+    ],
+)
+def test_a_damaged_parent_is_refused_without_its_content(parent: dict) -> None:
+    with pytest.raises(ValueError, match="is not an ApplySet of ours") as caught:
+        read_parent(parent)
+    assert "canary" not in str(caught.value)
+
+
+def test_names_with_all_that_servers_allow_are_read() -> None:
+    role = ObjectId("rbac.authorization.k8s.io", "v1", "ClusterRole", "", "system:controller:a b@c")
+    whole = replace(SET, inventory=(Held(id=role, hash="1"),))
+    assert read_parent(parent_manifest(whole)) == whole
+
+
 def test_the_generation_alone_is_no_new_content() -> None:
     assert SET.same_content(replace(SET, generation=9))
     assert not SET.same_content(replace(SET, resource_hash="s"))

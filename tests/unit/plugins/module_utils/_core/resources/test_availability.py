@@ -140,3 +140,24 @@ def test_custom_resource_definitions(established: str, named: str, expected: str
 def test_disruption_budgets(conditions: list[Manifest] | None, expected: str) -> None:
     live = {"metadata": {"generation": 2}, "status": {"conditions": conditions}}
     assert availability("policy", "PodDisruptionBudget", live) == expected
+
+
+@pytest.mark.parametrize(
+    ("group", "kind"),
+    [("apps", "Deployment"), ("apps", "StatefulSet"), ("apps", "DaemonSet"), ("", "Service")]
+    + [("apiextensions.k8s.io", "CustomResourceDefinition"), ("policy", "PodDisruptionBudget")],
+)
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"status": []},
+        {"status": "x"},
+        {"spec": [], "status": {"observedGeneration": 1}},
+        {"spec": {"replicas": "x", "type": "LoadBalancer"}, "status": {"loadBalancer": {"ingress": ["x"]}}},
+        {"spec": {"type": "LoadBalancer"}, "status": {"loadBalancer": [], "conditions": {"a": 1}}},
+        {"metadata": [], "status": {"conditions": [1]}},
+    ],
+)
+def test_what_tells_something_else_than_its_kind_does_is_not_available(group: str, kind: str, part: Manifest) -> None:
+    live = {"metadata": {"generation": 1}, "spec": {}, **part}
+    assert availability(group, kind, live) in (NOT_YET, AVAILABLE if kind == "DaemonSet" else NOT_YET)

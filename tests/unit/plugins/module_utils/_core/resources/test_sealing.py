@@ -70,3 +70,12 @@ def test_string_data_that_could_not_be_folded_is_sealed_as_well() -> None:
 def test_sealing_without_a_key_is_refused() -> None:
     with pytest.raises(ValueError, match="key"):
         sealed(secret(pw="YQ=="), b"", SOURCE)
+
+
+def test_values_in_the_place_of_other_fields_are_values() -> None:
+    odd = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"}, "datum": {"pw": "c2VjcmV0"}}
+    odd |= {"immutable": "c2VjcmV0", "type": ["c2VjcmV0"], "stringData": "c2VjcmV0"}
+    assert "c2VjcmV0" not in str(sealed(odd, KEY, SOURCE))
+    good = secret() | {"immutable": True, "type": "kubernetes.io/tls"}
+    out = sealed(good, KEY, SOURCE)
+    assert (out["immutable"], out["type"]) == (True, "kubernetes.io/tls")

@@ -1,0 +1,78 @@
+# Copyright: Contributors to the gitops.fleet project
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What becomes of everything that a verb gives back, says, or falls over."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from unittest import mock
+
+import pytest
+from ansible.plugins.action import ActionBase
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.plugin_utils import _verb
+from ansible_collections.gitops.fleet.plugins.plugin_utils._verb import Answer, Run, Verb
+
+EVIL = "\x1b[2J\n::error::x"
+
+
+def carried_out(monkeypatch: pytest.MonkeyPatch, work: t.Callable[[Run], Answer]) -> tuple[dict[str, t.Any], list[str]]:
+    """The result of a verb that does ``work``, and what was said."""
+
+    class Working(Verb):
+        def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
+            return work(run)
+
+        def validate_argument_spec(self, *_arguments: t.Any, **_named: t.Any) -> t.Any:
+            return None, {}
+
+        def _task_environment(self) -> dict[str, str]:
+            return {}
+
+    heard: list[str] = []
+    monkeypatch.setattr(ActionBase, "run", lambda *_arguments: {})
+    monkeypatch.setattr(_verb, "argument_spec", lambda _name: {})
+    monkeypatch.setattr(_verb.DISPLAY, "display", heard.append)
+    task = mock.Mock(check_mode=False, diff=True)
+    return Working(task, None, None, None, None, None).run(None, {}), heard
+
+
+def test_everything_goes_through_one_door(monkeypatch: pytest.MonkeyPatch) -> None:
+    def work(run: Run) -> Answer:
+        run.say(f"said {EVIL}")
+        diff = [{"before": f"a{EVIL}", "after": "b\n", "before_header": EVIL}]
+        return Answer(changed=True, outcome="partial", message=f"m {EVIL}", data={EVIL: [{"a": (EVIL,)}]}, diff=diff)
+
+    result, heard = carried_out(monkeypatch, work)
+    assert heard == ["said \\x1b[2J\n  | : :error::x"]
+    assert "\x1b" not in repr(result) and "\n::" not in json.dumps(result).replace("\\n", "\n")
+    assert result["diff"][0]["after"] == "b\n" and result["failed"] and result["changed"]
+
+
+def test_a_refusal_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    def work(_run: Run) -> Answer:
+        raise FleetError("code", EVIL, EVIL, EVIL)
+
+    result, _heard = carried_out(monkeypatch, work)
+    assert result["failed"] and result["fleet"]["code"] == "code"
+    assert "\x1b" not in repr(result) and "\n::" not in result["msg"]
+
+
+def test_what_we_fall_over_ourselves_is_told_by_type_and_place_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    def work(_run: Run) -> Answer:
+        raise KeyError("canary")
+
+    result, _heard = carried_out(monkeypatch, work)
+    assert result["failed"] and result["fleet"] == {"outcome": "failed", "code": "fault", "resume_at": ""}
+    assert "unexpected KeyError" in result["msg"] and "please report" in result["msg"]
+    assert "canary" not in repr(result)
+
+
+def test_an_interrupt_is_none_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def work(_run: Run) -> Answer:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        carried_out(monkeypatch, work)
