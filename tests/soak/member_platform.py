@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The platform of the soak's members: a member's version stands in a ConfigMap on the member itself.
 
-``member_platform.py observe KUBECONFIG`` prints it; ``member_platform.py begin KUBECONFIG TARGET LOG OPERATION`` notes the operation
-in LOG, works for a while, and sets it.
+``observe KUBECONFIG`` prints it; ``begin KUBECONFIG TARGET LOG OPERATION`` notes the operation in LOG, works for a
+while, and sets it.
 """
 
 from __future__ import annotations

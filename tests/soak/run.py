@@ -18,8 +18,8 @@ from collections import Counter
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / ".cache" / "collections"))
-INTEGRATION = Path(__file__).resolve().parents[1] / "integration"
-sys.path[:0] = [str(INTEGRATION), str(INTEGRATION / "updates")]
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "integration"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "integration" / "updates"))
 
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.hub import install
 from ansible_collections.gitops.fleet.plugins.module_utils._local import cluster
