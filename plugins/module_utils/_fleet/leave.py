@@ -18,7 +18,7 @@ from .._kube.parallel import in_parallel
 from .._store.records import Records
 from .holding import take
 from .known import PARENT
-from .member_apply import MemberTask, run_on_member
+from .member_apply import WHOLE_MEMBER, MemberTask, run_on_member
 from .members import Clients, recorded_members
 from .observe import PARENTS, parsed_parent
 from .update_claims import busy
@@ -50,7 +50,10 @@ class Left:
 
 
 def leave(records: Records, wish: Farewell, hub: KubeClient | None, holder: str, write: bool) -> Left:
-    """Lets the named members go; names that are no members are passed over."""
+    """Lets the named members go; names that are no members are passed over.
+
+    One that cannot be reached stops all; one whose answers or ApplySets are damaged stays, and the others go.
+    """
     members = recorded_members(records)
     names = [name for name in wish.names if name in members]
     _refuse_busy(records, names)
@@ -60,16 +63,20 @@ def leave(records: Records, wish: Farewell, hub: KubeClient | None, holder: str,
         work = {name: _emptied(clients, name, wish, write=False) for name in names}
         looked = in_parallel(work)
         unreachable = [name for name in names if isinstance(looked[name], FleetError)]
+        damaged: tuple[Problem, ...] = ()
         if unreachable and not wish.forget_unreachable:
-            raise FleetError.of(_unreachable(looked, unreachable))
+            damaged = tuple(_unreachable(looked, unreachable))
+            if len(damaged) == len(names) or any(each.code in WHOLE_MEMBER for each in damaged):
+                raise FleetError.of(damaged)
+            names, unreachable = [name for name in names if name not in unreachable], []
         if not write:
-            return Left(left=tuple(names), outcomes=_outcomes(looked), unreachable=tuple(unreachable))
+            return Left(left=tuple(names), outcomes=_outcomes(looked), unreachable=tuple(unreachable), failed=damaged)
         leases = [take(records, f"member/{name}", holder, LEASE_SECONDS) for name in names]
         try:
             done = in_parallel(
                 {name: _emptied(clients, name, wish, write=True) for name in names if name not in unreachable}
             )
-            failed = _failed(done)
+            failed = (*damaged, *_failed(done))
             stuck = {each.where for each in failed}
             gone = [name for name in names if name not in stuck]
             for name in gone:
@@ -103,8 +110,12 @@ def _emptied(clients: Clients, name: str, wish: Farewell, write: bool) -> t.Call
 
 def applysets_on(client: KubeClient) -> tuple[ApplySet, ...]:
     """Every ApplySet of ours on a member, by placement."""
-    found = [parsed_parent(each, client.server_name) for each in list_objects(client, PARENTS, label_selector=ID_LABEL)]
+    found = [parsed_parent(each, client) for each in _parents(client)]
     return tuple(sorted(found, key=lambda each: each.placement))
+
+
+def _parents(client: KubeClient) -> t.Iterator[dict[str, t.Any]]:
+    return list_objects(client, PARENTS, label_selector=ID_LABEL, kind="ConfigMap")
 
 
 def _check_brakes(records: Records, names: t.Sequence[str], limit: int | str) -> None:

@@ -10,6 +10,7 @@ import typing as t
 from dataclasses import dataclass, replace
 from functools import partial
 
+from .._core.foreign import in_data
 from .._core.objects.rollout_strategy import ApplyStrategy
 from .._core.plan.document import Rendered
 from .._core.plan.member import PRUNE, REFUSED, RELEASE, WRITES, Step, decide_member, key
@@ -24,10 +25,13 @@ from .._core.resources.applyset import (
     parent_manifest,
 )
 from .._core.resources.availability import availability
+from .._core.resources.compare import FieldDiff
 from .._core.resources.identity import ObjectId
+from .._core.resources.ownership import FieldDrift
 from .._kube.apply import apply_object, delete_object
 from .._kube.client import KubeClient
 from .._kube.discovery import resource_for
+from .._kube.documents import read_object
 from .._kube.errors import ApiError
 from .._kube.lists import list_objects
 from .observe import PARENTS, Observed, observe
@@ -65,7 +69,7 @@ class MemberTask:
 def run_on_member(client: KubeClient, task: MemberTask) -> MemberOutcome:
     """What is to be done on the member, and, with ``write``, doing it. One object's failure does not stop others."""
     observed = observe(client, task.placement, task.identity.uid, task.desired)
-    steps = decide_member(
+    decided = decide_member(
         task.desired,
         observed.recorded,
         observed.live,
@@ -74,10 +78,25 @@ def run_on_member(client: KubeClient, task: MemberTask) -> MemberOutcome:
         task.prune_kinds,
         task.abandon,
     )
+    steps = tuple(_fit_to_be_told(client, step) for step in decided)
     if not task.write:
         failures = _validated(client, task, steps) if task.validate else ()
         return _outcome(task, observed, steps, {}, (*_refusals(steps), *failures), done=False)
     return _written(client, task, observed, steps)
+
+
+def _fit_to_be_told(client: KubeClient, step: Step) -> Step:
+    """The step, with what the member says of its fields as it may be recorded and shown."""
+
+    def told(value: t.Any) -> t.Any:
+        return in_data(value, client.hide)
+
+    drifts = (
+        FieldDrift(told(each.path), each.desired, told(each.live), tuple(map(told, each.managers)))
+        for each in step.drifts
+    )
+    diffs = (FieldDiff(told(each.path), each.desired, told(each.live)) for each in step.diffs)
+    return replace(step, drifts=tuple(drifts), diffs=tuple(diffs)) if step.drifts or step.diffs else step
 
 
 def _written(client: KubeClient, task: MemberTask, observed: Observed, steps: tuple[Step, ...]) -> MemberOutcome:
@@ -113,7 +132,7 @@ def _written(client: KubeClient, task: MemberTask, observed: Observed, steps: tu
 def _defined(to_do: t.Iterable[Step]) -> set[str]:
     """API groups that get a definition in this very run."""
     return {
-        step.manifest["spec"]["group"]
+        str((step.manifest.get("spec") or {}).get("group"))
         for step in to_do
         if step.manifest is not None and step.id.kind == "CustomResourceDefinition"
     }
@@ -191,7 +210,7 @@ def _forget(client: KubeClient, placement: str) -> None:
     try:
         if _any(client, PARENTS, ours) or _any(client, LEASES):
             return
-        namespace = client.get(f"/api/v1/namespaces/{NAMESPACE}")
+        namespace = read_object(client, f"/api/v1/namespaces/{NAMESPACE}", "Namespace")
         if (namespace["metadata"].get("labels") or {}).items() >= MANAGED_BY.items():
             delete_object(client, f"/api/v1/namespaces/{NAMESPACE}", uid=namespace["metadata"]["uid"])
     except ApiError as error:

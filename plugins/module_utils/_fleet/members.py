@@ -50,6 +50,8 @@ def recorded_members(records: Records) -> dict[str, Member]:
 class Clients:
     """Clients of members, made when they are first asked for and closed together. Safe to use from threads.
 
+    From each ``get`` on a member has ``timeout.whole`` seconds for what is asked of it then.
+
     ``hub`` is where Secrets with kubeconfigs lie; without it a ``secretRef`` cannot be followed.
     """
 
@@ -61,11 +63,14 @@ class Clients:
 
     def get(self, name: str) -> KubeClient:
         with self._lock:
-            if name in self._open:
-                return self._open[name]
+            open_already = self._open.get(name)
+        if open_already is not None:
+            open_already.begin()
+            return open_already
         if name not in self.members:
             raise FleetError("not-a-member", "the cluster is not a member of the fleet", name, "join it first")
         client = KubeClient(connection_of(self.members[name], self.hub), timeout=self.timeout)
+        client.begin()
         with self._lock:
             return self._open.setdefault(name, client)
 

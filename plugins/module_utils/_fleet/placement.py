@@ -100,8 +100,9 @@ def run(
             facts = _read(members, clients, now, pods)
         request = plan_request(records, asked, placements, facts, now)
         plan = make_plans(records, hub, request)
+        parts = () if asked.absent else facts.partly_read
         if not asked.write:
-            return _looked(plan, clients, asked)
+            return _looked(plan, clients, asked, parts)
         check_digest(plan, asked.approved)
         check_brakes(plan)
         if asked.approved:
@@ -109,7 +110,7 @@ def run(
         done = carry_out(
             records, clients, plan, lambda: make_plans(records, hub, request), request, asked.ways, holder, say
         )
-    return _done(plan, done)
+    return _done(plan, done, parts)
 
 
 def _read(members: t.Mapping[str, Member], clients: Clients, now: datetime, pods: bool) -> FactsSnapshot:
@@ -176,19 +177,23 @@ def _as_written(document: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     return {**{key: document[key] for key in ("apiVersion", "kind", "spec")}, "metadata": kept}
 
 
-def _looked(plan: FleetPlan, clients: Clients, asked: Asked) -> Report:
+def _looked(plan: FleetPlan, clients: Clients, asked: Asked, parts: tuple[Problem, ...]) -> Report:
     outcomes: dict[str, Outcomes] = {}
     if asked.look:
         for each in plan.plans:
             uid = plan.recorded[each.name].uid
             outcomes[each.name] = on_members(each, uid, clients, asked.ways, write=False)
     changed = any(changes(each, outcomes.get(each.name, {})) for each in plan.plans)
-    return Report(plan=plan, outcomes=outcomes, statuses={}, changed=changed, problems=failures(outcomes))
+    return Report(plan=plan, outcomes=outcomes, statuses={}, changed=changed, problems=(*parts, *failures(outcomes)))
 
 
-def _done(plan: FleetPlan, done: Applied) -> Report:
+def _done(plan: FleetPlan, done: Applied, parts: tuple[Problem, ...]) -> Report:
     return Report(
-        plan=plan, outcomes=done.outcomes, statuses=done.statuses, changed=done.changed, problems=done.problems
+        plan=plan,
+        outcomes=done.outcomes,
+        statuses=done.statuses,
+        changed=done.changed,
+        problems=(*parts, *done.problems),
     )
 
 

@@ -31,6 +31,7 @@ from .sources import Sourced
 
 API = "placement.kubernetes-fleet.io/v1beta1"
 LEASE_SECONDS = 600
+EVERY_MEMBER = "records are rebuilt from all members or not at all: from some of them the others would be forgotten"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +61,12 @@ def recover(
 ) -> Recovered:
     """Every member must answer: a placement rebuilt from some of its clusters would forget the others."""
     found = in_parallel({name: _reader(clients, name) for name in sorted(members)})
-    problems = [p for answer in found.values() if isinstance(answer, FleetError) for p in answer.problems]
+    problems = [
+        replace(each, where=name, hint=f"{each.hint}; {EVERY_MEMBER}" if each.hint else EVERY_MEMBER)
+        for name, answer in found.items()
+        if isinstance(answer, FleetError)
+        for each in answer.problems
+    ]
     if problems:
         raise FleetError.of(problems)
     held: dict[str, dict[str, ApplySet]] = {}
