@@ -152,6 +152,13 @@ def test_a_missing_file(tmp_path):
         (document({"token": ["canary"]}), "is not a text"),
         (document({"token": "canary\nline"}), "line breaks"),
         (document({"tokenFile": "none"}), "cannot be read"),
+        (document({"tokenFile": "/dev/zero"}), "cannot be read: it is a device"),
+        (document({"client-certificate": "none"}), "cannot be read: No such file"),
+        (document({"client-certificate": "/dev/zero"}), "cannot be read: it is a device"),
+        (
+            document(cluster={"certificate-authority-data": "", "certificate-authority": "/dev/full"}),
+            "cannot be read: it is a device",
+        ),
         (document({"as": "jörg"}), "cannot be sent"),
         (document({"exec": {"command": 1, "apiVersion": "v1"}}), "is not set"),
     ],
