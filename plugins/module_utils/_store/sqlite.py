@@ -55,8 +55,8 @@ class SqliteRecords:
             question += " AND name IN (SELECT name FROM labels WHERE kind = r.kind AND key = ? AND value = ?)"
             values += [key, value]
         with self._file.reading() as connection:
-            rows = connection.execute(question + " ORDER BY name", values) if connection else ()
-            found = tuple(record_of(kind, name, document, self.place) for name, document in rows)
+            rows = connection.execute(question + " ORDER BY name", values).fetchall() if connection else ()
+        found = tuple(record_of(kind, name, document, self.place) for name, document in rows)
         for record in found:
             if not labels.items() <= (record["metadata"].get("labels") or {}).items():
                 raise damaged(
@@ -127,8 +127,8 @@ class SqliteRecords:
 
     def leases(self) -> tuple[Lease, ...]:
         with self._file.reading() as connection:
-            rows = connection.execute(f"{_LEASE} WHERE holder != '' ORDER BY name") if connection else ()
-            return tuple(lease_of(row, self.place) for row in rows)
+            rows = connection.execute(f"{_LEASE} WHERE holder != '' ORDER BY name").fetchall() if connection else ()
+        return tuple(lease_of(row, self.place) for row in rows)
 
     def event(self, kind: str, name: str, type: str, reason: str, message: str, now: datetime) -> None:
         stored_resource(kind)
@@ -142,8 +142,8 @@ class SqliteRecords:
         stored_resource(kind)
         question = "SELECT kind, name, type, reason, message, at FROM events WHERE kind = ? AND name = ? ORDER BY id"
         with self._file.reading() as connection:
-            rows = connection.execute(question, (kind, name)) if connection else ()
-            return tuple(event_of(row, self.place) for row in rows)
+            rows = connection.execute(question, (kind, name)).fetchall() if connection else ()
+        return tuple(event_of(row, self.place) for row in rows)
 
     def secret(self, name: str) -> bytes:
         with self._file.reading() as connection:
