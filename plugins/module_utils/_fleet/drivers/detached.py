@@ -20,7 +20,7 @@ from pathlib import Path
 from ..._core.errors import FleetError
 from ..._local import processes
 from ..._local.locks import make_folder
-from ..._local.private import write_private
+from ..._local.private import own_folder, write_private
 from ..._local.processes import ProcessId
 from .contract import FAILED, IN_PROGRESS, SUCCEEDED, UNKNOWN, Progress
 from .host import PREFIX, here
@@ -59,7 +59,7 @@ def start(folder: Path, request: Request) -> str:
     """Runs it detached, unless that was done before; the reference that finds it again.
 
     It is in a session of its own, so signals to us and to our group do not reach it. FleetError ``cannot-start``,
-    ``unwritable-folder``.
+    ``unwritable-folder``, ``unsafe-folder``.
     """
     if not sys.platform.startswith("linux"):
         raise FleetError("linux-only", "operations that outlive their beginner run on Linux only")
@@ -125,7 +125,7 @@ def _write_request(folder: Path, request: Request) -> None:
         "here": here(),
     }
     make_folder(folder.parent, 0o700)
-    make_folder(folder, 0o700)
+    own_folder(make_folder(folder, 0o700))
     try:
         for name, text in request.files.items():
             write_private(folder / name, text.encode())

@@ -227,6 +227,15 @@ def test_a_folder_that_cannot_be_written_is_refused(tmp_path: Path):
     assert refused.value.code == "unwritable-folder"
 
 
+def test_a_folder_that_others_may_write_to_is_refused(folder: Path):
+    """What is to be run would be theirs to say."""
+    folder.mkdir(parents=True)
+    folder.chmod(0o777)
+    with pytest.raises(FleetError) as caught:
+        detached.start(folder, shell("true", files={"vars.json": "{}"}))
+    assert caught.value.code == "unsafe-folder" and list(folder.iterdir()) == []
+
+
 def test_long_names_of_operations_stay_apart(tmp_path: Path):
     one, two = (detached.folder_of(tmp_path, "x" * 250 + end) for end in "ab")
     assert one != two and len(one.name) < 255
