@@ -67,6 +67,13 @@ unread:
   description: Members that could not be read, each with code and message.
   returned: success
   type: dict
+notes:
+  description:
+    - Members whose cluster cannot be told from others because the account may not read their namespace C(kube-system),
+      and clusters that are members under two names. Verbs that write refuse both.
+  returned: success
+  type: list
+  elements: dict
 digest:
   description: Hash of the snapshot, by which plans name their facts.
   returned: success

@@ -32,6 +32,7 @@ Document = dict[str, t.Any]
 MERGE = "application/merge-patch+json"
 OURS = "/api/v1/namespaces/gitops-fleet"
 PARENTS = f"{OURS}/configmaps"
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/gitops-fleet/leases"
 WRITES = ("create", "update", "patch", "delete", "deletecollection")
 ASKING = ("selfsubjectaccessreviews", "selfsubjectreviews", "selfsubjectrulesreviews")
 
@@ -100,8 +101,9 @@ class Server:
             return log.read()
 
     def empty(self) -> None:
-        """No ApplySet, and our namespace not stuck in its deletion: profile ``api`` has nobody to finish that."""
-        self.client.request("DELETE", PARENTS, {"kind": "DeleteOptions", "apiVersion": "v1"})
+        """No ApplySet, no lease, and our namespace not stuck in its deletion: profile ``api`` has nobody to finish it."""
+        for path in (PARENTS, LEASES):
+            self.client.request("DELETE", path, {"kind": "DeleteOptions", "apiVersion": "v1"})
         self.finish_namespaces()
 
     def finish_namespaces(self) -> None:
