@@ -29,7 +29,6 @@ MEMBER_LEASE = "member"
 APPLY_SECONDS = 300
 _ID = "records-id"
 
-Clock = t.Callable[[], float]
 Keep = t.Callable[[], None]
 
 
@@ -46,20 +45,20 @@ _START = (time.clock_gettime(_BOOTTIME), time.time())
 class KeptLease:
     """One lease that is held, and when it was renewed last."""
 
-    def __init__(self, client: KubeClient, worker: Worker, seconds: int, clock: Clock) -> None:
-        self._client, self._clock = client, clock
-        self._renewed = clock()
+    def __init__(self, client: KubeClient, worker: Worker, seconds: int) -> None:
+        self._client = client
+        self._renewed = running_time()
         self._lease: SharedLease = at_home(client, lambda: take(client, NAMESPACE, MEMBER_LEASE, worker, seconds))
 
     @property
     def due(self) -> bool:
-        return self._clock() >= self._renewed + self._lease.seconds / 3
+        return running_time() >= self._renewed + self._lease.seconds / 3
 
     def keep(self) -> None:
         """To be called before each write: renews the lease when a third of its time is over. FleetError ``lease-lost``
         if another has it by now, or what a request raises."""
         if self.due:
-            now = self._clock()
+            now = running_time()
             self._lease = renew(self._client, self._lease)
             self._renewed = now
 
@@ -72,14 +71,14 @@ class KeptLease:
 class MemberLeases:
     """Leases on members for one run of a verb. ``holder`` is the name under which it takes leases in its records."""
 
-    def __init__(self, records: Records, holder: str, clock: Clock = running_time) -> None:
-        self._records, self._holder, self._clock = records, holder, clock
+    def __init__(self, records: Records, holder: str) -> None:
+        self._records, self._holder = records, holder
 
     def take(self, client: KubeClient, task: str, seconds: int = APPLY_SECONDS) -> KeptLease:
         """FleetError ``member-held`` if other records have the member; ``task`` as in ``shared_lease.Worker``."""
         text = f"{task} by {self._holder} ({whereabouts(self._records)})"
         worker = Worker(owner=records_id(self._records), task=task, token=secrets.token_hex(8), text=text)
-        return KeptLease(client, worker, seconds, self._clock)
+        return KeptLease(client, worker, seconds)
 
     @contextlib.contextmanager
     def holding(self, client: KubeClient, task: str) -> t.Iterator[Keep]:

@@ -106,7 +106,7 @@ def test_an_apply_with_the_read_only_role_names_what_is_lacking(file_fleet: Flee
     file_fleet.log_in("m1", grant("reader", read_only_manifests(Subject("User", "reader"), [CONFIG_MAP])))
     report = file_fleet.apply()
     assert "forbidden" in codes(report) and file_fleet.holders() == []
-    lacking = "cannot create resource \"leases\""
+    lacking = 'cannot create resource "leases"'
     assert all("reader" in str(each) and lacking in str(each) for each in report.problems), report.problems
 
 
