@@ -173,33 +173,36 @@ def _held(events: list[Document], user: str) -> list[tuple[str, str]]:
     return list(zip(sorted(begins), sorted(ends), strict=True))
 
 
-def test_of_two_placements_of_one_name_the_later_one_meets_the_earlier(
-    file_fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("look", [1, 2], ids=["before it is held", "right before it is written"])
+def test_of_two_placements_of_one_name_one_has_the_member(
+    file_fleet: Fleet, monkeypatch: pytest.MonkeyPatch, look: int
 ) -> None:
-    """Both saw an empty member; what they decided on then does not count any more once they hold it."""
+    """Both saw an empty member. What was seen before a member is held does not count once it is."""
     fleet, others = file_fleet, file_fleet.another()
     for each in (fleet, others):
         each.join("m1")
         each.place(name="shared-name")
-    looked = threading.Event()
+    looks: list[t.Any] = []
     real = member_apply.observe
 
     def observe(*arguments: t.Any) -> t.Any:
-        """The others' first look at the member is answered before anything is there."""
+        """At that look of the others the first fleet applies, right after it was answered."""
         found = real(*arguments)
-        if arguments[3] and arguments[3][0].manifest["metadata"]["name"] == others.namespace and not looked.is_set():
-            looked.set()
-            report = fleet.run(fleet.open(), write=True)
-            assert not report.problems
+        if arguments[3][0].manifest["metadata"]["name"] == others.namespace:
+            looks.append(fleet.run(fleet.open(), write=True) if len(looks) == look - 1 else Report)
         return found
 
     monkeypatch.setattr(member_apply, "observe", observe)
-    report = others.run(others.open(), write=True)
-    assert looked.is_set() and codes(report) == {"foreign-applyset"}
+    seen_by_others = codes(others.run(others.open(), write=True))
+    assert [seen_by_others, codes(looks[look - 1])] == (
+        [{"foreign-applyset"}, set()] if look == 1 else [set(), {"member-held"}]
+    )
+    winner, loser = (fleet, others) if look == 1 else (others, fleet)
     parent = fleet.servers["m1"].client.get(f"{PARENTS}/shared-name")
-    recorded = fleet.records.get("ClusterResourcePlacement", "shared-name")
+    recorded = winner.records.get("ClusterResourcePlacement", "shared-name")
     assert recorded and json.loads(parent["data"]["placement"])["uid"] == recorded["metadata"]["uid"]
-    assert settings(fleet) == {"color": "blue"} and settings(others) is None
+    assert settings(winner) == {"color": "blue"} and settings(loser) is None
+    assert codes(loser.run(write=True)) == {"foreign-applyset"} and not winner.run(write=True).problems
 
 
 # Holders that die, or are late.
