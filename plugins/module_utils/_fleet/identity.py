@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import threading
+import time
 import typing as t
 from dataclasses import dataclass, field
 
@@ -22,13 +23,14 @@ from .._store.records import Records
 
 OTHER_CLUSTER, DOUBLE_MEMBER = "other-cluster", "double-member"
 KUBE_SYSTEM = "/api/v1/namespaces/kube-system"
+STARTING_SECONDS = 5.0
 _RIGHT = "{apiGroups: [''], resources: [namespaces], resourceNames: [kube-system], verbs: [get]}"
 
 
 def cluster_uid(client: KubeClient) -> str:
     """FleetError ``forbidden`` with the right to grant, ``bad-answer`` where there is no such UID."""
     try:
-        document = client.get(KUBE_SYSTEM)
+        document = _kube_system(client)
     except ApiError as error:
         if error.code != "forbidden":
             raise
@@ -39,6 +41,18 @@ def cluster_uid(client: KubeClient) -> str:
     if not isinstance(uid, str) or not re.fullmatch(GUID, uid):
         raise ApiError("bad-answer", "the namespace kube-system has no UID", client.server_name)
     return uid
+
+
+def _kube_system(client: KubeClient) -> dict[str, t.Any]:
+    """An API server makes the namespace a moment after it has started."""
+    end = time.monotonic() + STARTING_SECONDS
+    while True:
+        try:
+            return client.get(KUBE_SYSTEM)
+        except ApiError as error:
+            if error.code != "not-found" or time.monotonic() >= end:
+                raise
+        time.sleep(0.1)
 
 
 @dataclass

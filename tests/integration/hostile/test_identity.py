@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.schema import encode
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet import identity
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.capture import capture
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.join import Joined, Wish, join, wishes_of_contexts
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.leave import Farewell, Left, leave
@@ -84,6 +85,18 @@ def doubled(fleet: Fleet, name: str, like: str, kubeconfig: Path) -> None:
         if each.kind == "FleetMember":
             document["spec"] = {"connection": {"kubeconfig": str(kubeconfig)}}
         fleet.records.create({**document, "metadata": {"name": name}, "status": None})
+
+
+def test_a_member_is_asked_once_in_a_run_which_cluster_it_is(
+    file_fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file_fleet.join("m1", "m2")
+    file_fleet.place()
+    asked: list[str] = []
+    real = identity.cluster_uid
+    monkeypatch.setattr(identity, "cluster_uid", lambda client: asked.append(client.server_name) or real(client))
+    assert file_fleet.apply().changed
+    assert sorted(asked) == ["m1", "m2"]
 
 
 # One cluster, two names.

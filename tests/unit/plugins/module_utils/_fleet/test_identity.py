@@ -114,6 +114,23 @@ def test_what_cannot_be_told_is_refused_where_something_is_written_and_noted_whe
     assert [each.where for each in reading.notes()] == ["east"] and reading.seen == {}
 
 
+def test_a_server_that_has_just_started_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    starting = cluster(A)
+    answers = iter([ApiError("not-found", "no such namespace", "east", status=404)] * 3)
+    real = Cluster.get
+
+    def get(self: Cluster, path: str, query: t.Any = None) -> dict[str, t.Any]:
+        for error in answers:
+            raise error
+        return real(self, path, query)
+
+    monkeypatch.setattr(Cluster, "get", get)
+    assert cluster_uid(starting) == A
+    monkeypatch.setattr("ansible_collections.gitops.fleet.plugins.module_utils._fleet.identity.STARTING_SECONDS", 0.0)
+    answers = iter([ApiError("not-found", "no such namespace", "east", status=404)])
+    assert code(lambda: cluster_uid(starting)) == "not-found"
+
+
 def test_a_read_that_failed_is_no_identity() -> None:
     away = Cluster(ApiError("unreachable", "nobody there", "east"))
     assert code(lambda: Identities(members(east=A)).admit("east", away)) == "unreachable"
