@@ -38,8 +38,10 @@ FINAL = ("forbidden", *WRONG)
 
 
 def obstacle(error: FleetError) -> Obstacle:
-    """Why a member cannot be looked at, or held."""
-    return Obstacle(reason=PRECONDITION_FAILED if error.code in FINAL else UNREACHABLE, message=error.message)
+    """Why a member cannot be looked at, or held; with the way out, if nobody but people can help."""
+    if error.code in FINAL:
+        return Obstacle(reason=PRECONDITION_FAILED, message=f"{error.message} ({error.hint})")
+    return Obstacle(reason=UNREACHABLE, message=error.message)
 
 
 @dataclass
@@ -59,13 +61,15 @@ class UpgradeLeases:
     unseen: t.Container[str] = ()
     revived: t.Container[str] = ()
     _kept: dict[str, KeptLease] = field(default_factory=dict)
+    _without: set[str] = field(default_factory=set)
     _tried: dict[str, datetime] = field(default_factory=dict)
     _locks: defaultdict[str, threading.Lock] = field(default_factory=lambda: defaultdict(threading.Lock))
 
-    def claim(self, member: str) -> Obstacle | None:
-        """Takes the lease, or says what stands against it, in words that stay the same from look to look."""
+    def claim(self, member: str, again: bool = False) -> Obstacle | None:
+        """Takes the lease, or says what stands against it, in words that stay the same from look to look. A member that
+        goes without is asked only once, or ``again``."""
         with self._locks[member]:
-            if member in self._kept:
+            if member in self._kept or (member in self._without and not again):
                 return None
             try:
                 self._kept[member] = self._take(member)
@@ -79,7 +83,9 @@ class UpgradeLeases:
             except FleetError as error:
                 if not self._does_without(member, error.code):
                     return obstacle(error)
-                self.say(f"{member}: no lease on it tells other records of this upgrade: {error.message}")
+                if member not in self._without:
+                    self._without.add(member)
+                    self.say(f"{member}: no lease on it tells other records of this upgrade: {error.message}")
         return None
 
     def renew(self, members: t.Iterable[str], now: datetime) -> None:
@@ -91,6 +97,7 @@ class UpgradeLeases:
     def release(self, member: str) -> None:
         self._tried.pop(member, None)
         with self._locks[member]:
+            self._without.discard(member)
             kept = self._kept.pop(member, None)
             if kept is not None:
                 kept.release()
@@ -114,7 +121,7 @@ class UpgradeLeases:
 
     def _renewal(self, member: str) -> t.Callable[[], None]:
         def work() -> None:
-            found = self.claim(member)
+            found = self.claim(member, again=True)
             if found is not None and found.reason != UNREACHABLE:
                 self.say(f"{member}: in flight, but {found.message}")
             with self._locks[member]:

@@ -107,9 +107,10 @@ def test_what_others_hold_is_told_in_words_that_stay(member: Member) -> None:
     ],
 )
 def test_what_passes_by_itself_is_waited_for(member: Member, code: str, reason: str) -> None:
-    member.error = FleetError(code, "words", "east")
+    member.error = FleetError(code, "words", "east", "the way out")
     assert leases(member).claim("east") == obstacle(member.error)
     assert obstacle(member.error).reason == reason
+    assert ("the way out" in obstacle(member.error).message) == (reason == "PreconditionFailed")
 
 
 @pytest.mark.parametrize(
@@ -125,6 +126,22 @@ def test_who_goes_without_a_lease(member: Member, code: str, unseen: bool, reviv
     assert len(said) == unseen + revived
     member.error = OTHERS
     assert leases(member, unseen={"east"}, revived={"east"}).claim("east") is not None
+
+
+def test_a_member_without_a_lease_is_told_of_once_and_gets_one_when_its_server_is_back(member: Member) -> None:
+    said: list[str] = []
+    member.error = AWAY
+    found = leases(member, said, revived={"east"}, unseen={"west"})
+    for name in ("east", "west", "east", "west"):
+        assert found.claim(name) is None
+    assert member.asked == 2 and len(said) == 2
+    found.renew(["east", "west"], NOW)
+    assert member.asked == 3 and len(said) == 2, "one that is looked at elsewhere is not asked again"
+    member.error = None
+    found.renew(["east", "west"], NOW + timedelta(seconds=60))
+    assert len(member.kept) == 1
+    found.release("east")
+    assert member.kept[0].released
 
 
 def test_a_lease_is_renewed_when_the_member_answers_again(member: Member) -> None:
