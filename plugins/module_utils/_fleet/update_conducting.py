@@ -39,11 +39,13 @@ from .drivers.contract import Driver, Observation
 from .drivers.options import Place, drivers_from
 from .executor import Executor, Pace
 from .interrupts import Interrupts
-from .members import Clients, recorded_members
+from .member_lease import MemberLeases
+from .members import Clients, members_to_write, recorded_members
 from .place import refuse_unwritable
 from .update_claims import KIND
 from .update_events import events_file
 from .update_gates import gates_of
+from .update_leases import held, upgrade_leases
 from .update_permits import Permits
 from .update_progress import Progress
 from .update_run import Outcome, started
@@ -87,21 +89,26 @@ def carry_on(
     say: Say,
 ) -> Ending:
     """Starts the run if it never was, and conducts it. FleetError as of ``started`` and ``conduct``, and of drivers."""
-    with _drivers(records, run, hub, wish, environ) as drivers:
+    members_to_write(records, hub)
+    with _drivers(records, run, hub, wish, environ, MemberLeases(records, holder)) as (drivers, clients):
         if run.status.phase == NEW:
             run = started(records, run, observed(drivers, wish.threads), clock(), write=True).run
+        task = f"run/{run.name}/{run.metadata.uid}"
+        leases = upgrade_leases(clients, drivers, task, say, wish.pace.lost_after)
         sight = Sight(
             records=records,
             drivers=drivers,
             target=run.status.target_version,
-            holder=f"run/{run.name}/{run.metadata.uid}",
+            holder=task,
             members=tuple(row.name for stage in run_of(run).stages for group in stage.groups for row in group.members),
             permits=_permits(records, run),
+            leases=leases,
         )
+        works = Executor(held(drivers, leases), wish.pace)
         with Interrupts() as interrupts, events_file(wish.events, say) as emit:
             progress = Progress(say=say, emit=emit, journal=_journal(records, run.name), versions=sight.versions)
             orders = Orders(holder=holder, time_limit=wish.time_limit, max_idle=wish.max_idle, interrupted=interrupts)
-            return conduct(records, run.name, sight, Executor(drivers, wish.pace), clock, progress, orders)
+            return conduct(records, run.name, sight, works, clock, progress, orders)
 
 
 def refuse_unfit(
@@ -114,7 +121,8 @@ def refuse_unfit(
 ) -> None:
     """Says before anything is recorded what could not be carried out: wrong drivers, files that cannot be written,
     members that name a FleetMaintenance which is not there."""
-    with _drivers(records, run, hub, wish, environ) as drivers:
+    members_to_write(records, hub)
+    with _drivers(records, run, hub, wish, environ) as (drivers, _clients):
         refuse_unwritable(wish.events)
         _refuse_without_windows(records, run, given, drivers)
     if not _settled(run_of(run)):
@@ -131,7 +139,7 @@ def rehearse(
 ) -> Outcome:
     """What ``carry_on`` would begin with: everything checked, nothing written, members only read."""
     refuse_unwritable(wish.events)
-    with _drivers(records, run, hub, wish, environ) as drivers:
+    with _drivers(records, run, hub, wish, environ) as (drivers, _clients):
         _refuse_without_windows(records, run, given, drivers)
         if run.status.phase != NEW:
             return Outcome(run=run, changed=not _settled(run_of(run)))
@@ -196,13 +204,18 @@ def _settled(state: RunState) -> bool:
 
 @contextlib.contextmanager
 def _drivers(
-    records: Records, run: UpdateRun, hub: KubeClient | None, wish: Wish, environ: t.Mapping[str, str]
-) -> t.Iterator[dict[str, Driver]]:
-    """Those of the run's members, while entered."""
-    members = _members_of(records, run)
-    with Clients(members=members, hub=hub, timeout=Timeouts(connect=wish.timeout)) as clients:
+    records: Records,
+    run: UpdateRun,
+    hub: KubeClient | None,
+    wish: Wish,
+    environ: t.Mapping[str, str],
+    leases: MemberLeases | None = None,
+) -> t.Iterator[tuple[dict[str, Driver], Clients]]:
+    """Those of the run's members, while entered; with ``leases`` they are to be upgraded."""
+    members, timeout = _members_of(records, run), Timeouts(connect=wish.timeout)
+    with Clients(members=members, hub=hub, timeout=timeout, strict=leases is not None, leases=leases) as clients:
         place = Place(operations=operations_folder(wish.operations, environ), environ=environ, cwd=Path.cwd())
-        yield drivers_from(wish.drivers, members, clients, place)
+        yield drivers_from(wish.drivers, members, clients, place), clients
 
 
 def _members_of(records: Records, run: UpdateRun) -> dict[str, FleetMember]:

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.update_run import UpdateRun
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.executor import Pace
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.join import CLUSTER_API, IDENTITY, join
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.join import Wish as JoinWish
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.join import join
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_conducting import (
     Verdict,
     Wish,
@@ -100,11 +100,18 @@ class UpdateFleet:
         return names
 
     def file_members(self, **versions: str) -> None:
-        """Joins members that are files, all in group ``all``: driver ``command``, as ``file_driver`` has it."""
+        """Members that are files, all in group ``all``: driver ``command``, as ``file_driver`` has it. They have no API
+        server, so they are recorded without being reached."""
         for name, found in versions.items():
             (self.folder / "files" / name).write_text(found + "\n")
-        wishes = [self._wish(name, self.hub.kubeconfig, "all", "command") for name in versions]
-        join(self.records, wishes, self.client, "tests", write=True)
+            kubeconfig = json.loads(Path(self.hub.kubeconfig).read_text())
+            kubeconfig["clusters"][0]["cluster"]["server"] = "https://127.0.0.1:1"
+            path = self.folder / "files" / f"{name}.kubeconfig"
+            path.write_text(json.dumps(kubeconfig))
+            spec = {"connection": {"kubeconfig": str(path)}, "group": "all", "driver": "command"}
+            self.records.create({"apiVersion": CLUSTER_API, "kind": "MemberCluster", "metadata": {"name": name},
+                                 "spec": {"identity": IDENTITY}})  # fmt: skip
+            self.records.create({"apiVersion": API, "kind": "FleetMember", "metadata": {"name": name}, "spec": spec})
 
     def file_driver(self, seconds: float = 0, begin: str = _BEGIN) -> Document:
         files = str(self.folder / "files")

@@ -10,7 +10,7 @@ from datetime import datetime
 
 from .meta import Condition, ObjectMeta
 from .prop import prop
-from .update_forms import name_prop
+from .update_forms import GUID, GUID_FORM, name_prop
 
 CONNECTION_RULES = (
     (
@@ -54,6 +54,13 @@ class FleetMemberSpec:
     maintenance: str = prop("Name of the FleetMaintenance that holds its windows.", default="")
     provider: str = prop("Platform that it runs on, as in the provider of a ReleaseCatalog.", default="")
     long_term_support: bool = prop("It has long-term support of its platform.", default=False)
+    cluster_uid: str = prop(
+        "UID of the cluster's namespace kube-system, recorded when it joins: no other cluster has it.",
+        default="",
+        json="clusterUID",
+        pattern=GUID,
+        form=GUID_FORM,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
