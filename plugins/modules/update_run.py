@@ -125,7 +125,9 @@ options:
             type: list
             elements: path
           extra_vars:
-            description: Variables that are given to it. They are on disk only while the role runs.
+            description:
+              - Variables that are given to it. They are on disk only while the role runs.
+              - They are data there. Templates over what the role is told belong into an inventory.
             type: dict
           environment:
             description: Names of environment variables that are passed on besides the usual ones.
