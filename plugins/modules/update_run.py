@@ -168,8 +168,8 @@ options:
     default: 120
   lost_after:
     description:
-      - Seconds to watch a member whose upgrade was begun on another machine and cannot be seen from here, before the
-        upgrade counts as failed.
+      - Seconds to watch a member whose upgrade cannot be seen from here (it was begun on another machine, or with
+        another folder O(operations)), before the upgrade counts as failed. It is never begun again.
     type: int
     default: 900
   threads:

@@ -23,7 +23,6 @@ from .._core.updates.status import derive
 from .._core.updates.update_run import decide
 from .._store.records import Records
 from .drivers.contract import Work
-from .drivers.host import here
 from .executor import Begun, Blocked, Ended, Event, Said
 from .holding import take
 from .update_gates import approvals, publish
@@ -45,7 +44,7 @@ SETTLED = ("Completed", "Skipped", "Failed", "Stopped")
 class Works(t.Protocol):
     """What the conductor wants of an executor; see ``executor.Executor``."""
 
-    def begin(self, work: Work, resumed: bool) -> None: ...
+    def begin(self, work: Work, resumed: bool, only_follow: bool = False) -> None: ...
 
     def events(self) -> tuple[Event, ...]: ...
 
@@ -57,9 +56,11 @@ class Works(t.Protocol):
 @dataclass(frozen=True, kw_only=True)
 class Orders:
     """How a run is conducted. ``time_limit``: start nothing and end after that long; ``max_idle``: end when nothing is
-    in flight and nothing can start within that long. ``interrupted`` is asked often and says why to end at once."""
+    in flight and nothing can start within that long. ``interrupted`` is asked often and says why to end at once.
+    ``here`` is where operations are begun, as in ``drivers.host``."""
 
     holder: str
+    here: str
     time_limit: timedelta | None = None
     max_idle: timedelta = timedelta(minutes=2)
     interrupted: t.Callable[[], str] = lambda: ""
@@ -186,25 +187,25 @@ class Conductor:
                 return replace(decision, run=self._with_versions(decision.run, begins))
 
     def _with_versions(self, run: RunState, begins: t.Sequence[Begin]) -> RunState:
-        """Parts of the intent that nobody can find out later on: what a member was at before its upgrade, and which
-        machine is about to begin it."""
+        """Parts of the intent that nobody can find out later on: what a member was at before its upgrade, and where it
+        is about to be begun."""
         for each in begins:
-            run = referenced(run, each.operation, here(), self._sight.versions.get(each.member, ""))
+            run = referenced(run, each.operation, self._orders.here, self._sight.versions.get(each.member, ""))
         return run
 
     def _carry_out(self, decision: Decision) -> None:
         """The intents are stored: now gates are shown and upgrades begun.
 
-        Whatever is in flight and was not decided just now was begun by somebody before: it is looked for first.
+        Whatever is in flight and was not decided just now was begun by somebody before: it is looked for first. If its
+        member does not bear its mark, which is there before the intent is, it is not begun in any case.
         """
         publish(self._records, decision.run, self.journal.run.status.digest, self.journal.lease, self._gates)
         fresh = {each.operation for each in decision.actions if isinstance(each, Begin)}
         for row in in_flight(decision.run):
             if row.operation not in self._begun:
                 resumed = row.operation not in fresh
-                if resumed:
-                    self._sight.take_up(row.name, row.operation)
-                self._works.begin(self._work(row), resumed=resumed)
+                known = not resumed or self._sight.take_up(row.name, row.operation)
+                self._works.begin(self._work(row), resumed=resumed, only_follow=not known)
                 self._begun.add(row.operation)
         for action in decision.actions:
             self._changed = True

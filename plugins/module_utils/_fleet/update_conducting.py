@@ -36,6 +36,7 @@ from .._local.locks import make_folder
 from .._store.records import Records
 from .conductor import Ending, Orders, conduct
 from .drivers.contract import Driver, Observation
+from .drivers.host import here
 from .drivers.options import Place, drivers_from
 from .executor import Executor, Pace
 from .interrupts import Interrupts
@@ -100,7 +101,13 @@ def carry_on(
         )
         with Interrupts() as interrupts, events_file(wish.events, say) as emit:
             progress = Progress(say=say, emit=emit, journal=_journal(records, run.name), versions=sight.versions)
-            orders = Orders(holder=holder, time_limit=wish.time_limit, max_idle=wish.max_idle, interrupted=interrupts)
+            orders = Orders(
+                holder=holder,
+                here="" if _settled(run_of(run)) else here(operations_folder(wish.operations, environ)),
+                time_limit=wish.time_limit,
+                max_idle=wish.max_idle,
+                interrupted=interrupts,
+            )
             return conduct(records, run.name, sight, Executor(drivers, wish.pace), clock, progress, orders)
 
 

@@ -163,11 +163,11 @@ class UpdateFleet:
 
     def conduct(self, run: Document | None = None, drivers: Document | None = None, **wish: t.Any) -> Verdict:
         """In this process; what it came to. Without a definition the recorded run."""
-        wish = {"pace": Pace(interval=0.2, settle=20), "timeout": 2.0, **wish}
+        wish = {"pace": Pace(interval=0.2, settle=20), "timeout": 2.0, "operations": str(self.operations), **wish}
         given = written([], [run] if run else [], strict=False)
         made = present(self.records, self.run_name, given, write=True).run
         environ = dict(os.environ)
-        wanted = Wish(drivers=drivers or self.drivers(), operations=str(self.operations), **wish)
+        wanted = Wish(drivers=drivers or self.drivers(), **wish)
         ending = carry_on(self.records, made, self.client, wanted, "tests", environ, self.said.append)
         return verdict(ending)
 
@@ -192,6 +192,12 @@ class UpdateFleet:
         """As ``kubectl patch --type merge`` does."""
         return self.client.request("PATCH", path, body, {"fieldManager": "kubectl-patch"}, MERGE)
 
+    def expire_leases(self) -> None:
+        """What a conductor held that was killed long ago."""
+        for found in self.client.get(LEASES)["items"]:
+            long_ago = {"spec": {"renewTime": "2020-01-01T00:00:00.000000Z"}}
+            self.patch(f"{LEASES}/{found['metadata']['name']}", long_ago)
+
     def gates(self) -> list[Document]:
         return list(self.client.get(f"/apis/{API}/gates")["items"])
 
@@ -199,7 +205,7 @@ class UpdateFleet:
 
     def folders(self) -> list[Path]:
         """Of operations, in the order of their names."""
-        return sorted(self.operations.iterdir()) if self.operations.exists() else []
+        return sorted(self.operations.glob("[!.]*"))
 
     def leftovers(self) -> list[tuple[str, ...]]:
         """Commands of processes that belong to an operation of this test."""

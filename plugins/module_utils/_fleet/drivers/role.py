@@ -65,6 +65,7 @@ class RoleDriver:
         return detached.start(
             folder,
             detached.Request(
+                member=work.member,
                 argv=self._argv(folder),
                 environ=self._environ(folder),
                 cwd=self.cwd,
