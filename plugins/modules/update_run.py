@@ -158,6 +158,21 @@ options:
         for approval is not.
     type: int
     default: 120
+  allow_self_approval:
+    description:
+      - V(false) wants four eyes, an approval by whoever made or started the run does not count.
+      - This needs names that the hub vouches for, as O(verified_approvals) does, those of the run among them.
+    type: bool
+    default: true
+  verified_approvals:
+    description:
+      - Only approvals count whose approver the hub vouches for, by the policies that role P(gitops.fleet.hub#role)
+        installs. With records in a file there are none.
+    type: bool
+    default: false
+  approval_expires:
+    description: Seconds after which an approval that was not used does not count any more.
+    type: int
   interval:
     description: Seconds between two looks at an upgrade in flight.
     type: int

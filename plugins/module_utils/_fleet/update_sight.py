@@ -98,14 +98,16 @@ class Sight:
                     if error.code != "lease-lost":
                         raise
 
-    def take_up(self, member: str, operation: str) -> bool:
-        """Claims a member whose operation was in flight when this conductor came; whether it bore its mark."""
+    def bears(self, member: str, operation: str) -> bool:
+        """Whether the member bears the mark of this operation, as it does before the intent is recorded."""
         document = self.records.get("FleetMember", member)
-        marked = document is not None and mark_of(document) == operation
+        return document is not None and mark_of(document) == operation
+
+    def take_up(self, member: str, operation: str) -> None:
+        """Claims a member whose operation was in flight when this conductor came."""
         found = claim(self.records, member, operation, self.holder)
         if isinstance(found, Lease):
             self._claims[member] = (operation, found)
-        return marked
 
     def keep_only(self, in_flight: t.Mapping[str, str], ours: str) -> None:
         """Gives up every claim but those of operations in flight, by member. ``ours`` begins the name of each operation

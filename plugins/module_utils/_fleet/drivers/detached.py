@@ -25,7 +25,7 @@ from ..._local.locks import make_folder
 from ..._local.private import write_private
 from ..._local.processes import ProcessId
 from .contract import FAILED, IN_PROGRESS, NOT_BEGUN, SUCCEEDED, UNKNOWN, Progress
-from .host import PREFIX, here, known, machine, told
+from .host import PREFIX, here, is_intent, known, machine, told
 
 SCRIPT = Path(__file__).with_name("detached_process.py")
 # Isolated from the user's settings of Python and without site packages: it needs none, and starts faster.
@@ -97,7 +97,7 @@ def look(folder: Path, reference: str = "") -> Progress:
         return Progress(state=UNKNOWN, message=error.message)
     if there is None:
         return _not_there(folder, reference)
-    if ":" in reference.removeprefix(PREFIX) and reference.startswith(PREFIX) and reference != there.reference:
+    if reference.startswith(PREFIX) and not is_intent(reference) and reference != there.reference:
         return Progress(state=UNKNOWN, message="the operation was begun by another process than the one known here")
     # In this order: whoever was not alive has recorded a result before, or never will.
     alive = there.here == machine() and processes.is_running(there.id)

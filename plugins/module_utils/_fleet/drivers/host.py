@@ -51,6 +51,11 @@ def known(operations: Path) -> str:
         return ""
 
 
+def is_intent(reference: str) -> bool:
+    """Whether that is where something is about to be begun, and nothing is known of its beginning."""
+    return reference.startswith(PREFIX) and ":" not in reference.removeprefix(PREFIX)
+
+
 def told(reference: str) -> str:
     """Where that was, in words; nothing if the reference does not say."""
     place, _colon, _process = reference.removeprefix(PREFIX).partition(":")

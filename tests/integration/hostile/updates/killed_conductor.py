@@ -21,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[4] / ".cache" / "collect
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet import operation
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers import detached
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.executor import Pace
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.gate import user
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_conducting import Wish, carry_on
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_run import present
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_sources import written
@@ -42,9 +43,10 @@ def main() -> None:
         detached.start = die
     records = open_records(told["options"], {}, lambda: datetime.now(UTC))
     hub = KubeClient(connection_from_kubeconfig(told["options"]["kubeconfig"]))
-    run = present(records, told["name"], written([], [told["run"]], strict=False), write=True).run
+    who = user(hub, {})
+    run = present(records, told["name"], written([], [told["run"]], strict=False), write=True, who=who).run
     wish = Wish(drivers=told["drivers"], operations=told["operations"], pace=Pace(interval=0.2))
-    carry_on(records, run, hub, wish, "first", dict(os.environ), lambda _line: None)
+    carry_on(records, run, hub, wish, "first", dict(os.environ), lambda _line: None, who)
 
 
 if __name__ == "__main__":
