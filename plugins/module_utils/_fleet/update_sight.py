@@ -103,6 +103,11 @@ class Sight:
         if self.leases:
             self.leases.renew(self._claims, now)
 
+    def bears(self, member: str, operation: str) -> bool:
+        """Whether the member bears the mark of this operation, as it does before the intent is recorded."""
+        document = self.records.get("FleetMember", member)
+        return document is not None and mark_of(document) == operation
+
     def take_up(self, member: str, operation: str) -> None:
         """Claims a member whose operation was in flight when this conductor came."""
         found = claim(self.records, member, operation, self.holder)

@@ -18,7 +18,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.tree im
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.update_run import decide
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.join import Wish, join
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_claims import claim
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_gates import publish
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_gates import GateKeeper
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_journal import Change, run_document
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_run import (
     present,
@@ -89,7 +89,7 @@ def _carry_on(records: Records, name: str, meanwhile: Change = lambda state: sta
     status = replace(status_of(state, derive(state), begun.status), epoch=1)
     records.replace({**run_document(records, name), "status": encode(status)})
     lease = records.acquire(f"run/{name}", "tests", 60)
-    publish(records, state, status.digest, lease, {})
+    GateKeeper(records).publish(replace(begun, status=status), state, lease)
     records.release(lease)
     if name == "flying":
         claim(records, "east", _operations(state)[0], f"run/{name}")
