@@ -74,6 +74,13 @@ problems:
   returned: success
   type: list
   elements: dict
+notes:
+  description:
+    - Members whose cluster cannot be told from others because the account may not read their namespace C(kube-system),
+      and clusters that are members under two names. Verbs that write refuse both.
+  returned: success
+  type: list
+  elements: dict
 digest:
   description: Hash of the snapshot, by which plans name their facts.
   returned: success

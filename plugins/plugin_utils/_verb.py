@@ -26,7 +26,16 @@ from ..module_utils._fleet.showing import said, shown
 DISPLAY = Display()
 SPEC_KEYS = ("type", "required", "default", "choices", "elements", "aliases")
 SECRETS = ("token",)
-AT_LEAST_ONE = ("threads", "timeout", "max_facts_age", "time_limit", "interval", "settle", "lost_after")
+AT_LEAST_ONE = (
+    "threads",
+    "timeout",
+    "max_facts_age",
+    "time_limit",
+    "interval",
+    "settle",
+    "lost_after",
+    "approval_expires",
+)
 
 
 @dataclass(frozen=True, kw_only=True)

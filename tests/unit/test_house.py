@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,29 @@ def test_minimum_versions_are_stated_d3_96():
     libraries = {line.split("==")[0] for line in lines if line and not line.startswith("#")}
     assert libraries >= {"ansible-core", "kubernetes", "jsonpatch"}
     assert not any(name.startswith(("azure", "boto", "google")) for name in libraries)
+
+
+# Where files are read or written that nobody but us or the kernel makes.
+PLAIN_FILES = {
+    "_fleet/holding.py",  # below /proc
+    "_fleet/hub.py",  # the CRDs of the collection
+    "_kube/external_credentials.py",  # below /proc
+    "_kube/files.py",
+    "_store/sqlite_file.py",  # .gitignore in a folder just made
+}
+ROOMS = ("_store", "_kube", "_fleet", "_report")
+
+
+OPENED = [file for room in ROOMS for file in sorted((ROOT / "plugins" / "module_utils" / room).glob("*.py"))]
+
+
+@pytest.mark.parametrize("file", OPENED, ids=lambda file: f"{file.parts[-2]}/{file.name}")
+def test_files_of_users_are_opened_in_one_place(file):
+    """Elsewhere a pipe would be waited for, a device read without end, or a link followed."""
+    methods = ("read_text", "read_bytes", "write_text", "write_bytes", "mkstemp", "NamedTemporaryFile")
+    calls = [node.func for node in ast.walk(ast.parse(file.read_text("utf-8"))) if isinstance(node, ast.Call)]
+    found = [each for each in calls if ast.unparse(each) in ("open", "os.open") or getattr(each, "attr", "") in methods]
+    assert bool(found) == (f"{file.parts[-2]}/{file.name}" in PLAIN_FILES), [ast.unparse(each) for each in found]
 
 
 def test_every_module_has_its_action_plugin_and_the_other_way_round():

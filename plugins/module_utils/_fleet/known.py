@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
+from .._core.errors import FleetError
 from .._core.objects.binding import ClusterResourceBinding
 from .._core.objects.cluster_resource_placement import ClusterResourcePlacement
 from .._core.objects.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
@@ -51,8 +52,8 @@ def recorded_placement(records: Records, name: str) -> RecordedPlacement:
     """Everything recorded under a placement's name."""
     mine = {PARENT: name}
     bindings = {each["metadata"]["name"]: each for each in records.list("ClusterResourceBinding", mine)}
-    policies = _by_index(records.list("ClusterSchedulingPolicySnapshot", mine), POLICY_INDEX)
-    resources = _by_index(records.list("ClusterResourceSnapshot", mine), RESOURCE_INDEX)
+    policies = _by_index(records.list("ClusterSchedulingPolicySnapshot", mine), POLICY_INDEX, records.place)
+    resources = _by_index(records.list("ClusterResourceSnapshot", mine), RESOURCE_INDEX, records.place)
     masters = [each for each in resources if RESOURCE_HASH in (each["metadata"].get("annotations") or {})]
     latest = masters[-1] if masters else None
     known = Known(
@@ -72,8 +73,23 @@ def recorded_placement(records: Records, name: str) -> RecordedPlacement:
     )
 
 
-def _by_index(documents: t.Iterable[Document], label: str) -> tuple[Document, ...]:
+def _by_index(documents: t.Sequence[Document], label: str, place: str) -> tuple[Document, ...]:
+    for each in documents:
+        if not _is_sound(each, label):
+            text = f"the record {each['kind']}/{each['metadata']['name']} is damaged"
+            hint = "restore it from a backup, or delete it and rebuild the records from the members (recover)"
+            raise FleetError("records-damaged", text, place, hint)
     return tuple(sorted(documents, key=lambda each: (int(each["metadata"]["labels"][label]), each["metadata"]["name"])))
+
+
+def _is_sound(document: Document, label: str) -> bool:
+    """Whether a snapshot has its number, and one of resources nothing but named objects in it."""
+    index = document["metadata"]["labels"].get(label, "")
+    resources = document["spec"].get("selectedResources") if label == RESOURCE_INDEX else []
+    try:
+        return index.isdecimal() and isinstance(resources, list) and all(map(identify, resources))
+    except (FleetError, AttributeError):
+        return False
 
 
 def _contents(master: Document, all_parts: t.Iterable[Document]) -> tuple[ObjectId, ...]:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import typing as t
@@ -14,11 +15,16 @@ from datetime import datetime
 from .._core.errors import FleetError
 from .._core.facts.prices import NO_PRICES, PriceList, read_prices
 from .._core.facts.snapshot import FactsSnapshot, read_snapshot
+from .._kube import files
 from .._kube.client import KubeClient
 from .._kube.credentials import connection_from_kubeconfig
+from .._kube.files import read_file, refuse_special
 from .._store.open_records import guard_durable, open_records
 from .._store.records import Clock, Records
 from .holding import holder_name
+
+# Bytes. A plan of a thousand placements on a thousand clusters has a third of it.
+MAX_JSON = 1_000_000_000
 
 
 @dataclass(frozen=True)
@@ -70,12 +76,16 @@ def facts_file(path: str) -> FactsSnapshot:
 def json_file(path: str, missing: str, invalid: str) -> t.Any:
     """A JSON file's content; FleetError with one of the codes otherwise."""
     try:
-        with open(path, encoding="utf-8") as source:
-            return json.load(source)
-    except (OSError, IsADirectoryError) as error:
-        raise FleetError(missing, f"the file cannot be read: {error.strerror}", path) from error
-    except ValueError as error:
-        raise FleetError(invalid, f"the file is no JSON: {error}", path) from error
+        return json.loads(read_file(path, MAX_JSON), parse_constant=_no_number)
+    except OSError as error:
+        raise FleetError(missing, f"the file cannot be read: {error.strerror}", path) from None
+    except (ValueError, RecursionError) as error:
+        reason = "it is nested too deep" if isinstance(error, RecursionError) else error
+        raise FleetError(invalid, f"the file is no JSON: {reason}", path) from None
+
+
+def _no_number(name: str) -> t.NoReturn:
+    raise ValueError(f"there is no number {name}")
 
 
 def prices_file(path: str | None) -> PriceList:
@@ -99,19 +109,25 @@ def refuse_unwritable(*paths: str | None) -> None:
         folder = os.path.dirname(os.path.abspath(path))
         while not os.path.exists(folder):
             folder = os.path.dirname(folder)
-        if os.path.isdir(path) or not os.path.isdir(folder) or not os.access(folder, os.W_OK):
-            raise FleetError("unwritable-file", "the file cannot be written", path, f"see the permissions of {folder}")
+        try:
+            refuse_special(path)
+            if not os.path.isdir(folder) or not os.access(folder, os.W_OK):
+                raise PermissionError(errno.EACCES, f"see the permissions of {folder}")
+        except OSError as error:
+            raise _unwritable(error, path) from None
 
 
 def write_file(path: str, text: str) -> None:
-    """Writes a file whole or not at all."""
+    """Writes a file whole or not at all; what stood there before is left if it cannot be."""
     try:
         os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
-        with open(f"{path}.part", "w", encoding="utf-8") as target:
-            target.write(text)
-        os.replace(f"{path}.part", path)
+        files.write_file(path, text.encode(errors="replace"))
     except OSError as error:
-        raise FleetError("unwritable-file", f"the file cannot be written: {error.strerror}", path) from error
+        raise _unwritable(error, path) from None
+
+
+def _unwritable(error: OSError, path: str) -> FleetError:
+    return FleetError("unwritable-file", f"the file cannot be written: {error.strerror}", path, "give another path")
 
 
 def hub_client(options: t.Mapping[str, t.Any], environ: t.Mapping[str, str]) -> KubeClient:

@@ -24,7 +24,8 @@ from .._store.revision import source_revision
 from .apply import Applied, carry_out, changes, check_brakes, check_digest, failures
 from .facts import needs_pods, read_fleet
 from .look import Outcomes, Ways, on_members
-from .members import Clients, Member, recorded_members
+from .member_lease import MemberLeases
+from .members import Clients, Member, members_to_write, recorded_members
 from .plan import FleetPlan, PlanRequest, Source, make_plans
 from .sources import PLACEMENT, Sourced, placements_in, read_placement, resources_from_files
 
@@ -87,9 +88,11 @@ def run(
 ) -> Report:
     """Plans what is asked for; looks at the members; writes if asked to and neither brake nor digest forbids it."""
     placements = wanted_placements(records, hub, asked)
-    members = recorded_members(records)
+    members = members_to_write(records, hub) if asked.write else recorded_members(records)
+    fleet = {name: each.fleet for name, each in members.items()}
     timeouts = Timeouts(connect=asked.timeout, read=max(30.0, asked.timeout))
-    with Clients(members={name: each.fleet for name, each in members.items()}, hub=hub, timeout=timeouts) as clients:
+    leases = MemberLeases(records, holder)
+    with Clients(members=fleet, hub=hub, timeout=timeouts, strict=asked.write, leases=leases) as clients:
         facts = asked.facts
         if facts is None:
             if not members and not asked.absent:
@@ -102,7 +105,10 @@ def run(
         plan = make_plans(records, hub, request)
         parts = () if asked.absent else facts.partly_read
         if not asked.write:
-            return _looked(plan, clients, asked, parts)
+            report = _looked(plan, clients, asked, parts)
+            for note in clients.identities.notes():
+                say(f"note: {note}")
+            return report
         check_digest(plan, asked.approved)
         check_brakes(plan)
         if asked.approved:

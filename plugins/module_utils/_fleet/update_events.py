@@ -11,6 +11,7 @@ import os
 import typing as t
 
 from .._core.errors import FleetError
+from .._kube.files import open_to_append
 
 Emit = t.Callable[[t.Mapping[str, t.Any]], None]
 
@@ -26,9 +27,10 @@ def events_file(path: str, say: t.Callable[[str], None]) -> t.Iterator[Emit]:
         return
     try:
         os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
-        file = open(path, "a", encoding="utf-8", buffering=1)  # noqa: SIM115  # closed below
+        file = os.fdopen(open_to_append(path), "a", encoding="utf-8", buffering=1)
     except OSError as error:
-        raise FleetError("unwritable-file", f"the file cannot be written: {error.strerror}", path) from error
+        text = f"the file cannot be written: {error.strerror}"
+        raise FleetError("unwritable-file", text, path, "give another path") from None
     failed: list[str] = []
 
     def emit(event: t.Mapping[str, t.Any]) -> None:

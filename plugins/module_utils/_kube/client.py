@@ -308,7 +308,7 @@ class KubeClient:
         now = answer.date or datetime.now(UTC)
         cert = credential.client_cert or self.connection.client_cert
         ends = {
-            "client certificate": certificate_ends(_pem(cert)),
+            "client certificate": certificate_ends(cert),
             "token": credential.expires or token_ends(credential.authorization),
         }
         for what, end in ends.items():
@@ -326,13 +326,3 @@ def _words(query: Query) -> dict[str, str]:
 
 def _backoff(attempt: int) -> float:
     return 0.2 * attempt
-
-
-def _pem(cert: bytes | str) -> bytes:
-    if isinstance(cert, bytes):
-        return cert
-    try:
-        with open(cert, "rb") as file:
-            return file.read()
-    except OSError:
-        return b""

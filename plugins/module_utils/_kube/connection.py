@@ -13,7 +13,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from .._core.errors import FleetError
+from .files import read_file
 
+MAX_TOKEN = 100_000  # bytes; servers take no header that is longer than a megabyte
 _USERINFO = re.compile(r"(?<=://)[^/@]*@")
 
 
@@ -51,7 +53,7 @@ class TokenFile:
 
     def get(self) -> Credential:
         try:
-            token = self.path.read_text(encoding="utf-8").strip()
+            token = read_file(self.path, MAX_TOKEN).decode().strip()
         except (OSError, UnicodeDecodeError) as error:
             raise FleetError(
                 "credentials-missing",
@@ -87,9 +89,9 @@ class Connection:
     """One API server as one user.
 
     ``server`` is its URL and may have a path (a server behind a proxy). ``ca`` holds PEM certificates; None means the
-    system's. ``client_cert`` and ``client_key`` are PEM bytes, or the path of a PEM file. ``token`` is a bearer token;
-    ``credentials`` takes its place where credentials change while we run. ``impersonate`` holds header pairs. ``name``
-    is what messages call the cluster.
+    system's. ``client_cert`` and ``client_key`` are PEM bytes. ``token`` is a bearer token; ``credentials`` takes its
+    place where credentials change while we run. ``impersonate`` holds header pairs. ``name`` is what messages call the
+    cluster.
     """
 
     server: str
@@ -97,8 +99,8 @@ class Connection:
     insecure: bool = False
     tls_server_name: str = ""
     proxy: str = field(default="", repr=False)
-    client_cert: bytes | str = field(default=b"", repr=False)
-    client_key: bytes | str = field(default=b"", repr=False)
+    client_cert: bytes = field(default=b"", repr=False)
+    client_key: bytes = field(default=b"", repr=False)
     token: str = field(default="", repr=False)
     credentials: CredentialSource | None = field(default=None, repr=False)
     impersonate: tuple[tuple[str, str], ...] = ()

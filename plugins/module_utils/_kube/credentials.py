@@ -19,10 +19,12 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies_environment, proxy_bypass_environment  # type: ignore[attr-defined]
 
 from .._core.errors import FleetError, Problem
-from .connection import Connection, Credential, CredentialSource, TokenFile
+from .connection import MAX_TOKEN, Connection, Credential, CredentialSource, TokenFile
 from .external_credentials import AuthProvider, ExecPlugin
+from .files import read_file
 from .kubeconfig import Entry, Kubeconfig, kubeconfig_from_document, read_kubeconfig
 
+MAX_PEM = 10_000_000  # bytes; the authorities that operating systems trust have a quarter of a megabyte
 _ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 
@@ -72,7 +74,7 @@ def connection_in_cluster(environ: t.Mapping[str, str] | None = None, account: P
         text = "this process does not run in a cluster: KUBERNETES_SERVICE_HOST and _PORT are not set"
         raise FleetError("kubeconfig-missing", text, "in-cluster", "name a kubeconfig instead")
     try:
-        ca = (account / "ca.crt").read_bytes()
+        ca = read_file(account / "ca.crt", MAX_PEM)
     except OSError as error:
         text = f"{account}/ca.crt cannot be read: {error.strerror}"
         raise FleetError("kubeconfig-missing", text, "in-cluster", "does the pod mount its service account?") from None
@@ -114,10 +116,16 @@ class _Reader:
         if not self.trusted:
             self.wrong(name, "a kubeconfig in a Secret must not name files of this machine", f"use {name}-data")
             return None
-        path = self.entry.base / os.path.expanduser(value)
-        if not os.access(path, os.R_OK):
-            self.wrong(name, f"the file {path} cannot be read")
-        return path
+        return self.entry.base / os.path.expanduser(value)
+
+    def content(self, name: str, most: int) -> bytes:
+        """What the file holds that is named there."""
+        path = self.file(name)
+        try:
+            return read_file(path, most) if path else b""
+        except OSError as error:
+            self.wrong(name, f"the file {path} cannot be read: {error.strerror}")
+            return b""
 
     def pem(self, name: str) -> bytes:
         """``<name>-data`` (base64) or the content of the file ``<name>``, as in kubectl the former first."""
@@ -128,11 +136,7 @@ class _Reader:
             except (binascii.Error, ValueError):
                 self.wrong(f"{name}-data", "is not base64")
                 return b""
-        path = self.file(name)
-        try:
-            return path.read_bytes() if path else b""
-        except OSError:
-            return b""  # said by file()
+        return self.content(name, MAX_PEM)
 
     def command(self, name: str) -> t.Mapping[str, t.Any] | None:
         value = self.entry.value.get(name)
@@ -208,6 +212,7 @@ def _identity(user: _Reader, cluster: _Reader) -> tuple[str, CredentialSource | 
     """Token, or where credentials come from; in kubectl's order: token file, token, plugin, auth provider, password."""
     file, token = user.file("tokenFile"), user.text("token")
     if file:
+        user.content("tokenFile", MAX_TOKEN)
         return "", TokenFile(file)
     if token:
         return token, None

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Credentials that another program gives: exec plugins and auth providers, by way of the ``kubernetes`` package.
+"""Credentials that another program gives: exec plugins, and auth providers by way of the ``kubernetes`` package.
 
 The package costs 0.2 s to import, so it is imported when the first such user is met. Its process-wide default
 configuration is never used: with threads it leads to the wrong cluster. Nothing that a plugin prints is shown, for it
@@ -14,7 +14,6 @@ import copy
 import importlib
 import json
 import os
-import signal
 import threading
 import typing as t
 from dataclasses import dataclass, field
@@ -24,9 +23,11 @@ from pathlib import Path
 from .._core.errors import FleetError
 from .connection import Credential, bearer
 from .expiry import certificate_ends, token_ends
+from .plugin_run import PluginFailed, run_plugin
 
 PLUGIN_SECONDS = 60.0
 _EARLY = timedelta(minutes=1)
+_EXTENSION = "client.authentication.k8s.io/exec"
 _AT_ONCE = threading.BoundedSemaphore(8)
 
 
@@ -50,7 +51,7 @@ def _slot(key: str) -> _Slot:
 def _good(credential: Credential | None) -> bool:
     if credential is None:
         return False
-    return credential.expires is None or datetime.now(UTC) < credential.expires - _EARLY
+    return credential.expires is None or datetime.now(UTC) + _EARLY < credential.expires
 
 
 def _from_slot(key: str, make: t.Callable[[], Credential], refused: Credential | None = None) -> Credential:
@@ -97,7 +98,7 @@ class ExecPlugin:
         return f"{self.config}\n{self.cluster}\n{self.folder}"
 
     def _run(self) -> Credential:
-        status = _Run(self).status()
+        status = self._status()
         token, cert = status.get("token"), status.get("clientCertificateData")
         if not isinstance(token or "", str) or not isinstance(cert or "", str) or not (token or cert):
             raise self.failed("gave neither a token nor a client certificate")
@@ -107,6 +108,28 @@ class ExecPlugin:
         authorization = bearer(token or "")
         ends = _moment(status.get("expirationTimestamp")) or certificate_ends(pem) or token_ends(authorization)
         return Credential(authorization, pem, (status.get("clientKeyData") or "").encode() if cert else b"", ends)
+
+    def _status(self) -> t.Mapping[str, t.Any]:
+        config = json.loads(self.config)
+        if config.get("interactiveMode") == "Always":
+            raise self.failed("wants a terminal (interactiveMode: Always), and there is none here")
+        environ = dict(os.environ) | {str(row["name"]): str(row["value"]) for row in config.get("env") or ()}
+        environ["KUBERNETES_EXEC_INFO"] = _told(config, json.loads(self.cluster))
+        command = [self.command, *(config.get("args") or ())]
+        try:
+            with _AT_ONCE:
+                answer = json.loads(run_plugin(command, environ, self.folder, PLUGIN_SECONDS))
+        except PluginFailed as error:
+            raise self.failed(str(error)) from None
+        except (ValueError, RecursionError):
+            answer = None
+        if not isinstance(answer, dict) or answer.get("kind") != "ExecCredential":
+            raise self.failed("did not print an ExecCredential")
+        if answer.get("apiVersion") != config["apiVersion"]:
+            raise self.failed("answers in another version of the protocol than the kubeconfig asks for")
+        if not isinstance(answer.get("status"), dict):
+            raise self.failed("gave an answer without a status")
+        return t.cast("t.Mapping[str, t.Any]", answer["status"])
 
     def failed(self, what: str) -> FleetError:
         return FleetError(
@@ -123,73 +146,14 @@ def _started(config: t.Mapping[str, t.Any], folder: Path) -> dict[str, t.Any]:
     return {**config, "command": str(folder / command) if "/" in command else command}
 
 
-class _Run:
-    """One call of a plugin. The package's provider waits without end, so it does that in a thread of its own."""
-
-    def __init__(self, plugin: ExecPlugin) -> None:
-        self._plugin = plugin
-        self._status: t.Any = None
-        self._error: Exception | None = None
-        self._thread = threading.Thread(target=self._work, daemon=True)
-
-    def status(self) -> t.Mapping[str, t.Any]:
-        _kubernetes(self._plugin.place)
-        with _AT_ONCE:
-            self._thread.start()
-            self._thread.join(PLUGIN_SECONDS)
-            if self._thread.is_alive():
-                self._end_child()
-                raise self._plugin.failed(f"gave no answer within {PLUGIN_SECONDS:g} s")
-        if self._error is not None:
-            raise self._plugin.failed(_reason(self._error))
-        if not isinstance(self._status, dict):
-            raise self._plugin.failed("gave an answer without a status")
-        return self._status
-
-    def _work(self) -> None:
-        plugin = self._plugin
-        try:
-            self._status = _provider(plugin).run()
-        except Exception as error:  # noqa: BLE001  # told to the caller by status()
-            self._error = error
-
-    def _end_child(self) -> None:
-        """Ends the process that our thread started, and no other; Linux tells which it is."""
-        children = Path(f"/proc/self/task/{self._thread.native_id}/children")
-        try:
-            pids = [int(pid) for pid in children.read_text().split()]
-        except OSError:
-            return
-        for number in (signal.SIGTERM, signal.SIGKILL):
-            for pid in pids:
-                try:
-                    os.kill(pid, number)
-                except OSError:
-                    continue
-            self._thread.join(1.0)
-            if not self._thread.is_alive():
-                return
-
-
-def _provider(plugin: ExecPlugin) -> t.Any:
-    module: t.Any = importlib.import_module("kubernetes.config.kube_config")
-    cluster = json.loads(plugin.cluster)
-    node = module.ConfigNode("cluster", cluster) if cluster else None
-    return module.ExecProvider(module.ConfigNode("exec", json.loads(plugin.config)), str(plugin.folder), node)
-
-
-def _reason(error: Exception) -> str:
-    """Why a plugin failed, without a word of what it printed."""
-    if isinstance(error, FileNotFoundError):
-        return "is not installed"
-    if isinstance(error, OSError):
-        return f"cannot be started: {error.strerror}"
-    text = str(error)
-    if text.startswith("exec: process returned "):
-        return "failed with exit code " + text.removeprefix("exec: process returned ").split(".")[0].strip()
-    if "api version" in text:
-        return "answers in another version of the protocol than the kubeconfig asks for"
-    return "did not print an ExecCredential"
+def _told(config: t.Mapping[str, t.Any], cluster: t.Mapping[str, t.Any]) -> str:
+    """KUBERNETES_EXEC_INFO. The cluster's extension for plugins is what they know as ``config``."""
+    spec: dict[str, t.Any] = {"interactive": False}
+    if cluster:
+        rows = cluster.get("extensions")
+        meant = [row for row in rows if isinstance(row, dict) and row.get("name") == _EXTENSION] if rows else []
+        spec["cluster"] = {**cluster, **({"config": meant[0].get("extension")} if meant else {})}
+    return json.dumps({"apiVersion": config["apiVersion"], "kind": "ExecCredential", "spec": spec})
 
 
 def _moment(text: t.Any) -> datetime | None:
@@ -221,6 +185,9 @@ class AuthProvider:
         return None if fresh == refused else fresh
 
     def _load(self) -> Credential:
+        if _command_of(self.user["auth-provider"]):
+            text = "the auth provider names a command, and such commands are not run"
+            raise FleetError("credentials-plugin", text, self.place, "kubectl runs none since 1.26; use an exec plugin")
         kube_config, configuration = _kubernetes(self.place)
         # No server and no CA are given, so that the package has nothing to write to temporary files.
         document = {
@@ -243,6 +210,11 @@ class AuthProvider:
             text = f"the token of the auth provider expired at {ends:%Y-%m-%dT%H:%M:%SZ} and could not be renewed"
             raise FleetError("credentials-expired", text, self.place, "log in again")
         return Credential(authorization, expires=ends)
+
+
+def _command_of(provider: t.Mapping[str, t.Any]) -> t.Any:
+    config = provider.get("config")
+    return config.get("cmd-path") if isinstance(config, dict) else None
 
 
 def _with_authorities(provider: dict[str, t.Any]) -> dict[str, t.Any]:

@@ -12,12 +12,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from .._core.errors import FleetError, Problem
+from .files import read_file
 
 try:
     import yaml
 except ImportError:
     yaml = None  # type: ignore[assignment]
 
+MAX_BYTES = 20_000_000  # of one file; a thousand clusters with their keys take six
 _LISTS = {"clusters": "cluster", "users": "user", "contexts": "context"}
 
 
@@ -46,7 +48,7 @@ def read_kubeconfig(path: str | Path) -> Kubeconfig:
     text = os.path.expanduser(str(path))
     names = [text] if os.path.exists(text) else [part for part in text.split(os.pathsep) if part]
     files = [Path(os.path.expanduser(name)) for name in names]
-    found = [file for file in files if file.is_file()]
+    found = [file for file in files if file.exists()]
     if not found:
         raise FleetError("kubeconfig-missing", f"there is no kubeconfig file {path}", str(path), "see KUBECONFIG")
     return _merged(str(path), [_file(str(file)) for file in found])
@@ -78,15 +80,16 @@ def parse_yaml(text: str | bytes, where: str) -> t.Any:
 def _file(path: str) -> Kubeconfig:
     try:
         state = os.stat(path)
-        return _parsed(path, state.st_mtime_ns, state.st_size)
+        return _parsed(path, state.st_mtime_ns, state.st_size, state.st_ino)
     except OSError as error:
         raise FleetError("kubeconfig-missing", f"the kubeconfig cannot be read: {error.strerror}", path) from None
 
 
 # A fleet of a thousand contexts in one file is parsed once, not a thousand times.
 @functools.lru_cache(maxsize=64)
-def _parsed(path: str, _mtime_ns: int, _size: int) -> Kubeconfig:
-    return kubeconfig_from_document(parse_yaml(Path(path).read_bytes(), path), path, Path(path).absolute().parent)
+def _parsed(path: str, _mtime_ns: int, _size: int, _inode: int) -> Kubeconfig:
+    document = parse_yaml(read_file(path, MAX_BYTES), path)
+    return kubeconfig_from_document(document, path, Path(path).absolute().parent)
 
 
 def _merged(where: str, parts: t.Sequence[Kubeconfig]) -> Kubeconfig:

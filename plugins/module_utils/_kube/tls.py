@@ -15,7 +15,7 @@ from .._core.errors import FleetError
 from .connection import Connection
 
 
-def tls_context(connection: Connection, cert: bytes | str = b"", key: bytes | str = b"") -> ssl.SSLContext:
+def tls_context(connection: Connection, cert: bytes = b"", key: bytes = b"") -> ssl.SSLContext:
     """A context that trusts the cluster's authorities only.
 
     The system's authorities are read only where the connection names none: loading them costs a hundred times as much
@@ -47,11 +47,11 @@ def _trust(context: ssl.SSLContext, ca: bytes, where: str) -> None:
         ) from None
 
 
-def _show(context: ssl.SSLContext, cert: bytes | str, key: bytes | str, where: str) -> None:
+def _show(context: ssl.SSLContext, cert: bytes, key: bytes, where: str) -> None:
     # The empty password keeps OpenSSL from asking for one at the terminal.
     try:
-        with contextlib.ExitStack() as stack:
-            context.load_cert_chain(stack.enter_context(_file(cert)), stack.enter_context(_file(key or cert)), "")
+        with _nameless(cert) as cert_path, _nameless(key or cert) as key_path:
+            context.load_cert_chain(cert_path, key_path, "")
     except (ssl.SSLError, ValueError):
         raise FleetError(
             "kubeconfig-invalid",
@@ -61,20 +61,23 @@ def _show(context: ssl.SSLContext, cert: bytes | str, key: bytes | str, where: s
         ) from None
     except OSError as error:
         raise FleetError(
-            "kubeconfig-invalid", f"the client certificate or its key cannot be read: {error.strerror}", where
+            "kubeconfig-invalid", f"the client certificate and its key cannot be loaded: {error.strerror}", where
         ) from None
 
 
 @contextlib.contextmanager
-def _file(pem: bytes | str) -> t.Iterator[str]:
-    """The path of a PEM file; bytes are written to one that only this user can read and that is removed at once."""
-    if isinstance(pem, str):
-        yield pem
-        return
-    handle, path = tempfile.mkstemp(prefix="gitops-fleet-")  # made with mode 0600
+def _nameless(pem: bytes) -> t.Iterator[str]:
+    """A path for OpenSSL, which takes keys from files only; the file is in no folder, so that nothing of it is left
+    on this machine, however this process ends."""
+    with _file_without_name() as file:
+        file.write(pem)
+        file.seek(0)
+        yield f"/dev/fd/{file.fileno()}"
+
+
+def _file_without_name() -> t.BinaryIO:
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(pem)
-        yield path
-    finally:
-        os.unlink(path)
+        return os.fdopen(os.memfd_create("gitops-fleet"), "w+b")
+    except (AttributeError, OSError):  # not on Linux, or forbidden there
+        # Its name, if the file system needs one at all, is gone before anything is written.
+        return t.cast(t.BinaryIO, tempfile.TemporaryFile())

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import functools
-import hashlib
 import json
 import os
 import re
@@ -22,9 +21,11 @@ import typing as t
 from dataclasses import dataclass
 from pathlib import Path
 
-from .._core.errors import FleetError
+from .._core.errors import FleetError, Problem
 from .._core.values.kube_version import KubeVersion
+from .kept_builds import fault, write_manifest
 from .locks import locked, make_folder
+from .private import own_folder
 from .recipes import (
     BUILD_ENVIRONMENT,
     BUILD_FLAGS,
@@ -80,33 +81,51 @@ def find(
 
     With ``binaries_dir`` nothing else is looked at and nothing is built. Without ``build``, binaries that would have to
     be built are named by the path they would get, so that check mode can go on. FleetError: ``unknown-version``,
-    ``missing-binary``, ``go-missing``, ``go-too-old``, ``build-failed``, ``unwritable-folder``.
+    ``missing-binary``, ``go-missing``, ``go-too-old``, ``build-failed``, ``unwritable-folder``, ``unsafe-folder``,
+    ``damaged-binary``.
     """
     if binaries_dir is not None:
         return {name: _given(binaries_dir, name, version if name in _KUBERNETES else "") for name in names}
-    found: dict[str, Binary] = {}
+    families: dict[str, tuple[Recipe, list[str]]] = {}
     for name in names:
         one = kubernetes_recipe(version) if name in _KUBERNETES else recipe(name)
         if name not in one.programs:
             raise FleetError("missing-binary", f"the recipe of {one.family} has no {name}")
-        folder = provide(one, cache, say, build)
-        found[name] = Binary(name, folder / name, one.version)
+        families.setdefault(one.family, (one, []))[1].append(name)
+    found: dict[str, Binary] = {}
+    for one, wanted in families.values():
+        folder = provide(one, cache, say, build, wanted)
+        found |= {name: Binary(name, folder / name, one.version) for name in wanted}
     return found
 
 
-def provide(one: Recipe, cache: Path | None = None, say: Say = silent, build: bool = True) -> Path:
-    """The folder with the binaries of a recipe; built into the cache first where needed (and ``build`` allows)."""
-    root = cache or cache_root()
+def provide(
+    one: Recipe,
+    cache: Path | None = None,
+    say: Say = silent,
+    build: bool = True,
+    names: t.Collection[str] | None = None,
+) -> Path:
+    """The folder with the binaries of a recipe; built into the cache first where needed (and ``build`` allows).
+
+    What was built earlier is used if it is still, byte for byte, what was built: all of it, or the binaries ``names``.
+    """
+    root, names = cache or cache_root(), one.programs if names is None else names
     go = _go_facts()
+    if root.exists():
+        own_folder(root)
     if go is None:
-        return _any_build(one, root)
+        return _any_build(one, root, names)
     folder = root / f"{one.product}-{one.version}-{cache_key(one, go)}"
-    if not build or _is_complete(folder):
+    if not build or fault(one, folder, go, names) is None:
         return folder
     make_folder(root)
     wait = functools.partial(say, f"waiting for another process that builds {one.product} {one.version}")
     with locked(root / f".{folder.name}.lock", wait):
-        if not _is_complete(folder):
+        why = fault(one, folder, go, names)
+        if why:
+            say(f"{folder} is built again: {why}")
+        if why is not None:
             _build(one, folder, go, say)
     return folder
 
@@ -123,7 +142,7 @@ def _build(one: Recipe, folder: Path, go: t.Mapping[str, str], say: Say) -> None
         _go(one, ["build", *flags, package])
         say(f"built {name} {one.version} in {time.monotonic() - began:.0f} s")
     _copy_shipped(one, making)
-    (making / "manifest.json").write_text(json.dumps(_manifest(one, making, go), indent=2) + "\n", encoding="utf-8")
+    write_manifest(one, making, go)
     shutil.rmtree(folder, ignore_errors=True)
     making.rename(folder)
 
@@ -139,69 +158,21 @@ def _copy_shipped(one: Recipe, making: Path) -> None:
                 (making / target / file.name).write_bytes(file.read_bytes())
 
 
-def _manifest(one: Recipe, making: Path, go: t.Mapping[str, str]) -> dict[str, t.Any]:
-    return {
-        "family": one.family,
-        "module": one.module,
-        "version": one.version,
-        "go": dict(go),
-        "flags": list(BUILD_FLAGS),
-        "ldflags": list(one.ldflags),
-        "environment": BUILD_ENVIRONMENT,
-        "recipe": _recipe_key(one),
-        "binaries": [
-            {
-                "name": name,
-                "module": one.module,
-                "package": package,
-                "version": one.version,
-                "sha256": _sha256(making / name),
-                "size": (making / name).stat().st_size,
-                "go": go["GOVERSION"],
-            }
-            for name, package in one.programs.items()
-        ],
-    }
-
-
-def _recipe_key(one: Recipe) -> str:
-    """The key without the compiler: finds a finished build on a machine that has no Go (any more)."""
-    return cache_key(one, {})
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _read_manifest(folder: Path) -> dict[str, t.Any] | None:
-    try:
-        found = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return found if isinstance(found, dict) else None
-
-
-def _is_complete(folder: Path) -> bool:
-    manifest = _read_manifest(folder)
-    if manifest is None:
-        return False
-    try:
-        return all((folder / row["name"]).stat().st_size == row["size"] for row in manifest["binaries"])
-    except (OSError, KeyError, TypeError):
-        return False
-
-
-def _any_build(one: Recipe, root: Path) -> Path:
-    """A finished build of the same recipe by whatever Go made it; FleetError ``go-missing``."""
+def _any_build(one: Recipe, root: Path, names: t.Collection[str]) -> Path:
+    """A finished build of the same recipe by whatever Go made it; FleetError ``go-missing``, ``damaged-binary``."""
+    hint = "install Go 1.26 or later, or give a folder of ready binaries (binaries_dir)"
+    damaged: list[Problem] = []
     for folder in sorted(root.glob(f"{one.product}-{one.version}-*")):
-        manifest = _read_manifest(folder)
-        if manifest is not None and manifest.get("recipe") == _recipe_key(one) and _is_complete(folder):
+        why = fault(one, folder, None, names)
+        if why is None:
             return folder
+        damaged.append(Problem("damaged-binary", f"{folder} must not be used: {why}", hint=hint))
+    if damaged:
+        raise FleetError.of(damaged)
     raise FleetError(
         "go-missing",
         f"{one.product} {one.version} has to be built, and the go command is not on the PATH",
-        hint="install Go 1.26 or later, or give a folder of ready binaries (binaries_dir)",
+        hint=hint,
     )
 
 

@@ -49,7 +49,7 @@ def make_folder(path: Path, mode: int = 0o755) -> Path:
 def _opened(path: Path) -> int:
     make_folder(path.parent)
     try:
-        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     except OSError as error:
         raise _unwritable(path.parent, error) from None
 

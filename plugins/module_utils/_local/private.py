@@ -1,22 +1,40 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Files that nobody else may read."""
+"""Files that nobody else may read, and folders that nobody else may write to."""
 
 from __future__ import annotations
 
-import contextlib
 import os
-import threading
+import stat
 from pathlib import Path
+
+from .._core.errors import FleetError
+from .._kube.files import write_file
 
 
 def write_private(path: Path, content: bytes, mode: int = 0o600) -> None:
-    """Write through a file beside that nobody else can read at any instant, and rename."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_native_id()}.tmp")
-    with contextlib.suppress(FileNotFoundError):
-        temporary.unlink()
-    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
-    with os.fdopen(handle, "wb") as file:
-        file.write(content)
-    temporary.replace(path)
+    """Replaces the file as a whole; at no instant can anybody read it whom ``mode`` keeps out."""
+    write_file(path, content, mode)
+
+
+def own_folder(path: Path) -> Path:
+    """The folder, if only this user (or root) can put something else into it; FleetError ``unsafe-folder``."""
+    why = others_may_write(path.resolve())
+    if why:
+        raise FleetError(
+            "unsafe-folder",
+            f"what is in {path} could be anybody's: {why}",
+            hint=f"look at what is in it, then: chown {os.geteuid()} {path} && chmod go-w {path}",
+        )
+    return path
+
+
+def others_may_write(path: Path) -> str:
+    """Why another user than this one and root could have changed it, a link itself; empty if none could."""
+    found = path.lstat()
+    if found.st_uid not in (0, os.geteuid()):
+        return f"it belongs to user {found.st_uid}"
+    if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        return f"others may write to it (mode {stat.S_IMODE(found.st_mode):04o})"
+    return ""

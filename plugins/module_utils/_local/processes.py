@@ -33,7 +33,7 @@ class ProcessId:
 
 def start(arguments: t.Sequence[str], log: Path, mark: str, environ: t.Mapping[str, str]) -> ProcessId:
     """Start detached, in a session of its own, output appended to ``log``; FleetError ``cannot-start``."""
-    out = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+    out = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
     actions = [
         (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
         (os.POSIX_SPAWN_OPEN, 1, str(log), out, 0o600),

@@ -20,6 +20,7 @@ from datetime import datetime
 from pathlib import Path
 
 from .._core.errors import FleetError
+from .._kube.files import open_to_append
 from .locks import locked
 from .private import write_private
 
@@ -72,7 +73,7 @@ def note(root: Path, member: str, operation: str, intent: Intent, at: datetime) 
     with locked(root / ".locks" / "upgrades", timeout=60):
         if any(found.get("id") == intent.id for found in _lines(root / LOG)):
             return
-        with open(os.open(root / LOG, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "wb") as file:
+        with os.fdopen(open_to_append(root / LOG, 0o600), "wb") as file:
             file.write((json.dumps(line) + "\n").encode())
             file.flush()
             os.fsync(file.fileno())

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import typing as t
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from pathlib import Path
 
 from .._core.errors import Problem
 from .._core.values.field_path import step
+from .._kube.files import read_file
 from .yaml_documents import Lines, YamlDocument, read_yaml
 
 SUFFIXES = (".yaml", ".yml", ".json")
@@ -102,19 +104,14 @@ def _below(path: str, problems: list[Problem]) -> list[str]:
 
 def _text(path: str, problems: list[Problem]) -> str | None:
     try:
-        if not os.path.isfile(path) and os.path.exists(path):
-            problems.append(Problem("unreadable", "this is neither a file nor a folder", path))
-            return None
-        with open(path, "rb") as file:
-            data = file.read(MAX_BYTES + 1)
+        data = read_file(path, MAX_BYTES)
     except FileNotFoundError:
         problems.append(Problem("no-such-file", "there is no such file or folder", path))
         return None
     except OSError as error:
-        problems.append(Problem("unreadable", f"this file cannot be read: {error.strerror}", path))
-        return None
-    if len(data) > MAX_BYTES:
-        problems.append(Problem("too-big", f"this file has more than {MAX_BYTES // 1_000_000} MB", path, "split it"))
+        big = error.errno == errno.EFBIG
+        text = f"this file cannot be read: {error.strerror}"
+        problems.append(Problem("too-big" if big else "unreadable", text, path, "split it" if big else ""))
         return None
     try:
         return data.decode("utf-8-sig")

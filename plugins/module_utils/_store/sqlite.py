@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import typing as t
 import uuid
@@ -26,6 +25,7 @@ from .records import (
     lease_lost,
 )
 from .sqlite_file import RecordsFile
+from .sqlite_rows import damaged, event_of, lease_of, number_of, record_of
 
 
 class SqliteRecords:
@@ -46,24 +46,30 @@ class SqliteRecords:
     def get(self, kind: str, name: str) -> Record | None:
         stored_resource(kind)
         with self._file.reading() as connection:
-            return _find(connection, kind, name) if connection else None
+            return self._find(connection, kind, name) if connection else None
 
     def list(self, kind: str, labels: t.Mapping[str, str] = NO_LABELS) -> tuple[Record, ...]:
         stored_resource(kind)
-        question, values = "SELECT document FROM records AS r WHERE kind = ?", [kind]
+        question, values = "SELECT name, document FROM records AS r WHERE kind = ?", [kind]
         for key, value in labels.items():
             question += " AND name IN (SELECT name FROM labels WHERE kind = r.kind AND key = ? AND value = ?)"
             values += [key, value]
         with self._file.reading() as connection:
-            rows = connection.execute(question + " ORDER BY name", values) if connection else ()
-            return tuple(json.loads(document) for (document,) in rows)
+            rows = connection.execute(question + " ORDER BY name", values).fetchall() if connection else ()
+        found = tuple(record_of(kind, name, document, self.place) for name, document in rows)
+        for record in found:
+            if not labels.items() <= (record["metadata"].get("labels") or {}).items():
+                raise damaged(
+                    f"{kind}/{record['metadata']['name']} is found by labels that it does not carry", self.place
+                )
+        return found
 
     def create(self, record: Record, lease: Lease | None = None) -> Record:
         with self._file.writing() as connection:
             self._fence(connection, lease)
-            fresh = object_rules.created(record, str(uuid.uuid4()), _next_version(connection), self._clock())
+            fresh = object_rules.created(record, str(uuid.uuid4()), self._next_version(connection), self._clock())
             kind, name = fresh["kind"], fresh["metadata"]["name"]
-            if _find(connection, kind, name) is not None:
+            if self._find(connection, kind, name) is not None:
                 raise already_exists(kind, name, self.place)
             _put(connection, fresh)
             return fresh
@@ -73,10 +79,10 @@ class SqliteRecords:
         stored_resource(kind)
         with self._file.writing() as connection:
             self._fence(connection, lease)
-            stored = _find(connection, kind, name)
+            stored = self._find(connection, kind, name)
             if stored is None:
                 raise conflict(kind, name, self.place)
-            fresh = object_rules.replaced(stored, record, _next_version(connection), self.place)
+            fresh = object_rules.replaced(stored, record, self._next_version(connection), self.place)
             if object_rules.is_gone(fresh):
                 _remove(connection, kind, name)
             elif fresh != stored:
@@ -87,20 +93,20 @@ class SqliteRecords:
         stored_resource(kind)
         with self._file.writing() as connection:
             self._fence(connection, lease)
-            stored = _find(connection, kind, name)
+            stored = self._find(connection, kind, name)
             if stored is None:
                 return
             if resource_version and resource_version != stored["metadata"]["resourceVersion"]:
                 raise conflict(kind, name, self.place)
             if object_rules.finalizers(stored):
-                _put(connection, object_rules.marked_deleted(stored, _next_version(connection), self._clock()))
+                _put(connection, object_rules.marked_deleted(stored, self._next_version(connection), self._clock()))
             else:
                 _remove(connection, kind, name)
 
     def acquire(self, name: str, holder: str, seconds: int) -> Lease:
         now = self._clock()
         with self._file.writing() as connection:
-            last = _lease(connection, name)
+            last = self._lease(connection, name)
             if last and last.holder not in ("", holder) and not last.expired(now):
                 raise lease_held(last, now, self.place)
             lease = Lease(name, holder, last.epoch + 1 if last else 1, now, now, seconds)
@@ -121,8 +127,8 @@ class SqliteRecords:
 
     def leases(self) -> tuple[Lease, ...]:
         with self._file.reading() as connection:
-            rows = connection.execute(f"{_LEASE} WHERE holder != '' ORDER BY name") if connection else ()
-            return tuple(_as_lease(row) for row in rows)
+            rows = connection.execute(f"{_LEASE} WHERE holder != '' ORDER BY name").fetchall() if connection else ()
+        return tuple(lease_of(row, self.place) for row in rows)
 
     def event(self, kind: str, name: str, type: str, reason: str, message: str, now: datetime) -> None:
         stored_resource(kind)
@@ -136,17 +142,17 @@ class SqliteRecords:
         stored_resource(kind)
         question = "SELECT kind, name, type, reason, message, at FROM events WHERE kind = ? AND name = ? ORDER BY id"
         with self._file.reading() as connection:
-            rows = connection.execute(question, (kind, name)) if connection else ()
-            return tuple(_as_event(row) for row in rows)
+            rows = connection.execute(question, (kind, name)).fetchall() if connection else ()
+        return tuple(event_of(row, self.place) for row in rows)
 
     def secret(self, name: str) -> bytes:
         with self._file.reading() as connection:
-            return _meta(connection, f"secret/{name}") if connection else b""
+            return self._secret(connection, name) if connection else b""
 
     def keep_secret(self, name: str, value: bytes) -> bytes:
         with self._file.writing() as connection:
             connection.execute("INSERT OR IGNORE INTO meta VALUES (?, ?)", (f"secret/{name}", value))
-            return _meta(connection, f"secret/{name}")
+            return self._secret(connection, name)
 
     def close(self) -> None:
         self._file.close()
@@ -154,14 +160,28 @@ class SqliteRecords:
     def _fence(self, connection: sqlite3.Connection, lease: Lease | None) -> None:
         if lease is None:
             return
-        last = _lease(connection, lease.name)
+        last = self._lease(connection, lease.name)
         if last is None or (last.epoch, last.holder) != (lease.epoch, lease.holder):
             raise lease_lost(lease.name, lease.holder, last.holder if last else "", self.place)
 
+    def _find(self, connection: sqlite3.Connection, kind: str, name: str) -> Record | None:
+        row = connection.execute("SELECT document FROM records WHERE kind = ? AND name = ?", (kind, name)).fetchone()
+        return record_of(kind, name, row[0], self.place) if row else None
 
-def _find(connection: sqlite3.Connection, kind: str, name: str) -> Record | None:
-    row = connection.execute("SELECT document FROM records WHERE kind = ? AND name = ?", (kind, name)).fetchone()
-    return json.loads(row[0]) if row else None
+    def _next_version(self, connection: sqlite3.Connection) -> str:
+        """One more than the last that ``_put`` wrote: one number over the whole file, as etcd's revision."""
+        row = connection.execute("SELECT value FROM meta WHERE name = 'revision'").fetchone()
+        return str(number_of(row, self.place) + 1)
+
+    def _lease(self, connection: sqlite3.Connection, name: str) -> Lease | None:
+        row = connection.execute(f"{_LEASE} WHERE name = ?", (name,)).fetchone()
+        return lease_of(row, self.place) if row else None
+
+    def _secret(self, connection: sqlite3.Connection, name: str) -> bytes:
+        row = connection.execute("SELECT value FROM meta WHERE name = ?", (f"secret/{name}",)).fetchone()
+        if row is not None and not isinstance(row[0], bytes):
+            raise damaged(f"what is kept as {name} is damaged", self.place)
+        return row[0] if row else b""
 
 
 def _put(connection: sqlite3.Connection, record: Record) -> None:
@@ -179,32 +199,7 @@ def _remove(connection: sqlite3.Connection, kind: str, name: str) -> None:
     connection.execute("DELETE FROM records WHERE kind = ? AND name = ?", (kind, name))
 
 
-def _next_version(connection: sqlite3.Connection) -> str:
-    """One more than the last that ``_put`` wrote: one number over the whole file, as etcd's revision."""
-    return str(connection.execute("SELECT value + 1 FROM meta WHERE name = 'revision'").fetchone()[0])
-
-
-def _meta(connection: sqlite3.Connection, name: str) -> bytes:
-    row = connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
-    return bytes(row[0]) if row else b""
-
-
 _LEASE = "SELECT name, holder, epoch, acquired, renewed, seconds FROM leases"
-
-
-def _lease(connection: sqlite3.Connection, name: str) -> Lease | None:
-    row = connection.execute(f"{_LEASE} WHERE name = ?", (name,)).fetchone()
-    return _as_lease(row) if row else None
-
-
-def _as_lease(row: tuple[str, str, int, str, str, int]) -> Lease:
-    name, holder, epoch, acquired, renewed, seconds = row
-    return Lease(name, holder, epoch, datetime.fromisoformat(acquired), datetime.fromisoformat(renewed), seconds)
-
-
-def _as_event(row: tuple[str, str, str, str, str, str]) -> Event:
-    kind, name, type, reason, message, at = row
-    return Event(kind, name, type, reason, message, datetime.fromisoformat(at))
 
 
 def _put_lease(connection: sqlite3.Connection, lease: Lease) -> None:

@@ -18,8 +18,11 @@ import typing as t
 from pathlib import Path
 
 from .._core.errors import FleetError
+from .._kube.files import refuse_special
+from .sqlite_rows import WAY_OUT, damaged
 
 APPLICATION_ID = 0x67666C74  # "gflt"
+_HEADER = 100  # bytes
 BUSY_SECONDS = 10.0
 # One step for each schema number that was ever released: step n makes schema n + 1 out of schema n.
 STEPS: tuple[tuple[str, ...], ...] = (
@@ -38,6 +41,8 @@ STEPS: tuple[tuple[str, ...], ...] = (
         "CREATE INDEX journal ON events (kind, name, id)",
     ),
 )
+# What only a damaged file makes SQLite say: we break no constraint, and 0 is said of a text that is none.
+_DAMAGE = (0, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_TOOBIG)
 
 
 class RecordsFile:
@@ -75,17 +80,25 @@ class RecordsFile:
             self.connection = None
 
     def _present(self) -> sqlite3.Connection | None:
-        if self.connection is None and (not self.path.exists() or self.path.stat().st_size == 0):
-            return None
+        if self.connection is None:
+            self._refuse_special()
+            if not self.path.exists() or self.path.stat().st_size == 0:
+                return None
         return self._opened()
 
     def _opened(self) -> sqlite3.Connection:
         if self.connection is None:
-            if self.path.is_dir():
-                raise FleetError("records-unreadable", f"{self.path} is a folder, not a records file", str(self.path))
+            self._refuse_special()
             _make(self.path)
+            if 0 < self.path.stat().st_size < _HEADER:
+                raise damaged("the records file is cut off", str(self.path))  # SQLite would take some for empty ones
             self.connection = self._connected()
         return self.connection
+
+    def _refuse_special(self) -> None:
+        """SQLite would wait for a pipe in the place of one of its files."""
+        for suffix in ("", "-journal", "-wal", "-shm"):
+            refuse_special(f"{self.path}{suffix}")
 
     def _connected(self) -> sqlite3.Connection:
         connection = sqlite3.connect(
@@ -106,6 +119,10 @@ class RecordsFile:
             yield
         except sqlite3.ProgrammingError:
             raise
+        except UnicodeEncodeError:
+            raise FleetError("invalid", "no record has such a name", str(self.path)) from None
+        except UnicodeDecodeError:  # of a message of SQLite itself
+            raise damaged("the records file is damaged", str(self.path)) from None
         except sqlite3.Error as error:
             raise _in_our_words(error, self.path) from None
         except OSError as error:
@@ -141,14 +158,32 @@ def _bring_up_to_date(connection: sqlite3.Connection, where: str) -> None:
     """Refuses what is not ours or newer than we are; brings an older schema, and an empty file, to ours."""
     with _transaction(connection, "BEGIN"):  # one view, so that a file that another is making is not taken as foreign
         schema = _schema(connection, where)
-    if schema == len(STEPS):
-        return
+        if schema == len(STEPS):
+            _refuse_other_tables(connection, where)
+            return
     with _transaction(connection, "BEGIN EXCLUSIVE"):
         for step in STEPS[_schema(connection, where) :]:  # asked again: another process may have been faster
             for statement in step:
                 connection.execute(statement)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {len(STEPS)}")
+
+
+def _refuse_other_tables(connection: sqlite3.Connection, where: str) -> None:
+    """What is in the file besides our tables, a trigger above all, would be carried out by SQLite as we write."""
+    with contextlib.closing(sqlite3.connect(":memory:")) as ours:
+        for step in STEPS:
+            for statement in step:
+                ours.execute(statement)
+        wanted = _tables(ours)
+    if _tables(connection) != wanted:
+        raise damaged("the tables of the records file are not those that we make", where)
+
+
+def _tables(connection: sqlite3.Connection) -> list[tuple[str, str, str]]:
+    rows = connection.execute("SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY type, name")
+    own = (row for row in rows if not str(row[1]).startswith("sqlite_"))  # its own statistics, after ANALYZE
+    return [(kind, name, " ".join(str(sql).split())) for kind, name, sql in own]
 
 
 def _schema(connection: sqlite3.Connection, where: str) -> int:
@@ -173,7 +208,7 @@ def _not_ours(where: str) -> FleetError:
         "records-not-ours",
         "this file is not a records file of gitops.fleet; it was left as it is",
         where,
-        "give another path for the records",
+        f"give another path for the records; if it was one: {WAY_OUT}",
     )
 
 
@@ -207,13 +242,8 @@ def _in_our_words(error: sqlite3.Error, path: Path) -> FleetError:
         return FleetError("records-busy", "another process keeps the records file locked", where, "try again")
     if kind == sqlite3.SQLITE_NOTADB:
         return _not_ours(where)
-    if kind == sqlite3.SQLITE_CORRUPT:
-        return FleetError(
-            "records-damaged",
-            "the records file is damaged",
-            where,
-            "restore it from a backup, or move it away and rebuild the records from the members (recover)",
-        )
+    if kind in _DAMAGE or (kind == sqlite3.SQLITE_ERROR and str(error).startswith("no such ")):
+        return damaged("the records file is damaged", where)
     if kind == sqlite3.SQLITE_IOERR:
         return FleetError(
             "records-disk-error",
@@ -221,7 +251,7 @@ def _in_our_words(error: sqlite3.Error, path: Path) -> FleetError:
             where,
             "nothing was written; what was recorded before is kept",
         )
-    return FleetError("records-unreadable", f"the records file cannot be used: {error}", where)
+    return FleetError("records-unreadable", f"the records file cannot be used: {error}", where, WAY_OUT)
 
 
 def _os_error(error: OSError, path: Path) -> FleetError:
@@ -236,7 +266,10 @@ def _os_error(error: OSError, path: Path) -> FleetError:
             "make room on this disk and start again",
         )
     return FleetError(
-        "records-unreadable", f"the records file cannot be used: {error.strerror or 'unknown cause'}", where
+        "records-unreadable",
+        f"the records file cannot be used: {error.strerror or 'unknown cause'}",
+        where,
+        "give another path for the records",
     )
 
 

@@ -192,7 +192,9 @@ def _finish(folder: Path, request: dict[str, t.Any], result: dict[str, t.Any]) -
 
 
 def _write(path: Path, text: str) -> None:
-    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+    with open(
+        os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600), "w", encoding="utf-8"
+    ) as file:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())

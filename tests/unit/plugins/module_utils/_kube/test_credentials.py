@@ -152,6 +152,13 @@ def test_a_missing_file(tmp_path):
         (document({"token": ["canary"]}), "is not a text"),
         (document({"token": "canary\nline"}), "line breaks"),
         (document({"tokenFile": "none"}), "cannot be read"),
+        (document({"tokenFile": "/dev/zero"}), "cannot be read: it is a device"),
+        (document({"client-certificate": "none"}), "cannot be read: No such file"),
+        (document({"client-certificate": "/dev/zero"}), "cannot be read: it is a device"),
+        (
+            document(cluster={"certificate-authority-data": "", "certificate-authority": "/dev/full"}),
+            "cannot be read: it is a device",
+        ),
         (document({"as": "jörg"}), "cannot be sent"),
         (document({"exec": {"command": 1, "apiVersion": "v1"}}), "is not set"),
     ],
@@ -278,18 +285,46 @@ def test_a_plugin_may_give_a_certificate_and_is_told_its_environment(tmp_path):
         (answer({}), "neither a token"),
         (answer({"clientCertificateData": "canary"}), "without its key"),
         (answer({"token": "canary"}).replace("k8s.io/v1", "k8s.io/v1beta1"), "another version"),
+        (answer({"token": "canary"}).replace("ExecCredential", "Secret"), "did not print an ExecCredential"),
+        (answer("canary"), "without a status"),
+        (answer({"token": ["canary"]}), "neither a token"),
+        (answer({"token": "canary\n"}), "line breaks"),
+        ("echo '[\"canary\"]'", "did not print an ExecCredential"),
+        ("head -c 200000 /dev/zero | tr '\\0' '['", "did not print an ExecCredential"),
+        ("printf '\\377canary'", "did not print an ExecCredential"),
+        ("yes canary", "printed more than 1 MB"),
     ],
 )
 def test_a_plugin_that_fails_shows_nothing_it_printed(tmp_path, capfd, caplog, script, message):
     """F23."""
     error = refused(plugin(tmp_path, script).get)
-    assert error.code == "credentials-plugin" and message in error.message
+    assert error.code.startswith("credentials-") and message in error.message
     captured = capfd.readouterr()
     assert "canary" not in captured.out + captured.err + caplog.text
 
 
 def test_a_plugin_that_is_not_there(tmp_path):
     assert "is not installed" in refused(plugin(tmp_path, "", command="./none").get).message
+
+
+def test_a_plugin_that_needs_a_terminal_is_not_run(tmp_path):
+    source = plugin(tmp_path, answer({"token": "canary"}), interactiveMode="Always")
+    assert "wants a terminal" in refused(source.get).message and not (tmp_path / "runs").exists()
+
+
+def test_a_token_that_ended_in_the_year_1_is_asked_for_again(tmp_path):
+    source = plugin(tmp_path, answer({"token": "canary", "expirationTimestamp": "0001-01-01T00:00:00Z"}))
+    assert source.get().authorization == source.get().authorization and runs(tmp_path) == 2
+
+
+def test_a_plugin_is_told_the_extension_of_its_cluster(tmp_path):
+    rows = ["text", {"name": "other"}, {"name": "client.authentication.k8s.io/exec", "extension": {"a": 1}}]
+    section = {"apiVersion": "client.authentication.k8s.io/v1", "command": "sh", "provideClusterInfo": True}
+    section["args"] = ["-c", 'echo "$KUBERNETES_EXEC_INFO" > info; ' + answer({"token": "canary"})]
+    path = written(tmp_path, document({"exec": section}, {"extensions": rows}))
+    connection_from_kubeconfig(path).credentials.get()
+    told = json.loads((tmp_path / "info").read_text())["spec"]
+    assert told["cluster"]["config"] == {"a": 1} and told["interactive"] is False
 
 
 def test_a_plugin_that_hangs_is_ended(tmp_path, monkeypatch):
@@ -305,6 +340,14 @@ def test_a_plugin_that_hangs_is_ended(tmp_path, monkeypatch):
 def jwt(**claims):
     part = base64.urlsafe_b64encode(json.dumps(claims).encode()).decode().rstrip("=")
     return f"e30.{part}.c2ln"
+
+
+def test_the_command_of_an_auth_provider_is_not_run(tmp_path):
+    config = {"cmd-path": f"/bin/touch {tmp_path}/ran", "cmd-args": "", "expiry-key": "a"}
+    path = written(tmp_path, document({"auth-provider": {"name": "gcp", "config": config}}))
+    error = refused(connection_from_kubeconfig(path).credentials.get)
+    assert error.code == "credentials-plugin" and "exec plugin" in error.hint
+    assert not (tmp_path / "ran").exists()
 
 
 def test_an_auth_provider(tmp_path):

@@ -5,12 +5,19 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import ssl
 import tempfile
+import typing as t
+from pathlib import Path
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._kube import tls
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.connection import Connection
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.tls import tls_context
+from ansible_collections.gitops.fleet.plugins.module_utils._local.certificates import make_pki
 
 PEM = b"-----BEGIN CERTIFICATE-----\ncanary\n-----END CERTIFICATE-----\n"
 
@@ -22,7 +29,6 @@ PEM = b"-----BEGIN CERTIFICATE-----\ncanary\n-----END CERTIFICATE-----\n"
         (b"\xff", b"", "the certificate authority is not a PEM certificate"),
         (b"", b"", "the certificate authority is not a PEM certificate"),
         (None, PEM, "cannot be loaded, or do not belong together"),
-        (None, "/no/such/file", "cannot be read: No such file"),
     ],
 )
 def test_bad_certificates(tmp_path, monkeypatch, ca, cert, message):
@@ -32,3 +38,46 @@ def test_bad_certificates(tmp_path, monkeypatch, ca, cert, message):
     assert caught.value.code == "kubeconfig-invalid" and message in caught.value.message
     assert caught.value.where == "m1" and "canary" not in str(caught.value)
     assert list(tmp_path.iterdir()) == []
+
+
+def forbidden(*_arguments: object) -> t.NoReturn:
+    raise PermissionError
+
+
+@pytest.fixture(params=["memory", "disk"])
+def temporary(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of temporary files; where memory cannot be had as a file, these take its place."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    if request.param == "disk":
+        monkeypatch.setattr(os, "memfd_create", forbidden)
+    return folder
+
+
+def test_a_certificate_and_its_key_are_loaded_and_no_file_has_a_name(tmp_path, monkeypatch, temporary):
+    """F23"""
+    make_pki(tmp_path / "pki", "m1")
+    cert, key = ((tmp_path / "pki" / f"admin.{end}").read_bytes() for end in ("crt", "key"))
+    seen = []
+
+    def load(context, certfile, keyfile, password):
+        seen.append((list(temporary.iterdir()), Path(keyfile).read_bytes()))
+        load_cert_chain(context, certfile, keyfile, password)
+
+    load_cert_chain = ssl.SSLContext.load_cert_chain
+    monkeypatch.setattr(ssl.SSLContext, "load_cert_chain", load)
+    tls_context(Connection("https://a", insecure=True), cert, key)
+    tls_context(Connection("https://a", insecure=True), cert + key)
+    assert seen == [([], key), ([], cert + key)]
+    assert list(temporary.iterdir()) == []
+
+
+def test_a_process_that_is_killed_leaves_no_key(temporary):
+    """F23: SIGKILL at the worst instant."""
+    child = os.fork()
+    if child == 0:
+        with tls._nameless(b"canary") as path:
+            os.kill(os.getpid(), signal.SIGKILL if Path(path).read_bytes() == b"canary" else signal.SIGTERM)
+    assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
+    assert list(temporary.iterdir()) == []

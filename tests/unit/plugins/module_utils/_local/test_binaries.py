@@ -9,11 +9,12 @@ import hashlib
 import json
 import os
 import threading
+import typing as t
 from pathlib import Path
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._local import binaries
+from ansible_collections.gitops.fleet.plugins.module_utils._local import binaries, kept_builds
 from ansible_collections.gitops.fleet.plugins.module_utils._local.recipes import recipe
 
 ETCD, KWOK = recipe("etcd"), recipe("kwok")
@@ -84,6 +85,96 @@ def test_a_damaged_build_is_built_again(go, tmp_path):
     assert (binaries.provide(ETCD, tmp_path / "cache") / "etcd").read_text() == "binary\n"
 
 
+def tampered(path: Path) -> None:
+    """Other bytes in the same place, of the same size, with the same time of change."""
+    before = path.stat()
+    path.write_text("BINARY\n")
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert path.stat().st_size == before.st_size
+
+
+def linked(path: Path) -> None:
+    path.rename(path.with_name("aside"))
+    path.symlink_to(path.with_name("aside"))
+
+
+ATTACKS: dict[str, t.Callable[[Path], None]] = {
+    "its SHA-256 is another": lambda folder: tampered(folder / "etcd"),
+    "its SHA-256": lambda folder: os.truncate(folder / "etcd", 3),
+    "missing": lambda folder: (folder / "etcd").unlink(),
+    "is no file": lambda folder: linked(folder / "etcd"),
+    "others may write to it (mode 0775)": lambda folder: folder.chmod(0o775),
+    "its manifest": lambda folder: (folder / "manifest.json").unlink(),
+    "manifest or a file is missing": lambda folder: (folder / "manifest.json").write_text('{"binaries": 5'),
+    "cannot be read": lambda folder: (folder / "manifest.json").write_text("[]"),
+}
+
+
+@pytest.mark.parametrize("why", ATTACKS)
+def test_what_is_not_what_was_built_is_not_run(go, tmp_path, monkeypatch, why):
+    """It is built again, and refused where it cannot be."""
+    said: list[str] = []
+    folder = binaries.find(["etcd"], "1.36", cache=tmp_path / "cache")["etcd"].path.parent
+    ATTACKS[why](folder)
+    with monkeypatch.context() as without_go:
+        without_go.setenv("PATH", str(tmp_path))
+        with pytest.raises(FleetError) as refused:
+            binaries.find(["etcd"], "1.36", cache=tmp_path / "cache")
+    assert refused.value.code == "damaged-binary" and why in refused.value.message
+    assert "install Go" in refused.value.hint and str(folder) in refused.value.message
+    found = binaries.find(["etcd"], "1.36", cache=tmp_path / "cache", say=said.append)
+    assert found["etcd"].path.read_text() == "binary\n"
+    assert said[0].startswith(f"{folder} is built again: ") and why in said[0]
+    assert binaries.find(["etcd"], "1.36", cache=tmp_path / "cache", say=said.append) == found and len(said) == 3
+
+
+def test_a_build_under_a_wide_umask_is_used_and_nobody_else_may_change_it(go, tmp_path):
+    before = os.umask(0)
+    try:
+        folder = binaries.provide(ETCD, tmp_path / "cache")
+        (folder / "etcd").chmod(0o777)
+    finally:
+        os.umask(before)
+    said: list[str] = []
+    binaries.provide(ETCD, tmp_path / "cache", said.append)
+    assert said == [] and (folder / "etcd").stat().st_mode & 0o777 == 0o755
+
+
+def test_a_cache_that_others_may_write_to_is_refused(go, tmp_path):
+    binaries.provide(ETCD, tmp_path / "cache")
+    (tmp_path / "cache").chmod(0o777)
+    (tmp_path / "link").symlink_to(tmp_path / "cache")
+    for cache in ("cache", "link"):
+        with pytest.raises(FleetError) as refused:
+            binaries.provide(ETCD, tmp_path / cache)
+        assert refused.value.code == "unsafe-folder" and "mode 0777" in refused.value.message
+        assert "chmod go-w" in refused.value.hint
+
+
+def test_a_manifest_of_another_recipe_or_compiler_is_not_believed(go, tmp_path):
+    folder = binaries.provide(ETCD, tmp_path / "cache")
+    for key in ("recipe", "go"):
+        manifest = json.loads((folder / "manifest.json").read_text())
+        (folder / "manifest.json").write_text(json.dumps({**manifest, key: {"GOVERSION": "go1.0"}}))
+        said: list[str] = []
+        binaries.provide(ETCD, tmp_path / "cache", said.append)
+        assert said[0] == f"{folder} is built again: it was made by another recipe"
+
+
+def test_a_binary_is_hashed_once_and_only_if_it_is_wanted(go, tmp_path, monkeypatch):
+    binaries.find(["kube-apiserver", "kubectl"], "1.36", cache=tmp_path / "cache")
+    hashed = []
+    monkeypatch.setattr(kept_builds, "_sha256", lambda path: hashed.append(path.name) or digest(path))
+    kept_builds._known_sha256.cache_clear()
+    for _again in range(3):
+        binaries.find(["kube-apiserver"], "1.36", cache=tmp_path / "cache")
+    assert hashed == ["kube-apiserver"]
+
+
+def digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
 def test_two_builders_at_once_build_once(go, tmp_path):
     """The first one builds for as long as the second one has not come to wait for it."""
     building, waiting = threading.Event(), threading.Event()
@@ -113,6 +204,12 @@ def test_stage_files_of_kwok_come_from_its_module(go, tmp_path, monkeypatch):
         program(tmp_path / "module" / "kustomize" / "stage" / folder / name, name)
     found = binaries.find(["kwok"], "1.36", cache=tmp_path / "cache")["kwok"]
     assert [stage.name for stage in found.stages] == ["node.yaml", "pod.yaml"]
+    said: list[str] = []
+    for number, attack in enumerate((lambda path: path.write_text("x"), Path.unlink, lambda path: linked(path))):
+        attack(found.stages[0])
+        again = binaries.find(["kwok"], "1.36", cache=tmp_path / "cache", say=said.append)["kwok"]
+        assert again.stages == found.stages and again.stages[0].read_text() == "node.yaml"
+        assert len(said) == 3 * (number + 1)
 
 
 def test_a_failed_build_shows_the_end_of_what_the_compiler_said(go, tmp_path, monkeypatch):

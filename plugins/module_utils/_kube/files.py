@@ -1,0 +1,124 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Files of this machine: read within a limit and never from what is no file; written whole or not at all.
+
+All errors are OSError, with a ``strerror`` fit to be shown; ``EFBIG`` where a file has more than the limit.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+import stat
+import typing as t
+
+Path = t.Union[str, "os.PathLike[str]"]
+_CHUNK = 1 << 20
+_KINDS = (
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+
+
+def read_file(path: Path, most: int) -> bytes:
+    """The bytes of a regular file, or of one that a link leads to; ``most`` of them at the most.
+
+    It never waits for a writer, and ends for files that never do: those below /proc, and those that grow meanwhile.
+    """
+    handle = _opened(path, os.O_RDONLY)
+    try:
+        found = bytearray()
+        while len(found) <= most and (chunk := os.read(handle, min(_CHUNK, most + 1 - len(found)))):
+            found += chunk
+    finally:
+        os.close(handle)
+    if len(found) > most:
+        size = f"{most // 1_000_000} MB" if most >= 1_000_000 else f"{most} bytes"
+        raise OSError(errno.EFBIG, f"it has more than {size}", os.fspath(path))
+    return bytes(found)
+
+
+def write_file(path: Path, content: bytes, mode: int = 0o644) -> None:
+    """Puts a new file in the place of what is there, when it is on the disk as a whole; until then the old one stays.
+
+    It is made under a name that nobody can foresee, so that no link that waits there is followed. The user's umask
+    and the mode of a file that is there already only take from ``mode``.
+    """
+    folder, name = os.path.split(os.path.abspath(_checked(path)))
+    place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        with contextlib.suppress(FileNotFoundError):
+            there = os.stat(name, dir_fd=place, follow_symlinks=False)
+            if not stat.S_ISLNK(there.st_mode):
+                _refuse(there)
+                mode &= there.st_mode
+        _replace(place, name, content, mode)
+    finally:
+        os.close(place)
+
+
+def open_to_append(path: Path, mode: int = 0o644) -> int:
+    """A handle of a regular file, made if it is missing. A link in its place is not followed."""
+    return _opened(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, mode)
+
+
+def refuse_special(path: Path) -> None:
+    """OSError for what is there and no regular file."""
+    with contextlib.suppress(FileNotFoundError):
+        _refuse(os.stat(_checked(path)))
+
+
+def _opened(path: Path, flags: int, mode: int = 0) -> int:
+    """Devices are not even opened: that alone can have effects. What takes the file's place meanwhile is found out."""
+    refuse_special(path)
+    handle = os.open(_checked(path), flags | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC, mode)
+    try:
+        _refuse(os.fstat(handle))
+    except OSError:
+        os.close(handle)
+        raise
+    return handle
+
+
+def _refuse(found: os.stat_result) -> None:
+    if stat.S_ISREG(found.st_mode):
+        return
+    if stat.S_ISDIR(found.st_mode):
+        raise IsADirectoryError(errno.EISDIR, "it is a folder")
+    kind = next((name for is_kind, name in _KINDS if is_kind(found.st_mode)), "something else")
+    raise OSError(errno.EINVAL, f"it is {kind}, not a file")
+
+
+def _checked(path: Path) -> str:
+    """Python refuses such names with another error than that of a name that is not there."""
+    text = os.fspath(path)
+    try:
+        usable = b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:
+        usable = False
+    if not usable:
+        raise OSError(errno.EINVAL, "no file can have this name")
+    return text
+
+
+def _replace(place: int, name: str, content: bytes, mode: int) -> None:
+    making = f".gitops-fleet.{secrets.token_hex(8)}.part"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    handle = os.open(making, flags, mode, dir_fd=place)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(making, name, src_dir_fd=place, dst_dir_fd=place)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(making, dir_fd=place)
+        raise
+    with contextlib.suppress(OSError):  # some file systems cannot; the file itself is on the disk
+        os.fsync(place)

@@ -1,0 +1,111 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Builds that are kept: a manifest beside each says what it was made from, and the SHA-256 of every file in it."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+import stat
+import typing as t
+from pathlib import Path
+
+from .._kube.files import read_file
+from .private import others_may_write
+from .recipes import BUILD_ENVIRONMENT, BUILD_FLAGS, Recipe, cache_key
+
+_MANIFEST = "manifest.json"
+_MOST = 1_000_000  # bytes of a manifest; ours have three thousand
+Go = t.Mapping[str, str]
+
+
+def write_manifest(one: Recipe, folder: Path, go: Go) -> None:
+    """The bill of materials of a build that is whole; ``go`` is what ``go env`` tells of the compiler."""
+    document = {
+        "family": one.family,
+        "module": one.module,
+        "version": one.version,
+        "go": dict(go),
+        "flags": list(BUILD_FLAGS),
+        "ldflags": list(one.ldflags),
+        "environment": BUILD_ENVIRONMENT,
+        "recipe": _recipe_key(one),
+        "binaries": [
+            {
+                "name": name,
+                "module": one.module,
+                "package": package,
+                "version": one.version,
+                "sha256": _sha256(folder / name),
+                "size": (folder / name).stat().st_size,
+                "go": go["GOVERSION"],
+            }
+            for name, package in one.programs.items()
+        ],
+        "shipped": {str(file.relative_to(folder)): _sha256(file) for file in _shipped(one, folder)},
+    }
+    (folder / _MANIFEST).write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+
+
+def fault(one: Recipe, folder: Path, go: Go | None, names: t.Collection[str]) -> str | None:
+    """Why a build must not be used; empty if there is no build, None if nothing is wrong with it.
+
+    Of its binaries only ``names`` are looked at; ``go`` is None where there is no compiler to compare with.
+    """
+    try:
+        why = others_may_write(folder)
+    except FileNotFoundError:
+        return ""
+    if why:
+        return why
+    try:
+        manifest = json.loads(read_file(folder / _MANIFEST, _MOST))
+        if manifest["recipe"] != _recipe_key(one) or (go is not None and manifest["go"] != dict(go)):
+            return "it was made by another recipe"
+        sums = {row["name"]: row["sha256"] for row in manifest["binaries"]}
+        wanted = {folder / name: sums[name] for name in names}
+        if "shipped" in manifest:  # the first builds did not write it down
+            kept = {folder / name: sum_ for name, sum_ in manifest["shipped"].items()}
+            if sorted(kept) != _shipped(one, folder):
+                return "files are missing, or there are more than were put there"
+            wanted |= kept
+        return next(filter(None, (_file_fault(path, sum_) for path, sum_ in wanted.items())), None)
+    except (OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError):
+        return "its manifest or a file is missing or cannot be read"
+
+
+def _file_fault(path: Path, wanted: str) -> str:
+    if not stat.S_ISREG(path.lstat().st_mode):
+        return f"{path.name} is no file"
+    if others_may_write(path):
+        path.chmod(0o755)  # as some umasks leave it; what was done to it by then, the sum tells
+    why = others_may_write(path)
+    if why:
+        return f"{path.name}: {why}"
+    found = path.lstat()
+    told = _known_sha256(path, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+    return "" if told == wanted else f"{path.name} is not the file that was built: its SHA-256 is another"
+
+
+def _shipped(one: Recipe, folder: Path) -> list[Path]:
+    return sorted(file for target in one.shipped for file in (folder / target).rglob("*") if not file.is_dir())
+
+
+def _recipe_key(one: Recipe) -> str:
+    """The key without the compiler: finds a finished build on a machine that has no Go (any more)."""
+    return cache_key(one, {})
+
+
+# A hundred megabytes take a tenth of a second: once for each file in a process, as long as it is the same file.
+@functools.lru_cache(maxsize=256)
+def _known_sha256(path: Path, _inode: int, _size: int, _mtime_ns: int, _ctime_ns: int) -> str:
+    return _sha256(path)
+
+
+def _sha256(path: Path) -> str:
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(handle, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

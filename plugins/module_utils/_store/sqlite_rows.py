@@ -1,0 +1,106 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Rows of the records file as what they stand for; one that a fault of the disk, or a hand, has changed is refused."""
+
+from __future__ import annotations
+
+import json
+import re
+import typing as t
+from datetime import datetime
+
+from .._core.errors import FleetError
+from .._core.objects.kinds import KIND_OF
+from .._core.objects.schema import decode
+from .kinds import stored_resource
+from .records import Event, Lease, Record
+
+_NUMBER = re.compile(r"[0-9]{1,18}")
+WAY_OUT = "restore it from a backup, or move it away and rebuild the records from the members (recover)"
+
+
+def damaged(what: str, where: str) -> FleetError:
+    return FleetError("records-damaged", what, where, WAY_OUT)
+
+
+def record_of(kind: str, name: t.Any, document: t.Any, where: str) -> Record:
+    """The record of a row: an object of its kind and name that a store has made, every field of the form it has to be.
+
+    FleetError ``records-damaged``, with the kind and name of the row and without what is in it.
+    """
+    try:
+        record = json.loads(document, parse_constant=_no_number) if isinstance(document, str) else None
+        wrong = _fault(kind, name, record)
+    except (ValueError, RecursionError):
+        wrong = "it is no JSON"
+    if wrong:
+        shown = name if isinstance(name, str) else "?"
+        raise damaged(f"the record {kind}/{shown:.253} is damaged: {wrong}", where)
+    return t.cast(Record, record)
+
+
+def _no_number(name: str) -> t.NoReturn:
+    raise ValueError(name)
+
+
+def _fault(kind: str, name: t.Any, record: t.Any) -> str:
+    if not isinstance(record, dict):
+        return "it is no object"
+    if (record.get("kind"), record.get("apiVersion")) != (kind, stored_resource(kind).api_version):
+        return "it is of another kind or version"
+    metadata = record.get("metadata")
+    if not isinstance(metadata, dict) or metadata.get("name") != name or not name:
+        return "it has another name"
+    try:
+        decode(KIND_OF[kind].cls, record)
+    except ValueError:
+        return "a field has another form than the kind's"
+    return "" if _is_from_a_store(metadata) else "its uid, generation, resourceVersion or a label is none"
+
+
+def _is_from_a_store(metadata: t.Mapping[str, t.Any]) -> bool:
+    version, generation = metadata.get("resourceVersion"), metadata.get("generation")
+    texts = [metadata.get("uid"), *(metadata.get("labels") or {}).values(), *(metadata.get("finalizers") or ())]
+    return (
+        isinstance(version, str)
+        and _NUMBER.fullmatch(version) is not None
+        and type(generation) is int  # pylint: disable=unidiomatic-typecheck  # True is none
+        and all(isinstance(each, str) for each in texts)
+    )
+
+
+def lease_of(row: t.Sequence[t.Any], where: str) -> Lease:
+    """FleetError ``records-damaged``."""
+    name, holder, epoch, acquired, renewed, seconds = row
+    try:
+        lease = Lease(name, holder, epoch, _instant(acquired), _instant(renewed), seconds)
+        lease.expired(lease.acquired)
+    except (ValueError, TypeError, OverflowError):
+        raise damaged(f"the lease {name!s:.253} is damaged", where) from None
+    if not (isinstance(name, str) and isinstance(holder, str) and isinstance(epoch, int)):
+        raise damaged(f"the lease {name!s:.253} is damaged", where)
+    return lease
+
+
+def event_of(row: t.Sequence[t.Any], where: str) -> Event:
+    """FleetError ``records-damaged``."""
+    kind, name, type_, reason, message, at = row
+    try:
+        return Event(kind, name, str(type_), str(reason), str(message), _instant(at))
+    except (ValueError, TypeError):
+        raise damaged(f"an event of {kind}/{name} is damaged", where) from None
+
+
+def number_of(row: t.Sequence[t.Any] | None, where: str) -> int:
+    """The number that the whole file counts its changes by; FleetError ``records-damaged``."""
+    if row is None or not isinstance(row[0], int) or row[0] < 0:
+        raise damaged("the number of the last change is damaged", where)
+    return row[0]
+
+
+def _instant(text: str) -> datetime:
+    instant = datetime.fromisoformat(text)
+    if instant.tzinfo is None:
+        raise ValueError("no time zone")
+    return instant
