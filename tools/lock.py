@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`make lock`: writes requirements*.txt from requirements*.in: all that is needed in turn, with the hashes of all files.
+"""`make lock`: writes requirements*.txt from requirements*.in: all that is needed in turn, with hashes of all files.
 
 One list serves every Python from 3.11 on and every machine: what is for some only has a marker. What is not named in a
 requirements*.in stays at the version that the list has, unless ``--upgrade`` is given.

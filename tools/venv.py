@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Runs a command in a virtual environment of this repository, made on first use.
 
-``python tools/venv.py run|dev COMMAND...``: ``run`` holds requirements.txt, ``dev`` requirements-dev.txt; each file that
-is installed has to have a hash that is listed there. One environment per interpreter and content of both files lies in
+``python tools/venv.py run|dev COMMAND...``: ``run`` holds requirements.txt, ``dev`` requirements-dev.txt; whatever is
+installed has the hash that is listed there. One environment per interpreter and content of both files lies in
 ``.cache/venvs/``; a second start finds it and begins at once. Nothing is written outside the repository, except what
 pip keeps in the user's cache folder.
 """

@@ -66,7 +66,7 @@ def lint(paths: t.Sequence[str], now: datetime, consent: bool = False, holes: bo
         if isinstance(each, Problem):
             remark = of_problem(each)
             order.setdefault(remark.file, len(order))
-            told.add(remark.level, lambda remark=remark: remark)
+            told.add(remark.level, functools.partial(shortened, remark))
             continue
         order.setdefault(each.path, len(order))
         one = judge_document(each.value, now, holes)

@@ -47,7 +47,7 @@ class Remark:
 def shortened(remark: Remark) -> Remark:
     """A name, a key or a value of megabytes is cut where it is told, so that people and other programs can read on."""
     texts = {name: getattr(remark, name) for name in ("message", "path", "consent", "object")}
-    long = {name: f"{text[:LONGEST]} ..." for name, text in texts.items() if len(text) > LONGEST}
+    long: dict[str, t.Any] = {name: f"{text[:LONGEST]} ..." for name, text in texts.items() if len(text) > LONGEST}
     return replace(remark, **long) if long else remark
 
 

@@ -159,8 +159,7 @@ def _clusters(
             change, cause, reason = GAINED, "picked", binding.spec.cluster_decision.reason
         if cluster in unread:
             cause, reason = "kept-unreadable", "holds it already, and could not be read"
-        decision = binding.spec.cluster_decision  # servers keep bindings without one, too
-        scores = decision.cluster_score if decision else None
+        scores = binding.spec.cluster_decision.cluster_score
         rows.append(
             ClusterPlan(
                 cluster=cluster,
