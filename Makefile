@@ -7,7 +7,7 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
-.PHONY: help demo test check conformance bench molecule binaries crds lock clean
+.PHONY: help demo test check conformance bench soak molecule binaries crds lock clean
 
 PYTHON ?=
 export PYTHON
@@ -34,6 +34,9 @@ conformance: ## compare our answers with recorded ones: DATA=<folder>
 
 bench: ## measure speed and memory, write build/bench.json [ONLY=<name>]
 	@$(DEV) python tests/bench/run.py $(ONLY)
+
+soak: ## SIGKILL at random instants over applies, updates, leaves and recovers on real clusters [KILLS=200 SEED=1]
+	@$(DEV) python tests/soak/run.py $(if $(KILLS),--kills $(KILLS)) $(if $(SEED),--seed $(SEED))
 
 molecule: ## the playbooks as users run them [SCENARIO=<name>]
 	@$(DEV) python tools/test.py molecule $(SCENARIO)

@@ -31,17 +31,21 @@ class ActionModule(Verb):
             )
         if options["dest"] and not run.check_mode:
             write_file(options["dest"], json.dumps(found.document, indent=1, sort_keys=True) + "\n")
-        lines = facts_text(found.reading.snapshot)
+        lines = [*facts_text(found.reading.snapshot), *(f"note: {each}" for each in found.notes)]
         for line in lines:
             run.say(line)
         failed, snapshot = found.reading.failed, found.reading.snapshot
+        problems = found.reading.problems
         return Answer(
             changed=False,
+            code=problems[0].code if problems else "",
             data={
                 "snapshot": found.document if options["return_snapshot"] else {},
                 "digest": found.digest,
                 "read": sorted(each.name for each in snapshot.members if each.name not in failed),
                 "unread": {name: error.problems[0].as_dict() for name, error in failed.items()},
+                "problems": [each.as_dict() for each in problems],
+                "notes": [each.as_dict() for each in found.notes],
                 "costs": {each.name: [cost.as_dict() for cost in snapshot.costs(each)] for each in snapshot.members},
                 "table": lines,
             },

@@ -25,13 +25,22 @@ class ActionModule(Verb):
             who = approver(place.hub, run.environ)
             write = not run.check_mode
             done = complete(
-                place.records, options["run"], which, who, options["digest"], options["reason"], run.now, write
+                place.records,
+                options["run"],
+                which,
+                who,
+                options["digest"],
+                options["reason"],
+                run.now,
+                write,
+                options["allow_self_approval"],
             )
         data = {
             "id": done.gate.gate.id,
             "where": done.gate.position,
             "by": done.by,
-            "verified": who.verified and done.changed,
+            "verified": done.verified,
+            "self_approval": done.own,
         }
         data["state"] = done.state
         return Answer(changed=done.changed, data={**data, "run": done.run, "digest": done.digest})

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import typing as t
 
-from ..module_utils._fleet.hub import install
+from ..module_utils._fleet.hub import CREATED, install
 from ..module_utils._fleet.place import hub_client
 from ..plugin_utils._verb import Answer, Run, Verb
 
 
 class ActionModule(Verb):
-    """Our CRDs on an API server."""
+    """Our CRDs and policies on an API server."""
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
         with hub_client(options, run.environ) as client:
@@ -22,6 +22,10 @@ class ActionModule(Verb):
                 "created": list(outcome.created),
                 "updated": list(outcome.updated),
                 "unchanged": list(outcome.unchanged),
+                "policies": dict(outcome.policies),
             },
-            diff=[{"before": "", "after": f"{name}\n", "before_header": name} for name in outcome.created],
+            diff=[
+                {"before": "", "after": f"{name}\n", "before_header": name}
+                for name in (*outcome.created, *(name for name, what in outcome.policies.items() if what == CREATED))
+            ],
         )

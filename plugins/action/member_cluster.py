@@ -31,7 +31,10 @@ class ActionModule(Verb):
 
 
 def _joined(options: dict[str, t.Any], place: Place, run: Run) -> Answer:
-    outcome = join(place.records, _wishes(options), place.hub, place.holder, write=not run.check_mode)
+    wishes = _wishes(options)
+    if options["context_pattern"]:
+        run.say(f"to be joined, {len(wishes)} in all: {', '.join(each.name for each in wishes)}")
+    outcome = join(place.records, wishes, place.hub, place.holder, write=not run.check_mode)
     return Answer(
         changed=bool(outcome.joined or outcome.changed),
         data={
@@ -70,6 +73,7 @@ def _wish(each: dict[str, t.Any], options: dict[str, t.Any]) -> Wish:
         labels=each["labels"] if each["labels"] is not None else options["labels"],
         taints=each["taints"] if each["taints"] is not None else options["taints"],
         fields={name: each[name] for name in FIELDS},
+        rebuilt=each["rebuilt"],
     )
 
 
@@ -88,6 +92,8 @@ def _left(options: dict[str, t.Any], place: Place, run: Run) -> Answer:
     data = {
         "left": list(outcome.left),
         "unreachable": list(outcome.unreachable),
+        "doubles": list(outcome.doubles),
+        "others": {name: list(placements) for name, placements in outcome.others.items()},
         "members": {
             name: {placement: each.as_dict() for placement, each in by_placement.items()}
             for name, by_placement in outcome.outcomes.items()

@@ -97,7 +97,7 @@ def _answer(report: Report, options: dict[str, t.Any], run_of: Run) -> Answer:
     return Answer(changed=report.changed, outcome=outcome, code=code, data=data, diff=_diff(report))
 
 
-UNREACHABLE = ("unreachable", "timeout", "certificate", "credentials-expired", "unauthorized")
+UNREACHABLE = ("unreachable", "timeout", "certificate", "credentials-expired", "unauthorized", "partly-read")
 
 
 def _drifted(report: Report) -> list[dict[str, t.Any]]:

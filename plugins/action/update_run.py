@@ -7,7 +7,9 @@ import typing as t
 from datetime import timedelta
 
 from ..module_utils._core.errors import FleetError
+from ..module_utils._core.updates.approvals import Terms
 from ..module_utils._fleet.executor import Pace
+from ..module_utils._fleet.gate import user
 from ..module_utils._fleet.place import Place, open_place
 from ..module_utils._fleet.update_conducting import Wish, carry_on, clock, refuse_unfit, rehearse, verdict
 from ..module_utils._fleet.update_run import Outcome, absent, as_data, present, skipped, started, stopped, targets_of
@@ -34,15 +36,16 @@ class ActionModule(Verb):
                 return _answer(skipped(records, name, targets, run_of.now, write))
             if state == "conducted":
                 return _conducted(place, name, given, options, run_of)
-            made = _made(place, name, given, options["digest"], write)
+            who = user(place.hub, run_of.environ) if write else ""
+            made = _made(place, name, given, options["digest"], write, who)
             if state == "present":
                 return _answer(made)
-            return _answer(_both(made, started(records, made.run, {}, run_of.now, write)))
+            return _answer(_both(made, started(records, made.run, {}, run_of.now, write, who)))
 
 
-def _made(place: Place, name: str, given: Written, digest: str, write: bool) -> Outcome:
+def _made(place: Place, name: str, given: Written, digest: str, write: bool, who: str = "") -> Outcome:
     """The run as it is defined, with the windows and releases beside it; recorded if it is to be written."""
-    made = present(place.records, name, given, write, digest)
+    made = present(place.records, name, given, write, digest, who)
     kept = keep(place.records, (*given.maintenance.values(), *given.catalogues.values()), write)
     return Outcome(run=made.run, changed=made.changed or kept, notes=made.notes)
 
@@ -54,8 +57,9 @@ def _conducted(place: Place, name: str, given: Written, options: dict[str, t.Any
         then = rehearse(place.records, made.run, given, place.hub, wish, run_of.environ)
         return _answer(_both(made, then), "planned")
     refuse_unfit(place.records, made.run, given, place.hub, wish, run_of.environ)
-    made = _made(place, name, given, options["digest"], write=True)
-    ending = carry_on(place.records, made.run, place.hub, wish, place.holder, run_of.environ, run_of.say)
+    who = user(place.hub, run_of.environ)
+    made = _made(place, name, given, options["digest"], write=True, who=who)
+    ending = carry_on(place.records, made.run, place.hub, wish, place.holder, run_of.environ, run_of.say, who)
     for line in run_text(ending.run):
         run_of.say(line)
     came = verdict(ending)
@@ -70,7 +74,7 @@ def _conducted(place: Place, name: str, given: Written, options: dict[str, t.Any
 
 
 def _wish(options: dict[str, t.Any]) -> Wish:
-    limit = options["time_limit"]
+    limit, expires = options["time_limit"], options["approval_expires"]
     if options["max_idle"] < 0:
         raise FleetError("bad-option", f"{options['max_idle']} is less than 0", "max_idle")
     return Wish(
@@ -79,6 +83,11 @@ def _wish(options: dict[str, t.Any]) -> Wish:
         events=options["events"] or "",
         time_limit=timedelta(seconds=limit) if limit else None,
         max_idle=timedelta(seconds=options["max_idle"]),
+        terms=Terms(
+            self_approval=options["allow_self_approval"],
+            verified=options["verified_approvals"],
+            expires=timedelta(seconds=expires) if expires else None,
+        ),
         pace=Pace(interval=options["interval"], settle=options["settle"], lost_after=options["lost_after"]),
         timeout=options["timeout"],
         threads=options["threads"],

@@ -16,14 +16,16 @@ class ActionModule(Verb):
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
         with open_place(options, run.environ, run.now, writes=False) as place:
-            runs = recorded_runs(place.records, options["names"])
+            runs, problems = recorded_runs(place.records, options["names"])
             conductors = {each.name: each for each in place.records.leases()}
         found = []
-        for each in runs:
-            lease = conductors.get(f"run/{each.name}")
+        for one in runs:
+            lease = conductors.get(f"run/{one.name}")
             held = lease.holder if lease and not lease.expired(run.now) else ""
-            data = as_data(Outcome(run=each, changed=False))
-            found.append(data | {"tree": run_text(each), "waits_for": waits_for(each), "conducted_by": held})
+            data = as_data(Outcome(run=one, changed=False))
+            found.append(data | {"tree": run_text(one), "waits_for": waits_for(one), "conducted_by": held})
         for line in (line for each in found for line in each["tree"]):
             run.say(line)
-        return Answer(changed=False, data={"runs": found})
+        for each in problems:
+            run.say(str(each))
+        return Answer(changed=False, data={"runs": found, "problems": [each.as_dict() for each in problems]})

@@ -14,7 +14,7 @@ description:
   - Reads version, health, nodes and resources of every member, in parallel in one process, records them, and writes
     them to a snapshot file that makes planning possible without any cluster.
   - A member that cannot be read keeps its older facts and is named; it does not fail the task unless no member at all
-    can be read.
+    can be read. The same holds for nodes and for pods of a member whose version and health can be read.
 author:
   - Contributors to the gitops.fleet project (@gitops-fleet)
 extends_documentation_fragment:
@@ -67,6 +67,20 @@ unread:
   description: Members that could not be read, each with code and message.
   returned: success
   type: dict
+problems:
+  description:
+    - Every member, and every part of one (its nodes, its pods), that could not be read, each with C(code), C(message),
+      C(where) and C(hint). Of these the facts that were read before still stand.
+  returned: success
+  type: list
+  elements: dict
+notes:
+  description:
+    - Members whose cluster cannot be told from others because the account may not read their namespace C(kube-system),
+      and clusters that are members under two names. Verbs that write refuse both.
+  returned: success
+  type: list
+  elements: dict
 digest:
   description: Hash of the snapshot, by which plans name their facts.
   returned: success

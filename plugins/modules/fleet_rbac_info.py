@@ -12,13 +12,17 @@ short_description: The smallest set of rights on a member, as manifests
 version_added: 0.1.0
 description:
   - Returns roles and bindings that are enough to read facts and to plan in check mode, or to apply the given kinds.
+  - Both may read namespaces, by which a cluster is told from all others (C(kube-system)), and whoever writes may take
+    the Lease on the member.
 author:
   - Contributors to the gitops.fleet project (@gitops-fleet)
 extends_documentation_fragment:
   - gitops.fleet.verb.info
 options:
   purpose:
-    description: V(read) for facts, plans and check mode; V(apply) for carrying plans out.
+    description:
+      - V(read) for facts, plans and check mode; V(apply) for carrying plans out. An update run needs V(apply) without
+        any O(kinds).
     type: str
     choices: [read, apply]
     default: read

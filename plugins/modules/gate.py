@@ -14,7 +14,8 @@ description:
   - Completes a gate that a run waits for. The run goes on when it is conducted the next time, or at once if it is being
     conducted.
   - The approval is bound to the digest of the run, and records who gave it. On a hub that is the user as the API server
-    sees it; with records in a file it is the user of this process, recorded as not verified.
+    sees it, and the policies of role P(gitops.fleet.hub#role) keep anybody from writing another name; without them, and
+    with records in a file, the name is recorded as not verified.
 author:
   - Contributors to the gitops.fleet project (@gitops-fleet)
 extends_documentation_fragment:
@@ -49,6 +50,12 @@ options:
     description: Why, for the record.
     type: str
     default: ""
+  allow_self_approval:
+    description:
+      - V(false) refuses an approval by whoever made or started the run. Whether one counts is up to the option of the
+        same name of M(gitops.fleet.update_run).
+    type: bool
+    default: true
 """
 
 EXAMPLES = r"""
@@ -78,7 +85,11 @@ by:
   returned: success
   type: str
 verified:
-  description: Whether this call gave the approval, and an API server vouches for the caller.
+  description: Whether this call gave the approval, and the hub holds the policies that vouch for its name.
+  returned: success
+  type: bool
+self_approval:
+  description: Whether this call gave the approval, and the approver made or started the run.
   returned: success
   type: bool
 state:

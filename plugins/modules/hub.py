@@ -11,7 +11,8 @@ module: hub
 short_description: Make an API server a hub that holds specs and records
 version_added: 0.1.0
 description:
-  - Installs the CustomResourceDefinitions of the fleet and the namespace of its leases. Nothing runs there.
+  - Installs the CustomResourceDefinitions of the fleet, the namespace of its leases, and the admission policies by
+    which the hub vouches for who approved a gate, and who made and who started a run. Nothing runs there.
   - Refuses an API server where these definitions exist without our label, or where a fleet hub agent is at home.
 author:
   - Contributors to the gitops.fleet project (@gitops-fleet)
@@ -48,4 +49,10 @@ unchanged:
   returned: success
   type: list
   elements: str
+policies:
+  description:
+    - C(created), C(updated) or C(unchanged) for each policy and binding, by kind and name.
+    - C(not served) if the API server is too old for them (Kubernetes 1.30); approvals are not verified then.
+  returned: success
+  type: dict
 """

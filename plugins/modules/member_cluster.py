@@ -14,6 +14,8 @@ description:
   - Records a C(MemberCluster) and a C(FleetMember) for each cluster. Nothing is installed on it.
   - A new member, or one with a new connection, is reached once before anything is recorded. If one cannot be reached,
     none is recorded.
+  - The UID of the cluster's namespace C(kube-system) is recorded, and compared whenever the member is used. A cluster
+    that is a member under another name is refused, however it is reached.
 author:
   - Contributors to the gitops.fleet project (@gitops-fleet)
 extends_documentation_fragment:
@@ -82,11 +84,19 @@ options:
       maintenance:
         description: Name of its C(FleetMaintenance).
         type: str
+      rebuilt:
+        description:
+          - Accept another cluster under this name than the one that joined, because it was built anew. Without this a
+            member with another cluster is refused (C(other-cluster)), here and by every other verb.
+        type: bool
+        default: false
   kubeconfig:
     description: Kubeconfig file for O(context_pattern), and for members that name only a context.
     type: path
   context_pattern:
-    description: Join every context of O(kubeconfig) that matches this shell pattern, under the context's name.
+    description:
+      - Join every context of O(kubeconfig) that matches this shell pattern, under the context's name. The names are
+        told before anything is done.
     type: str
   labels:
     description: Labels of members that give none of their own.
@@ -113,7 +123,9 @@ options:
     choices: [Namespace, CustomResourceDefinition]
     default: []
   forget_unreachable:
-    description: Let members go that cannot be reached; what is on them stays.
+    description:
+      - Let members go that cannot be reached, or whose connection leads to another cluster than the one that joined.
+        What is on them stays.
     type: bool
     default: false
 """
@@ -158,4 +170,18 @@ left:
   returned: state is absent
   type: list
   elements: str
+unreachable:
+  description: Those of them that were let go without being asked, by O(forget_unreachable).
+  returned: state is absent
+  type: list
+  elements: str
+doubles:
+  description: Those of them that were only forgotten, because their cluster is a member under another name.
+  returned: state is absent
+  type: list
+  elements: str
+others:
+  description: By member, placements of other records that were left alone there.
+  returned: state is absent
+  type: dict
 """

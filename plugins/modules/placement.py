@@ -93,6 +93,7 @@ options:
   unreachable:
     description:
       - Whether the task fails when a member cannot be reached, or only reports it. Nothing is removed either way.
+      - The same holds for members of which a part could not be read, such as its nodes (C(partly-read)).
     type: str
     choices: [fail, report]
     default: fail

@@ -125,7 +125,9 @@ options:
             type: list
             elements: path
           extra_vars:
-            description: Variables that are given to it. They are on disk only while the role runs.
+            description:
+              - Variables that are given to it. They are on disk only while the role runs.
+              - They are data there. Templates over what the role is told belong into an inventory.
             type: dict
           environment:
             description: Names of environment variables that are passed on besides the usual ones.
@@ -156,6 +158,21 @@ options:
         for approval is not.
     type: int
     default: 120
+  allow_self_approval:
+    description:
+      - V(false) wants four eyes, an approval by whoever made or started the run does not count.
+      - This needs names that the hub vouches for, as O(verified_approvals) does, those of the run among them.
+    type: bool
+    default: true
+  verified_approvals:
+    description:
+      - Only approvals count whose approver the hub vouches for, by the policies that role P(gitops.fleet.hub#role)
+        installs. With records in a file there are none.
+    type: bool
+    default: false
+  approval_expires:
+    description: Seconds after which an approval that was not used does not count any more.
+    type: int
   interval:
     description: Seconds between two looks at an upgrade in flight.
     type: int
@@ -166,8 +183,8 @@ options:
     default: 120
   lost_after:
     description:
-      - Seconds to watch a member whose upgrade was begun on another machine and cannot be seen from here, before the
-        upgrade counts as failed.
+      - Seconds to watch a member whose upgrade cannot be seen from here (it was begun on another machine, or with
+        another folder O(operations)), before the upgrade counts as failed. It is never begun again.
     type: int
     default: 900
   threads:

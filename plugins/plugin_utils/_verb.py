@@ -20,12 +20,22 @@ from ansible.plugins.loader import fragment_loader
 from ansible.utils.display import Display
 from ansible.utils.plugin_docs import get_docstring
 
-from ..module_utils._core.errors import FleetError, Problem
+from ..module_utils._core.errors import FleetError, Problem, fault
+from ..module_utils._fleet.showing import said, shown
 
 DISPLAY = Display()
 SPEC_KEYS = ("type", "required", "default", "choices", "elements", "aliases")
 SECRETS = ("token",)
-AT_LEAST_ONE = ("threads", "timeout", "max_facts_age", "time_limit", "interval", "settle", "lost_after")
+AT_LEAST_ONE = (
+    "threads",
+    "timeout",
+    "max_facts_age",
+    "time_limit",
+    "interval",
+    "settle",
+    "lost_after",
+    "approval_expires",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,20 +88,22 @@ class Verb(ActionBase):
         run = Run(
             check_mode=bool(self._task.check_mode),
             now=datetime.now(UTC).replace(microsecond=0),
-            say=DISPLAY.display,
+            say=lambda text: DISPLAY.display(said(text)),
             environ=dict(os.environ) | self._task_environment(),
         )
         try:
             answer = self.carry_out(_plain(options), run)
         except FleetError as error:
             return result | refused(error)
-        result |= _plain(dict(answer.data))
+        except Exception as error:  # noqa: BLE001  # without its text, for nobody knows what is in it
+            return result | refused(fault(error))
+        result |= shown(dict(answer.data))
         result["changed"] = answer.changed
         result["fleet"] = {"outcome": answer.outcome, "code": answer.code, "resume_at": answer.resume_at}
         if answer.message:
-            result["msg"] = answer.message
+            result["msg"] = shown(answer.message)
         if answer.diff and self._task.diff:
-            result["diff"] = list(answer.diff)
+            result["diff"] = shown(list(answer.diff))
         if answer.outcome in ("partial", "failed"):
             result["failed"] = True
         return result
@@ -106,8 +118,8 @@ def refused(error: FleetError) -> dict[str, t.Any]:
     """The result of a task that was refused or failed: every problem, no traceback."""
     return {
         "failed": True,
-        "msg": str(error),
-        "problems": [each.as_dict() for each in error.problems],
+        "msg": shown(str(error)),
+        "problems": shown([each.as_dict() for each in error.problems]),
         "fleet": {"outcome": "failed", "code": error.code, "resume_at": ""},
     }
 

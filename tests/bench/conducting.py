@@ -26,12 +26,13 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.tree im
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor import Orders, conduct
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import (
     IN_PROGRESS,
+    NOT_BEGUN,
     SUCCEEDED,
-    UNKNOWN,
     Observation,
     Progress,
     Work,
 )
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.host import here
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.executor import Executor, Pace
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.holding import holder_name
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_progress import Progress as Told
@@ -76,7 +77,7 @@ class FolderDriver:
         time.sleep(ROUND_TRIP)
         file = self.folder / "upgrades" / work.operation
         if not file.exists():
-            return Progress(state=UNKNOWN)
+            return Progress(state=NOT_BEGUN)
         return Progress(state=SUCCEEDED if _over(file) else IN_PROGRESS, reference=f"at {work.member}")
 
 
@@ -105,7 +106,7 @@ def main(folder: Path) -> None:
         journal=lambda kind, reason, message: records.event("UpdateRun", "run", kind, reason, message, _now()),
         versions=sight.versions,
     )
-    orders = Orders(holder=holder_name(os.environ))
+    orders = Orders(holder=holder_name(os.environ), here=here(folder / "operations"))
     conduct(records, "run", sight, Executor(drivers, Pace(interval=0.5)), _now, told, orders)
 
 

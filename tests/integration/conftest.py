@@ -29,7 +29,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._store.kinds import K
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from small_fleet import Fleet, Server
+from small_fleet import LEASES, Fleet, Server
 
 _BLOCK = 200
 NAMES = ("m1", "m2", "m3", "m4")
@@ -154,7 +154,7 @@ def _fleet(request: pytest.FixtureRequest, folder: Path, servers: dict[str, Serv
 
 def _empty(hub: Server) -> None:
     """No record, and no lease that a test left behind."""
-    paths = [each.path() for each in KINDS.values()] + ["/apis/coordination.k8s.io/v1/namespaces/gitops-fleet/leases"]
+    paths = [each.path() for each in KINDS.values()] + [LEASES]
     for path in paths:
         for found in hub.client.get(path)["items"]:
             one = f"{path}/{found['metadata']['name']}"

@@ -8,6 +8,9 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
+import signal
+import subprocess
+import sys
 import time
 import typing as t
 from collections.abc import Iterator
@@ -32,6 +35,7 @@ Document = dict[str, t.Any]
 MERGE = "application/merge-patch+json"
 OURS = "/api/v1/namespaces/gitops-fleet"
 PARENTS = f"{OURS}/configmaps"
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/gitops-fleet/leases"
 WRITES = ("create", "update", "patch", "delete", "deletecollection")
 ASKING = ("selfsubjectaccessreviews", "selfsubjectreviews", "selfsubjectrulesreviews")
 
@@ -100,8 +104,9 @@ class Server:
             return log.read()
 
     def empty(self) -> None:
-        """No ApplySet, and our namespace not stuck in its deletion: profile ``api`` has nobody to finish that."""
-        self.client.request("DELETE", PARENTS, {"kind": "DeleteOptions", "apiVersion": "v1"})
+        """No ApplySet, no lease; our namespace not stuck in its deletion: profile ``api`` has nobody to finish that."""
+        for path in (PARENTS, LEASES):
+            self.client.request("DELETE", path, {"kind": "DeleteOptions", "apiVersion": "v1"})
         self.finish_namespaces()
 
     def finish_namespaces(self) -> None:
@@ -149,6 +154,15 @@ class Fleet:
         records = open_records(self.options, {}, lambda: self.now)
         self.opened.append(records)
         return records
+
+    def another(self, holder: str = "runner-of-others") -> Fleet:
+        """Another fleet over the same servers, with records of its own in a file, and names of its own."""
+        folder = self.folder / f"another-{len(self.opened)}"
+        folder.mkdir()
+        options = {"type": "sqlite", "path": str(folder / "records.db")}
+        made = Fleet(self.number + 5000, folder, options, None, self.servers, holder=holder, opened=self.opened)
+        made.resources(made.configmap())
+        return made
 
     # What people write.
 
@@ -241,6 +255,14 @@ class Fleet:
 
     def apply(self, **changes: t.Any) -> Report:
         return self.run(write=True, **changes)
+
+    def killed(self, point: str) -> None:
+        """An apply in a process that kills itself at that point; see ``killed_run.py``."""
+        files = {"src": [str(self.folder / "placements")], "resources": [str(self.folder / "resources")]}
+        told = {"point": point, "options": self.options, "holder": self.holder, **files}
+        command = [sys.executable, str(Path(__file__).with_name("killed_run.py")), json.dumps(told)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == -signal.SIGKILL, done.stderr
 
     def end(self, **changes: t.Any) -> Report:
         return self.apply(absent=True, names=(self.name,), **changes)

@@ -13,6 +13,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import F
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import (
     FAILED,
     IN_PROGRESS,
+    NOT_BEGUN,
     SUCCEEDED,
     UNKNOWN,
     Observation,
@@ -88,6 +89,8 @@ class SimulatedDriver:
     def poll(self, work: Work) -> Progress:
         found, now = self._reached(work.member), self.clock()
         upgrade = found.found(work.operation)
+        if upgrade is None and (found.kind == NAMED or work.reference == self.process.machine):
+            return Progress(state=NOT_BEGUN)
         if upgrade is None or (found.kind == LOCAL and upgrade.machine != self.process.machine):
             return Progress(state=UNKNOWN)
         reference = _reference(found, upgrade.machine)

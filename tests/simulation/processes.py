@@ -16,7 +16,7 @@ from datetime import datetime, timedelta
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor import Ending
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import Driver, Work
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.host import here
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.host import machine
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.executor import Executor, Pace
 from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Records
 from ansible_collections.gitops.fleet.tests.simulation.virtual_time import BEGINNING, Died, Fiber, VirtualTime
@@ -54,7 +54,7 @@ class Process:
     time: VirtualTime
     holder: str
     hook: Hook = nothing
-    machine: str = field(default_factory=here)
+    machine: str = field(default_factory=machine)
     points: int = 0
     dead: bool = False
     frozen_until: datetime = BEGINNING
@@ -149,10 +149,10 @@ class FiberExecutor(Executor):
         self._process = process
         self._conductor: Fiber | None = None
 
-    def begin(self, work: Work, resumed: bool = False) -> None:
+    def begin(self, work: Work, resumed: bool = False, only_follow: bool = False) -> None:
         if self._closing.is_set() or work.operation in self.in_flight:
             return
-        self._threads[work.operation] = self._process.spawn(lambda: self._run(work, resumed))  # type: ignore[assignment]
+        self._threads[work.operation] = self._process.spawn(lambda: self._run(work, resumed, only_follow))  # type: ignore[assignment]
 
     def wait(self, seconds: float) -> bool:
         time = self._process.time

@@ -38,7 +38,7 @@ from ansible_collections.gitops.fleet.tests.simulation.processes import Hook, Pr
 from ansible_collections.gitops.fleet.tests.simulation.world import World, gone, rows, run_manifest
 
 RUN = "release"
-ANNA = Approver(name="anna", verified=True)
+ANNA = Approver(name="anna")
 TIMES = {
     "startTime", "completedTime", "started", "completed", "opened", "due", "ends", "pendingSince", "epoch",
     "nextGroup",

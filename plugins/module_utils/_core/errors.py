@@ -5,8 +5,13 @@
 
 from __future__ import annotations
 
+import types
 import typing as t
 from dataclasses import dataclass
+
+from .foreign import in_line, in_lines
+
+_OURS, _MOST_PLACES = "/module_utils/", 4
 
 
 @dataclass(frozen=True)
@@ -15,12 +20,19 @@ class Problem:
 
     ``code`` is stable and machine-readable (``missing-field``). ``where`` is ``file:line``, an object with a
     field path (``ClusterResourcePlacement/web spec.policy``), or a cluster. ``hint`` says how to mend it.
+
+    Whatever others wrote in it is fit to be shown: see ``foreign``.
     """
 
     code: str
     message: str
     where: str = ""
     hint: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "message", in_lines(self.message))
+        object.__setattr__(self, "where", in_line(self.where))
+        object.__setattr__(self, "hint", in_lines(self.hint))
 
     def __str__(self) -> str:
         text = f"{self.where}: {self.message}" if self.where else self.message
@@ -34,8 +46,9 @@ class FleetError(Exception):
     """A refusal or a failure that a user can cause or meet; never a fault of this program."""
 
     def __init__(self, code: str, message: str, where: str = "", hint: str = "") -> None:
-        super().__init__(message)
-        self.problems: tuple[Problem, ...] = (Problem(code, message, where, hint),)
+        problem = Problem(code, message, where, hint)
+        super().__init__(problem.message)
+        self.problems: tuple[Problem, ...] = (problem,)
 
     @classmethod
     def of(cls, problems: t.Iterable[Problem]) -> FleetError:
@@ -68,3 +81,21 @@ class FleetError(Exception):
         if len(self.problems) == 1:
             return str(self.problems[0])
         return f"{len(self.problems)} problems:\n" + "\n".join(f"  - {problem}" for problem in self.problems)
+
+
+def fault(error: BaseException, code: str = "fault", where: str = "") -> FleetError:
+    """An exception that nobody expected, as an error: its type and the last places of ours that it came from.
+
+    Its text is left out, for nobody knows what is in it.
+    """
+    places = list(dict.fromkeys(_places(error.__traceback__)))[-_MOST_PLACES:]
+    text = f"unexpected {type(error).__name__} at {' > '.join(places) or 'an unknown place'}"
+    return FleetError(code, text, where, "this is a fault of gitops.fleet: please report this line")
+
+
+def _places(trace: types.TracebackType | None) -> t.Iterator[str]:
+    while trace is not None:
+        _before, ours, file = trace.tb_frame.f_code.co_filename.rpartition(_OURS)
+        if ours:
+            yield f"{file}:{trace.tb_lineno}"
+        trace = trace.tb_next

@@ -132,7 +132,7 @@ def carry_out(
                 key=request.key,
                 now=request.now,
             )
-            outcomes[each.name], statuses[each.name] = _one(writer, clients, fresh, request, ways, due, say)
+            outcomes[each.name], statuses[each.name] = _one(writer, clients, fresh, request, ways, looked, due, say)
         finally:
             records.release(lease)
     if held and not outcomes:
@@ -141,7 +141,14 @@ def carry_out(
 
 
 def _one(
-    writer: Writer, clients: Clients, plan: FleetPlan, request: PlanRequest, ways: Ways, due: bool, say: Say
+    writer: Writer,
+    clients: Clients,
+    plan: FleetPlan,
+    request: PlanRequest,
+    ways: Ways,
+    looked: Outcomes,
+    due: bool,
+    say: Say,
 ) -> tuple[Outcomes, PlacementStatus]:
     current = writer.plan
     placement = writer.spec()
@@ -150,7 +157,7 @@ def _one(
     writer.snapshots(placement["metadata"]["generation"])
     bindings = writer.intended()
     say(f"{current.name}: {_summary(current)}")
-    outcomes = on_members(current, placement["metadata"]["uid"], clients, ways, write=True)
+    outcomes = on_members(current, placement["metadata"]["uid"], clients, ways, write=True, looked=looked)
     generation = placement["metadata"]["generation"]
     status = placement_status(current, outcomes, current.placement.status, generation, request.now)
     writer.bindings(bindings, outcomes, status)

@@ -9,11 +9,12 @@ import typing as t
 from dataclasses import dataclass
 from datetime import datetime
 
-from .._core.errors import FleetError
+from .._core.errors import FleetError, Problem
 from .._core.facts.prices import PriceList
 from .._core.facts.snapshot import snapshot_digest, write_snapshot
 from .._kube.client import Timeouts
 from .facts import FleetReading, read_fleet
+from .identity import record_identities
 from .members import Clients, recorded_members
 from .place import Place
 from .record_facts import record_facts
@@ -21,11 +22,13 @@ from .record_facts import record_facts
 
 @dataclass(frozen=True, kw_only=True)
 class Captured:
-    """``document`` is the snapshot as it is written to a file, ``digest`` the name that plans give it."""
+    """``document`` is the snapshot as it is written to a file, ``digest`` the name that plans give it. ``notes`` tell
+    of members whose cluster cannot be told from others, or has two names."""
 
     reading: FleetReading
     document: t.Mapping[str, t.Any]
     digest: str
+    notes: tuple[Problem, ...] = ()
 
 
 def capture(
@@ -48,8 +51,9 @@ def capture(
     with Clients(members=fleet, hub=place.hub, timeout=waits) as clients:
         reading = read_fleet(members, clients, now, pods, prices, threads)
     if record:
+        record_identities(place.records, fleet, clients.identities.seen)
         record_facts(place.records, reading)
     if len(reading.failed) == len(members):
         raise FleetError.of([problem for error in reading.failed.values() for problem in error.problems])
-    digest = snapshot_digest(reading.snapshot)
-    return Captured(reading=reading, document=write_snapshot(reading.snapshot), digest=digest)
+    digest, notes = snapshot_digest(reading.snapshot), clients.identities.notes()
+    return Captured(reading=reading, document=write_snapshot(reading.snapshot), digest=digest, notes=notes)

@@ -10,23 +10,24 @@ on the member before anything is repeated.
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from .._core.errors import FleetError
 from .._core.objects.update_run import UpdateRun
+from .._core.updates.approvals import Terms
 from .._core.updates.commands import record, referenced
 from .._core.updates.dispatch import operations_of
 from .._core.updates.run import Begin, Decision, MemberRow, OpenGate, RunState
-from .._core.updates.states import FAILED, OPERATION_LOST, RUNNING, UNREACHABLE
+from .._core.updates.states import COMPLETED, FAILED, OPERATION_LOST, RUNNING, UNREACHABLE
 from .._core.updates.status import derive
 from .._core.updates.update_run import decide
 from .._store.records import Records
 from .drivers.contract import Work
-from .drivers.host import here
+from .drivers.host import is_intent
 from .executor import Begun, Blocked, Ended, Event, Said
 from .holding import take
-from .update_gates import approvals, publish
+from .update_gates import GateKeeper
 from .update_journal import Change, Journal
 from .update_progress import Progress
 from .update_sight import Sight
@@ -45,7 +46,7 @@ SETTLED = ("Completed", "Skipped", "Failed", "Stopped")
 class Works(t.Protocol):
     """What the conductor wants of an executor; see ``executor.Executor``."""
 
-    def begin(self, work: Work, resumed: bool) -> None: ...
+    def begin(self, work: Work, resumed: bool, only_follow: bool = False) -> None: ...
 
     def events(self) -> tuple[Event, ...]: ...
 
@@ -57,9 +58,14 @@ class Works(t.Protocol):
 @dataclass(frozen=True, kw_only=True)
 class Orders:
     """How a run is conducted. ``time_limit``: start nothing and end after that long; ``max_idle``: end when nothing is
-    in flight and nothing can start within that long. ``interrupted`` is asked often and says why to end at once."""
+    in flight and nothing can start within that long. ``interrupted`` is asked often and says why to end at once.
+    ``here`` is where operations are begun, as in ``drivers.host``. ``terms`` are what approvals have to be, ``since``
+    says from when on the hub vouches for their names."""
 
     holder: str
+    here: str
+    terms: Terms = Terms()
+    since: t.Callable[[], datetime | None] = lambda: None
     time_limit: timedelta | None = None
     max_idle: timedelta = timedelta(minutes=2)
     interrupted: t.Callable[[], str] = lambda: ""
@@ -70,6 +76,7 @@ class Ending:
     """How conducting ended. ``why``: settled, waiting, time-limit, or what ``interrupted`` said.
 
     ``resume_at`` is when it is worth being started again, None if only an approval or another run's end can help.
+    ``witnessed`` are members that this conductor saw at the target; ``behind`` are Completed and not there, by version.
     """
 
     run: UpdateRun
@@ -77,6 +84,8 @@ class Ending:
     why: str
     changed: bool
     resume_at: datetime | None = None
+    witnessed: frozenset[str] = frozenset()
+    behind: t.Mapping[str, str] = field(default_factory=dict)
 
 
 def conduct(
@@ -112,15 +121,15 @@ class Conductor:
         orders: Orders,
     ) -> None:
         self.journal = journal
-        self._records = records
         self._sight = sight
         self._works = works
         self._clock = clock
         self._progress = progress
         self._orders = orders
         self._began = self._loaded = self._renewed = self._busy = clock()
-        self._gates: dict[str, str] = {}
+        self._gates = GateKeeper(records, orders.since, orders.terms, progress.warned)
         self._begun: set[str] = set()
+        self._witnessed: set[str] = set()
         self._retries: dict[str, datetime] = {}
         self._blocked_since: dict[str, datetime] = {}
         self._failing_since: datetime | None = None
@@ -174,8 +183,8 @@ class Conductor:
 
     def _decide(self, now: datetime) -> Decision:
         """Decides until everybody who is to begin was looked at, and may."""
-        run = self.journal.state
-        given = approvals(self._records, run, self.journal.run.status.digest, now)
+        self._gates.prove(self.journal.run, self.journal.state, now)
+        run, given = self._gates.seen(self.journal.run, self.journal.state, now)
         while True:
             decision = decide(run, self._sight.views, given, now)
             begins = [each for each in decision.actions if isinstance(each, Begin)]
@@ -186,10 +195,10 @@ class Conductor:
                 return replace(decision, run=self._with_versions(decision.run, begins))
 
     def _with_versions(self, run: RunState, begins: t.Sequence[Begin]) -> RunState:
-        """Parts of the intent that nobody can find out later on: what a member was at before its upgrade, and which
-        machine is about to begin it."""
+        """Parts of the intent that nobody can find out later on: what a member was at before its upgrade, and where it
+        is about to be begun."""
         for each in begins:
-            run = referenced(run, each.operation, here(), self._sight.versions.get(each.member, ""))
+            run = referenced(run, each.operation, self._orders.here, self._sight.versions.get(each.member, ""))
         return run
 
     def _carry_out(self, decision: Decision) -> None:
@@ -197,19 +206,27 @@ class Conductor:
 
         Whatever is in flight and was not decided just now was begun by somebody before: it is looked for first.
         """
-        publish(self._records, decision.run, self.journal.run.status.digest, self.journal.lease, self._gates)
+        self._gates.publish(self.journal.run, decision.run, self.journal.lease)
         fresh = {each.operation for each in decision.actions if isinstance(each, Begin)}
         for row in in_flight(decision.run):
             if row.operation not in self._begun:
                 resumed = row.operation not in fresh
-                if resumed:
-                    self._sight.take_up(row.name, row.operation)
-                self._works.begin(self._work(row), resumed=resumed)
+                ours = not resumed or self._taken_up(row)
+                self._works.begin(self._work(row), resumed=resumed, only_follow=not ours)
                 self._begun.add(row.operation)
         for action in decision.actions:
             self._changed = True
             if isinstance(action, OpenGate):
                 self._progress.gate_opened(action)
+
+    def _taken_up(self, row: MemberRow) -> bool:
+        """Whether the intent may be carried out. It may not if the member does not bear its mark, which is there before
+        the intent is: then somebody else wrote it, and it is recorded as one that nobody may carry out any more."""
+        if self._sight.bears(row.name, row.operation) or not is_intent(row.reference):
+            self._sight.take_up(row.name, row.operation)
+            return True
+        self.journal.note(lambda run: referenced(run, row.operation, ""))
+        return False
 
     def _hear(self, now: datetime) -> None:
         for event in self._works.events():
@@ -220,6 +237,8 @@ class Conductor:
                 self._blocked(event, now)
             else:
                 self._blocked_since.pop(event.operation, None)
+                if isinstance(event, Ended) and event.result == COMPLETED:
+                    self._witnessed.add(event.operation)
                 self.journal.note(change_of(event, now))
 
     def _try_again(self, now: datetime) -> None:
@@ -280,8 +299,14 @@ class Conductor:
         if why not in ("settled", "waiting"):
             resume_at = now
         self._progress.end(self.journal.state, why, now)
+        rows = (row for stage in self.journal.state.stages for group in stage.groups for row in group.members)
         return Ending(
-            run=self.journal.run, state=self.journal.state, why=why, changed=self._changed, resume_at=resume_at
+            run=self.journal.run,
+            state=self.journal.state,
+            why=why,
+            changed=self._changed,
+            resume_at=resume_at,
+            witnessed=frozenset(row.name for row in rows if row.operation in self._witnessed),
         )
 
     def _work(self, row: MemberRow) -> Work:
@@ -291,7 +316,7 @@ class Conductor:
             run=self.journal.run.name,
             member=row.name,
             upgrade_type=upgrade.type,
-            target=self.journal.run.status.target_version,
+            target=self.journal.run.target,
             attempt=row.attempt,
             reference=row.reference,
         )

@@ -50,15 +50,17 @@ class Executor:
         with self._news:
             return tuple(self._threads)
 
-    def begin(self, work: Work, resumed: bool = False) -> None:
+    def begin(self, work: Work, resumed: bool = False, only_follow: bool = False) -> None:
         """Begins ``work``, or takes it up if its intent was recorded earlier (``resumed``); returns at once.
+
+        With ``only_follow`` it is not begun, even if nothing but the intent is there.
 
         Nothing happens if this very operation is being followed already, or after ``close``.
         """
         if self._closing.is_set() or work.operation in self.in_flight:
             return
         thread = threading.Thread(
-            target=self._run, args=(work, resumed), name=f"operation {work.operation}", daemon=True
+            target=self._run, args=(work, resumed, only_follow), name=f"operation {work.operation}", daemon=True
         )
         with self._news:
             self._threads[work.operation] = thread
@@ -85,14 +87,14 @@ class Executor:
         for thread in threads:
             thread.join(max(0.0, end - time.monotonic()))
 
-    def _run(self, work: Work, resumed: bool) -> None:
+    def _run(self, work: Work, resumed: bool, only_follow: bool) -> None:
         operation: Operation | None = None
         try:
             driver = self._drivers.get(work.member)
             if driver is None:
                 raise FleetError("no-driver", "nothing is known of how this member is upgraded", work.member)
             operation = Operation(driver, work, self._pace, self._tell, self._clock, self._pause)
-            self._forget(work, operation.run(resumed))
+            self._forget(work, operation.run(resumed, only_follow))
         except Closed:
             self._forget(work)
         except BaseException as error:  # noqa: BLE001  # a thread that dies silently would leave its member Running

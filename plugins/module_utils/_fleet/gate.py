@@ -8,18 +8,24 @@ from __future__ import annotations
 import os
 import pwd
 import typing as t
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from .._core.errors import FleetError
+from .._core.objects.gate import Gate
 from .._core.objects.schema import write_time
+from .._core.objects.update_run import UpdateRun
+from .._core.updates.approvals import mistaken, named_makers
 from .._core.updates.run import RunState
 from .._core.updates.states import COMPLETED, NOT_STARTED, PENDING, SKIPPED
 from .._core.updates.tree import run_of
 from .._kube.access import who_am_i
 from .._kube.client import KubeClient
 from .._store.records import Record, Records
-from .update_gates import KIND, Placed, gates_of
+from .approval_policy import vouched_since
+from .recorded import recorded
+from .update_claims import KIND as RUN
+from .update_gates import KIND, Placed, gates_of, target_of
 from .update_journal import read_run
 
 _ATTEMPTS = 5
@@ -38,15 +44,16 @@ class Which:
 
 @dataclass(frozen=True, kw_only=True)
 class Approver:
-    """``verified`` is whether an API server vouches for the name."""
+    """The hub vouches for the name on gates that were opened after ``since``; None: on none."""
 
     name: str
-    verified: bool
+    since: datetime | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Completed:
-    """What became of the gate: ``state`` is Completed, or Skipped if it was before."""
+    """What became of the gate: ``state`` is Completed, or Skipped if it was before. ``verified`` is whether this call
+    completed it and the hub vouches for the name; ``own`` whether the approver made or started the run."""
 
     gate: Placed
     state: str
@@ -54,50 +61,80 @@ class Completed:
     digest: str
     by: str
     changed: bool
+    verified: bool = False
+    own: bool = False
+
+
+def user(hub: KubeClient | None, environ: t.Mapping[str, str]) -> str:
+    """Who we are, as the hub sees us; without a hub whoever the environment says."""
+    if hub is not None:
+        return who_am_i(hub).name
+    return environ.get("USER") or environ.get("LOGNAME") or _account()
 
 
 def approver(hub: KubeClient | None, environ: t.Mapping[str, str]) -> Approver:
-    """The user as the hub sees us; without a hub whoever the environment says, unverified."""
-    if hub is not None:
-        return Approver(name=who_am_i(hub).name, verified=True)
-    return Approver(name=environ.get("USER") or environ.get("LOGNAME") or _account(), verified=False)
+    """We, with what the hub vouches for."""
+    return Approver(name=user(hub, environ), since=vouched_since(hub))
 
 
 def complete(
-    records: Records, run: str, which: Which, who: Approver, digest: str, reason: str, now: datetime, write: bool
+    records: Records,
+    run: str,
+    which: Which,
+    who: Approver,
+    digest: str,
+    reason: str,
+    now: datetime,
+    write: bool,
+    self_approval: bool = True,
 ) -> Completed:
     """Completes the gate for this very run: an approval counts only while the run's digest is the approved one.
 
     One that was completed before, or skipped with what it guards, is left as it is.
 
-    FleetError: ``no-such-run``, ``no-such-gate``, ``ambiguous-gate``, ``gate-not-open``, ``digest-mismatch``.
+    FleetError: ``no-such-run``, ``no-such-gate``, ``ambiguous-gate``, ``gate-not-open``, ``digest-mismatch``,
+    ``self-approval``; ``record-altered`` and ``gate-unproven`` if somebody else wrote the run or its Gate.
     """
-    recorded = read_run(records, run)
-    found = recorded.status.digest
-    if digest and digest != found:
+    found = read_run(records, run)
+    if digest and digest != found.status.digest:
         raise FleetError(
             "digest-mismatch",
-            f"approved was {digest}, the run has {found}",
+            f"approved was {digest}, the run has {found.status.digest}",
             run,
             "look at the run again: what it will do is not what was approved",
         )
-    placed = _find(run_of(recorded), which)
+    placed = _find(run_of(found), which)
+    done = Completed(
+        gate=placed, state=COMPLETED, run=run, digest=found.status.digest, by=placed.gate.by, changed=False
+    )
     if placed.gate.state in (COMPLETED, SKIPPED):
-        by = placed.gate.by
-        return Completed(gate=placed, state=placed.gate.state, run=run, digest=found, by=by, changed=False)
+        return replace(done, state=placed.gate.state)
     _refuse_unopened(placed, run)
+    own = who.name in named_makers(found)
+    if own and not self_approval:
+        hint = "let somebody else approve it"
+        raise FleetError("self-approval", f"{who.name} made or started the run", f"{RUN}/{run}", hint)
     for _attempt in range(_ATTEMPTS):
-        document = records.get(KIND, placed.gate.id)
-        if document is None:
-            hint = "conduct the run once more, it makes the gate known"
-            raise FleetError("gate-not-open", f"gate {placed.position} is not known yet", run, hint)
-        status = document.get("status") or {}
-        if status.get("state") == COMPLETED:
-            by = (status.get("approval") or {}).get("by", "")
-            return Completed(gate=placed, state=COMPLETED, run=run, digest=found, by=by, changed=False)
-        if not write or _written(records, document, who, found, reason, now):
-            return Completed(gate=placed, state=COMPLETED, run=run, digest=found, by=who.name, changed=True)
+        gate, document = _opened(records, found, placed)
+        if gate.status.state == COMPLETED:
+            return replace(done, by=gate.status.approval.by if gate.status.approval else "")
+        created = gate.metadata.creation_timestamp
+        verified = who.since is not None and created is not None and created > who.since
+        if not write or _written(records, document, who.name, verified, found.status.digest, reason, now):
+            return replace(done, by=who.name, changed=True, verified=verified, own=own)
     raise FleetError("conflict", "the gate is being written all the time", placed.gate.id, "try again")
+
+
+def _opened(records: Records, run: UpdateRun, placed: Placed) -> tuple[Gate, Record]:
+    hint = "conduct the run once more, it makes the gate known"
+    document = records.get(KIND, placed.gate.id)
+    if document is None:
+        raise FleetError("gate-not-open", f"gate {placed.position} is not known yet", run.name, hint)
+    gate = recorded(Gate, document)
+    other = mistaken(gate, target_of(run.name, placed), run)
+    if other:
+        raise FleetError("gate-unproven", f"gate {placed.position}: {other}", f"{KIND}/{gate.name}", hint)
+    return gate, document
 
 
 def _account() -> str:
@@ -141,8 +178,10 @@ def _refuse_unopened(placed: Placed, run: str) -> None:
         raise FleetError("gate-not-open", f"gate {placed.position} is not reached yet", run, hint)
 
 
-def _written(records: Records, document: Record, who: Approver, digest: str, reason: str, now: datetime) -> bool:
-    approval: Record = {"by": who.name, "verified": who.verified, "at": write_time(now), "digest": digest}
+def _written(
+    records: Records, document: Record, who: str, verified: bool, digest: str, reason: str, now: datetime
+) -> bool:
+    approval: Record = {"by": who, "verified": verified, "at": write_time(now), "digest": digest}
     if reason:
         approval["reason"] = reason
     status = {**(document.get("status") or {}), "state": COMPLETED, "approval": approval}

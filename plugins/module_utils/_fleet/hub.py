@@ -1,13 +1,14 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Making an API server a hub: our CRDs and our namespace. Two masters would fight, so foreign ones are left alone."""
+"""Making an API server a hub: our CRDs, our policies and our namespace. Two masters would fight, so foreign CRDs are
+left alone."""
 
 from __future__ import annotations
 
 import json
 import typing as t
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from .._core.errors import FleetError, Problem
@@ -15,27 +16,34 @@ from .._core.resources.applyset import MANAGED_BY, MANAGER, NAMESPACE
 from .._kube.apply import apply_object
 from .._kube.client import KubeClient
 from .._kube.errors import ApiError
+from .approval_policy import Policy, is_shipped, path_of, shipped
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 CRD_FOLDER = Path(__file__).resolve().parents[3] / "roles" / "hub" / "files" / "crds"
 AGENT_NAMESPACE = "fleet-system"
+CREATED, UPDATED, UNCHANGED, NOT_SERVED = "created", "updated", "unchanged", "not served"
 
 
 @dataclass(frozen=True, kw_only=True)
 class HubOutcome:
-    """Names of CRDs by what happened, or would happen, to them."""
+    """Names of CRDs by what happened, or would happen, to them; the same of each policy by its kind and name.
+
+    A policy is ``created``, ``updated``, ``unchanged``, or ``not served`` by an API server that is too old for it.
+    """
 
     created: tuple[str, ...] = ()
     updated: tuple[str, ...] = ()
     unchanged: tuple[str, ...] = ()
+    policies: t.Mapping[str, str] = field(default_factory=dict)
 
     @property
     def changed(self) -> bool:
-        return bool(self.created or self.updated)
+        return bool(self.created or self.updated) or not {CREATED, UPDATED}.isdisjoint(self.policies.values())
 
 
 def install(client: KubeClient, write: bool) -> HubOutcome:
-    """Installs or updates the CRDs; raises ``foreign-crds`` or ``foreign-hub`` where another manager is at home."""
+    """Installs or updates CRDs and policies; raises ``foreign-crds`` or ``foreign-hub`` where another manager is at
+    home."""
     definitions = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(CRD_FOLDER.glob("*.json"))]
     if not definitions:
         raise FleetError("crds-missing", f"no CRD files lie in {CRD_FOLDER}", hint="run make crds")
@@ -53,10 +61,11 @@ def install(client: KubeClient, write: bool) -> HubOutcome:
         (updated if found else created).append(name)
         if write:
             apply_object(client, definition, MANAGER, force=True)
+    policies = {f"{each['kind']}/{each['metadata']['name']}": _policy(client, each, write) for each in shipped()}
     if write and not _exists(client, f"/api/v1/namespaces/{NAMESPACE}"):
         namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE, "labels": MANAGED_BY}}
         apply_object(client, namespace, MANAGER, force=True)
-    return HubOutcome(created=tuple(created), updated=tuple(updated), unchanged=tuple(unchanged))
+    return HubOutcome(created=tuple(created), updated=tuple(updated), unchanged=tuple(unchanged), policies=policies)
 
 
 def established(client: KubeClient, names: t.Iterable[str]) -> tuple[str, ...]:
@@ -68,6 +77,23 @@ def established(client: KubeClient, names: t.Iterable[str]) -> tuple[str, ...]:
         if not any(each["type"] == "Established" and each["status"] == "True" for each in conditions):
             waiting.append(name)
     return tuple(waiting)
+
+
+def _policy(client: KubeClient, policy: Policy, write: bool) -> str:
+    """What was done about it. Written whole: what somebody added to ours could let others through."""
+    path = path_of(policy)
+    kind, _slash, _name = path.rpartition("/")
+    if not _exists(client, kind):
+        return NOT_SERVED
+    live = _object(client, path)
+    if is_shipped(policy, live):
+        return UNCHANGED
+    if write and live is None:
+        client.post(kind, policy)
+    elif write and live is not None:
+        metadata = {**live["metadata"], "labels": {**(live["metadata"].get("labels") or {}), **MANAGED_BY}}
+        client.put(path, {**policy, "metadata": metadata})
+    return CREATED if live is None else UPDATED
 
 
 def _refuse_foreign(client: KubeClient, live: t.Mapping[str, dict[str, t.Any] | None]) -> None:
@@ -95,8 +121,12 @@ def _refuse_foreign(client: KubeClient, live: t.Mapping[str, dict[str, t.Any] | 
 
 
 def _live(client: KubeClient, name: str) -> dict[str, t.Any] | None:
+    return _object(client, f"{DEFINITIONS}/{name}")
+
+
+def _object(client: KubeClient, path: str) -> dict[str, t.Any] | None:
     try:
-        return client.get(f"{DEFINITIONS}/{name}")
+        return client.get(path)
     except ApiError as error:
         if error.code == "not-found":
             return None
@@ -104,13 +134,7 @@ def _live(client: KubeClient, name: str) -> dict[str, t.Any] | None:
 
 
 def _exists(client: KubeClient, path: str) -> bool:
-    try:
-        client.get(path)
-    except ApiError as error:
-        if error.code == "not-found":
-            return False
-        raise
-    return True
+    return _object(client, path) is not None
 
 
 def _installed(wanted: dict[str, t.Any], live: dict[str, t.Any]) -> bool:

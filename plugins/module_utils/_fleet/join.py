@@ -1,18 +1,20 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Joining members: each is reached once before anything is recorded."""
+"""Joining members: each is reached once before anything is recorded, and told from all others."""
 
 from __future__ import annotations
 
 import fnmatch
+import os
 import typing as t
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .._core.errors import FleetError, Problem
-from .._core.objects.fleet_member import FleetMember
+from .._core.objects.fleet_member import ClusterConnection, FleetMember
 from .._core.objects.reading import read
 from .._core.objects.schema import encode
+from .._core.values.kube_version import KubeVersion
 from .._core.values.minimum_version import too_old
 from .._kube.access import version
 from .._kube.client import KubeClient
@@ -21,7 +23,8 @@ from .._kube.parallel import in_parallel
 from .._store.digest_key import digest_key
 from .._store.records import Records
 from .holding import take
-from .members import Clients
+from .identity import DOUBLE_MEMBER, doubles, recorded_uids
+from .members import Clients, Member, identified_members
 
 CLUSTER_API = "cluster.kubernetes-fleet.io/v1beta1"
 FLEET_API = "gitops.fleet/v1alpha1"
@@ -33,13 +36,16 @@ Document = dict[str, t.Any]
 
 @dataclass(frozen=True, kw_only=True)
 class Wish:
-    """What is wanted of one member. None leaves what is recorded as it is."""
+    """What is wanted of one member. None leaves what is recorded as it is. ``rebuilt``: its cluster may be another one
+    than the one that joined.
+    """
 
     name: str
     connection: t.Mapping[str, t.Any] | None = None
     labels: t.Mapping[str, str] | None = None
     taints: t.Sequence[t.Mapping[str, str]] | None = None
     fields: t.Mapping[str, str] | None = None
+    rebuilt: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,12 +75,20 @@ def wishes_of_contexts(kubeconfig: str, pattern: str) -> tuple[Wish, ...]:
 
 def join(records: Records, wishes: t.Sequence[Wish], hub: KubeClient | None, holder: str, write: bool) -> Joined:
     """Joins new members and changes known ones. Members with a new connection are reached first; if one of them
-    cannot be, or a wish is malformed, nothing is recorded at all.
+    cannot be, if it is a member under another name, or if a wish is malformed, nothing is recorded at all.
     """
     _refuse_repeated(wishes)
     wanted = {wish.name: _documents(records, wish) for wish in wishes}
     _check(wanted)
-    versions = _reach(records, wanted, hub)
+    known = identified_members(records, hub, write)
+    _refuse_same_connections(wanted, known)
+    for wish in wishes:
+        spec = wanted[wish.name]["FleetMember"]["spec"]
+        uid = known[wish.name].fleet.spec.cluster_uid if wish.name in known else ""
+        spec |= {"clusterUID": uid} if uid else {}
+        if wish.rebuilt:
+            spec.pop("clusterUID", None)
+    versions = _reach(wanted, known, hub)
     if write:
         digest_key(records)  # before the first plan, so that plan and apply seal Secrets alike
     joined: list[str] = []
@@ -99,10 +113,26 @@ def join(records: Records, wishes: t.Sequence[Wish], hub: KubeClient | None, hol
 
 
 def _refuse_repeated(wishes: t.Sequence[Wish]) -> None:
-    names = [wish.name for wish in wishes]
-    repeated = sorted({name for name in names if names.count(name) > 1})
+    """Names that differ in case only count as repeated (F29): files, hosts and people take them for one."""
+    names = [wish.name.casefold() for wish in wishes]
+    repeated = sorted({wish.name for wish in wishes if names.count(wish.name.casefold()) > 1})
     if repeated:
         raise FleetError("duplicate-member", f"named more than once: {', '.join(repeated)}", "members")
+
+
+def _refuse_same_connections(wanted: t.Mapping[str, t.Mapping[str, Document]], known: t.Mapping[str, Member]) -> None:
+    """Two names with one connection are one cluster, whether it answers or not."""
+    connections = {name: each.fleet.spec.connection for name, each in known.items()}
+    connections |= {name: _fleet_member(documents).spec.connection for name, documents in wanted.items()}
+    names: dict[ClusterConnection, list[str]] = {}
+    for name, connection in connections.items():
+        path = os.path.realpath(os.path.expanduser(os.path.expandvars(connection.kubeconfig)))
+        names.setdefault(replace(connection, kubeconfig=path if connection.kubeconfig else ""), []).append(name)
+    same = [sorted(each) for each in names.values() if len(each) > 1 and wanted.keys() & set(each)]
+    if same:
+        text = "these members have one and the same connection, so they are one cluster"
+        hint = "give each a connection of its own, or keep one of them"
+        raise FleetError.of(Problem("double-member", text, ", ".join(each), hint) for each in sorted(same))
 
 
 def _documents(records: Records, wish: Wish) -> dict[str, Document]:
@@ -148,27 +178,50 @@ def _check(wanted: t.Mapping[str, t.Mapping[str, Document]]) -> None:
 
 
 def _reach(
-    records: Records, wanted: t.Mapping[str, t.Mapping[str, Document]], hub: KubeClient | None
+    wanted: t.Mapping[str, t.Mapping[str, Document]], known: t.Mapping[str, Member], hub: KubeClient | None
 ) -> dict[str, str]:
+    """Versions of those that are new, have a new connection or a rebuilt cluster; their UIDs go into ``wanted``."""
     members: dict[str, FleetMember] = {}
     for name, documents in wanted.items():
-        old = records.get("FleetMember", name)
-        if old is None or old["spec"].get("connection") != documents["FleetMember"]["spec"].get("connection"):
-            member = read(documents["FleetMember"], f"member {name}").object
-            if isinstance(member, FleetMember):
-                members[name] = member
-    with Clients(members=members, hub=hub) as clients:
+        new, old = _fleet_member(documents), known[name].fleet if name in known else None
+        if old is None or old.spec.connection != new.spec.connection or old.spec.cluster_uid != new.spec.cluster_uid:
+            members[name] = new
+    with Clients(members=members, hub=hub, strict=True) as clients:
         answers = in_parallel({name: _version(clients, name) for name in members})
-    problems = [problem for answer in answers.values() if isinstance(answer, FleetError) for problem in answer.problems]
+        seen = clients.identities.seen
+    uids = recorded_uids({name: each.fleet for name, each in known.items()}) | seen
     versions = {name: answer for name, answer in answers.items() if isinstance(answer, str)}
-    problems += filter(None, (too_old(found, f"member {name}") for name, found in versions.items()))
+    problems = _strange(answers, versions)
+    problems += [each for each in doubles(uids) if seen.keys() & set(each.where.split(", "))]
     if problems:
         raise FleetError.of(problems)
+    for name, uid in seen.items():
+        wanted[name]["FleetMember"]["spec"]["clusterUID"] = uid
     return versions
+
+
+def _strange(answers: t.Mapping[str, str | FleetError], versions: t.Mapping[str, str]) -> list[Problem]:
+    """Why members cannot join: they did not answer, or are no API servers that we can work with."""
+    errors = [each for answer in answers.values() if isinstance(answer, FleetError) for each in answer.problems]
+    problems = [each for each in errors if each.code != DOUBLE_MEMBER]  # told once, with every name of the cluster
+    for name, found in versions.items():
+        try:
+            KubeVersion.parse(found)
+        except ValueError:
+            hint = "see what stands before the API server"
+            problems.append(Problem("no-version", f"{found!r:.80} is no version of Kubernetes", f"member {name}", hint))
+    return problems + list(filter(None, (too_old(found, f"member {name}") for name, found in versions.items())))
 
 
 def _version(clients: Clients, name: str) -> t.Callable[[], str]:
     return lambda: version(clients.get(name))
+
+
+def _fleet_member(documents: t.Mapping[str, Document]) -> FleetMember:
+    found = read(documents["FleetMember"], "").object
+    if not isinstance(found, FleetMember):
+        raise AssertionError("a document of kind FleetMember is one")
+    return found
 
 
 def _same(old: Document | None, new: Document) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 from dataclasses import dataclass, field
+from functools import partial
 
 from .._core.errors import FleetError, Problem
 from .._core.plan.brakes import removals
@@ -17,10 +18,13 @@ from .._kube.lists import list_objects
 from .._kube.parallel import in_parallel
 from .._store.records import Records
 from .holding import take
+from .identity import recorded_uids, several_names
 from .known import PARENT
-from .member_apply import MemberTask, run_on_member
-from .members import Clients, recorded_members
+from .member_apply import WHOLE_MEMBER, MemberTask, run_on_member
+from .member_lease import MemberLeases
+from .members import Clients, Member, identified_members
 from .observe import PARENTS, parsed_parent
+from .sources import PLACEMENT
 from .update_claims import busy
 
 LEASE_SECONDS = 600
@@ -29,7 +33,7 @@ LEASE_SECONDS = 600
 @dataclass(frozen=True, kw_only=True)
 class Farewell:
     """``remove`` deletes what was placed, otherwise it stays there without our marks. ``forget_unreachable`` lets
-    members go that cannot be asked; what is on them stays.
+    members go that cannot be asked, or whose cluster is another one by now; what is on them stays.
     """
 
     names: tuple[str, ...]
@@ -41,35 +45,57 @@ class Farewell:
 
 @dataclass(frozen=True, kw_only=True)
 class Left:
-    """Outcomes by member and placement; ``unreachable`` members were forgotten with what is on them."""
+    """Outcomes by member and placement; ``unreachable`` members were forgotten with what is on them, and ``doubles``
+    because their cluster is a member under another name. ``others`` are placements of other records, left alone.
+    """
 
     left: tuple[str, ...] = ()
     outcomes: t.Mapping[str, t.Mapping[str, MemberOutcome]] = field(default_factory=dict)
     unreachable: tuple[str, ...] = ()
+    doubles: tuple[str, ...] = ()
+    others: t.Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     failed: tuple[Problem, ...] = ()
 
 
 def leave(records: Records, wish: Farewell, hub: KubeClient | None, holder: str, write: bool) -> Left:
-    """Lets the named members go; names that are no members are passed over."""
-    members = recorded_members(records)
+    """Lets the named members go; names that are no members are passed over. What other records placed on a member is
+    not touched, nor is a cluster that is still a member under another name.
+
+    One that cannot be reached stops all; one whose answers or ApplySets are damaged stays, and the others go.
+    """
+    members = identified_members(records, hub, write)
     names = [name for name in wish.names if name in members]
     _refuse_busy(records, names)
+    doubles = _doubles(members, names)
     if wish.remove:
-        _check_brakes(records, names, wish.max_removals)
-    with Clients(members={name: members[name].fleet for name in names}, hub=hub) as clients:
-        work = {name: _emptied(clients, name, wish, write=False) for name in names}
-        looked = in_parallel(work)
-        unreachable = [name for name in names if isinstance(looked[name], FleetError)]
+        _check_brakes(records, [name for name in names if name not in doubles], wish.max_removals)
+    asked = {name: members[name].fleet for name in names if name not in doubles}
+    with Clients(members=asked, hub=hub, strict=True, leases=MemberLeases(records, holder)) as clients:
+        ours = {(each["metadata"]["name"], each["metadata"]["uid"]) for each in records.list(PLACEMENT)}
+        looked = in_parallel({name: _emptied(clients, name, wish, ours, write=False) for name in asked})
+        unreachable = [name for name in asked if isinstance(looked[name], FleetError)]
+        damaged: tuple[Problem, ...] = ()
         if unreachable and not wish.forget_unreachable:
-            raise FleetError.of(_unreachable(looked, unreachable))
+            damaged = tuple(_unreachable(looked, unreachable))
+            if len(damaged) == len(names) or any(each.code in WHOLE_MEMBER for each in damaged):
+                raise FleetError.of(damaged)
+            names = [name for name in names if name not in unreachable]
+            asked, unreachable = {name: each for name, each in asked.items() if name in names}, []
         if not write:
-            return Left(left=tuple(names), outcomes=_outcomes(looked), unreachable=tuple(unreachable))
+            return Left(
+                left=tuple(names),
+                outcomes=_outcomes(looked),
+                unreachable=tuple(unreachable),
+                failed=damaged,
+                doubles=doubles,
+                others=_others(looked),
+            )
         leases = [take(records, f"member/{name}", holder, LEASE_SECONDS) for name in names]
         try:
             done = in_parallel(
-                {name: _emptied(clients, name, wish, write=True) for name in names if name not in unreachable}
+                {name: _emptied(clients, name, wish, ours, write=True) for name in asked if name not in unreachable}
             )
-            failed = _failed(done)
+            failed = (*damaged, *_failed(done))
             stuck = {each.where for each in failed}
             gone = [name for name in names if name not in stuck]
             for name in gone:
@@ -77,13 +103,38 @@ def leave(records: Records, wish: Farewell, hub: KubeClient | None, holder: str,
         finally:
             for lease in leases:
                 records.release(lease)
-    return Left(left=tuple(gone), outcomes=_outcomes(done), unreachable=tuple(unreachable), failed=failed)
+    return Left(
+        left=tuple(gone),
+        outcomes=_outcomes(done),
+        unreachable=tuple(unreachable),
+        doubles=tuple(name for name in doubles if name in gone),
+        others=_others(looked),
+        failed=failed,
+    )
 
 
-def _emptied(clients: Clients, name: str, wish: Farewell, write: bool) -> t.Callable[[], dict[str, MemberOutcome]]:
-    def work() -> dict[str, MemberOutcome]:
+def _doubles(members: t.Mapping[str, Member], leaving: t.Container[str]) -> tuple[str, ...]:
+    """Those that leave and whose cluster is a member under another name that stays, or leaves after them."""
+    found: list[str] = []
+    for same in several_names(recorded_uids({name: member.fleet for name, member in members.items()})):
+        go = [name for name in same if name in leaving]
+        found += go[:-1] if len(go) == len(same) else go
+    return tuple(found)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Emptied:
+    outcomes: t.Mapping[str, MemberOutcome]
+    others: tuple[str, ...]
+
+
+def _emptied(
+    clients: Clients, name: str, wish: Farewell, ours: t.Container[tuple[str, str]], write: bool
+) -> t.Callable[[], _Emptied]:
+    def work() -> _Emptied:
         client = clients.get(name)
-        return {
+        found = applysets_on(client)
+        outcomes = {
             each.placement: run_on_member(
                 client,
                 MemberTask(
@@ -93,18 +144,26 @@ def _emptied(clients: Clients, name: str, wish: Farewell, write: bool) -> t.Call
                     abandon=not wish.remove,
                     prune_kinds=wish.prune_kinds,
                     write=write,
+                    due=True,
                 ),
+                partial(clients.holding, name, f"member/{name}"),
             )
-            for each in applysets_on(client)
+            for each in found
+            if (each.placement, each.uid) in ours
         }
+        return _Emptied(outcomes=outcomes, others=tuple(x.placement for x in found if x.placement not in outcomes))
 
     return work
 
 
 def applysets_on(client: KubeClient) -> tuple[ApplySet, ...]:
     """Every ApplySet of ours on a member, by placement."""
-    found = [parsed_parent(each, client.server_name) for each in list_objects(client, PARENTS, label_selector=ID_LABEL)]
+    found = [parsed_parent(each, client) for each in _parents(client)]
     return tuple(sorted(found, key=lambda each: each.placement))
+
+
+def _parents(client: KubeClient) -> t.Iterator[dict[str, t.Any]]:
+    return list_objects(client, PARENTS, label_selector=ID_LABEL, kind="ConfigMap")
 
 
 def _check_brakes(records: Records, names: t.Sequence[str], limit: int | str) -> None:
@@ -137,7 +196,11 @@ def _unreachable(looked: t.Mapping[str, t.Any], names: t.Sequence[str]) -> list[
 
 
 def _outcomes(answers: t.Mapping[str, t.Any]) -> dict[str, t.Mapping[str, MemberOutcome]]:
-    return {name: answer for name, answer in answers.items() if not isinstance(answer, FleetError)}
+    return {name: answer.outcomes for name, answer in answers.items() if not isinstance(answer, FleetError)}
+
+
+def _others(answers: t.Mapping[str, t.Any]) -> dict[str, tuple[str, ...]]:
+    return {name: one.others for name, one in answers.items() if not isinstance(one, FleetError) and one.others}
 
 
 def _failed(done: t.Mapping[str, t.Any]) -> tuple[Problem, ...]:
@@ -148,7 +211,7 @@ def _failed(done: t.Mapping[str, t.Any]) -> tuple[Problem, ...]:
             continue
         found += [
             Problem("not-removed", f"{failure.id}: {failure.message}", name)
-            for outcome in answer.values()
+            for outcome in answer.outcomes.values()
             for failure in outcome.failures
         ]
     return tuple(found)

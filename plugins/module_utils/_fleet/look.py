@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 from .._core.errors import FleetError
 from .._core.objects.rollout_strategy import ApplyStrategy
@@ -30,10 +31,14 @@ class Ways:
     deadline: float | None = None
 
 
-def on_members(plan: PlacementPlan, uid: str, clients: Clients, ways: Ways, write: bool) -> Outcomes:
-    """Outcome by cluster, in the plan's order. A member that cannot be reached hides no other."""
+def on_members(
+    plan: PlacementPlan, uid: str, clients: Clients, ways: Ways, write: bool, looked: Outcomes | None = None
+) -> Outcomes:
+    """Outcome by cluster, in the plan's order. A member that cannot be reached hides no other. What an earlier look
+    (``looked``) found something to do on is held before it is looked at again."""
+    due = {name for name, each in (looked or {}).items() if each.changes}
     work = {
-        each.cluster: _work(clients, _task(plan, each, uid, ways, write))
+        each.cluster: _work(clients, replace(_task(plan, each, uid, ways, write), due=each.cluster in due))
         for each in plan.clusters
         if each.cause != "left-the-fleet"
     }
@@ -69,7 +74,8 @@ def _task(plan: PlacementPlan, cluster: ClusterPlan, uid: str, ways: Ways, write
 
 
 def _work(clients: Clients, task: MemberTask) -> t.Callable[[], MemberOutcome]:
-    return lambda: run_on_member(clients.get(task.cluster), task)
+    holding = partial(clients.holding, task.cluster, f"placement/{task.placement}")
+    return lambda: run_on_member(clients.get(task.cluster), task, holding)
 
 
 def _settled(name: str, answer: MemberOutcome | FleetError) -> MemberOutcome:

@@ -10,6 +10,7 @@ import typing as t
 from dataclasses import dataclass, replace
 from functools import partial
 
+from .._core.foreign import in_data
 from .._core.objects.rollout_strategy import ApplyStrategy
 from .._core.plan.document import Rendered
 from .._core.plan.member import PRUNE, REFUSED, RELEASE, WRITES, Step, decide_member, key
@@ -24,12 +25,17 @@ from .._core.resources.applyset import (
     parent_manifest,
 )
 from .._core.resources.availability import availability
+from .._core.resources.compare import FieldDiff
 from .._core.resources.identity import ObjectId
+from .._core.resources.ownership import FieldDrift
 from .._kube.apply import apply_object, delete_object
 from .._kube.client import KubeClient
 from .._kube.discovery import resource_for
+from .._kube.documents import read_object
 from .._kube.errors import ApiError
 from .._kube.lists import list_objects
+from .home import at_home
+from .member_lease import MEMBER_LEASE, Keep
 from .observe import PARENTS, Observed, observe
 
 MERGE_PATCH = "application/merge-patch+json"
@@ -39,12 +45,15 @@ SERVED_SECONDS = 10.0
 LEASES = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases"
 WHOLE_MEMBER = ("unreachable", "timeout", "certificate", "credentials-expired", "unauthorized")
 
+Holding = t.Callable[[], t.ContextManager[Keep]]
+
 
 @dataclass(frozen=True, kw_only=True)
 class MemberTask:
     """What one member is to hold. ``identity`` is the ApplySet without its inventory.
 
-    ``leaving`` says that the placement ends on this member, ``abandon`` that what leaves stays there unowned.
+    ``leaving`` says that the placement ends on this member, ``abandon`` that what leaves stays there unowned. ``due``:
+    an earlier look found something to do.
     """
 
     cluster: str
@@ -55,6 +64,7 @@ class MemberTask:
     abandon: bool = False
     prune_kinds: tuple[str, ...] = ()
     write: bool = False
+    due: bool = False
     validate: bool = False
 
     @property
@@ -62,10 +72,29 @@ class MemberTask:
         return self.identity.placement
 
 
-def run_on_member(client: KubeClient, task: MemberTask) -> MemberOutcome:
-    """What is to be done on the member, and, with ``write``, doing it. One object's failure does not stop others."""
+def run_on_member(client: KubeClient, task: MemberTask, holding: Holding | None = None) -> MemberOutcome:
+    """What is to be done on the member, and, with ``write``, doing it. One object's failure does not stop others.
+
+    What is written was decided on what was seen under the lease on the member, which ``holding`` takes.
+    """
+    if not task.write:
+        observed, steps = _decided(client, task)
+        failures = _validated(client, task, steps) if task.validate else ()
+        return _outcome(task, observed, steps, {}, (*_refusals(steps), *failures), done=False)
+    if holding is None:
+        raise AssertionError("nothing is written on a member that is not held")
+    if not task.due:
+        observed, steps = _decided(client, task)
+        if not _anything_due(task, observed, steps):
+            return _nothing_written(task, observed, steps)
+    with holding() as keep:
+        observed, steps = _decided(client, task)
+        return _written(client, task, observed, steps, keep)
+
+
+def _decided(client: KubeClient, task: MemberTask) -> tuple[Observed, tuple[Step, ...]]:
     observed = observe(client, task.placement, task.identity.uid, task.desired)
-    steps = decide_member(
+    decided = decide_member(
         task.desired,
         observed.recorded,
         observed.live,
@@ -74,20 +103,43 @@ def run_on_member(client: KubeClient, task: MemberTask) -> MemberOutcome:
         task.prune_kinds,
         task.abandon,
     )
-    if not task.write:
-        failures = _validated(client, task, steps) if task.validate else ()
-        return _outcome(task, observed, steps, {}, (*_refusals(steps), *failures), done=False)
-    return _written(client, task, observed, steps)
+    return observed, tuple(_fit_to_be_told(client, step) for step in decided)
 
 
-def _written(client: KubeClient, task: MemberTask, observed: Observed, steps: tuple[Step, ...]) -> MemberOutcome:
+def _fit_to_be_told(client: KubeClient, step: Step) -> Step:
+    """The step, with what the member says of its fields as it may be recorded and shown."""
+
+    def told(value: t.Any) -> t.Any:
+        return in_data(value, client.hide)
+
+    drifts = (
+        FieldDrift(told(each.path), each.desired, told(each.live), tuple(map(told, each.managers)))
+        for each in step.drifts
+    )
+    diffs = (FieldDiff(told(each.path), each.desired, told(each.live)) for each in step.diffs)
+    return replace(step, drifts=tuple(drifts), diffs=tuple(diffs)) if step.drifts or step.diffs else step
+
+
+def _anything_due(task: MemberTask, observed: Observed, steps: tuple[Step, ...]) -> bool:
+    """Whether an object or the parent is to be written."""
     if task.strategy.type == "ReportDiff":
-        return _outcome(task, observed, steps, {}, (), done=True)
-    to_do = [step for step in steps if step.action in WRITES]
+        return False
     wanted = replace(task.identity, inventory=_inventory(task, observed, steps, ()))
     parent_due = not wanted.same_content(observed.recorded) and not (task.leaving and not observed.recorded)
-    if not to_do and not parent_due:
-        return _outcome(task, observed, steps, {}, _refusals(steps), done=True)
+    return parent_due or any(step.action in WRITES for step in steps)
+
+
+def _nothing_written(task: MemberTask, observed: Observed, steps: tuple[Step, ...]) -> MemberOutcome:
+    refusals = () if task.strategy.type == "ReportDiff" else _refusals(steps)
+    return _outcome(task, observed, steps, {}, refusals, done=True)
+
+
+def _written(
+    client: KubeClient, task: MemberTask, observed: Observed, steps: tuple[Step, ...], keep: Keep
+) -> MemberOutcome:
+    if not _anything_due(task, observed, steps):
+        return _nothing_written(task, observed, steps)
+    to_do = [step for step in steps if step.action in WRITES]
     intent = replace(task.identity, inventory=_intended(observed, to_do))
     if to_do and not intent.same_content(observed.recorded):
         _write_parent(client, intent)
@@ -95,6 +147,7 @@ def _written(client: KubeClient, task: MemberTask, observed: Observed, steps: tu
     failures = [*_refusals(steps)]
     defined = _defined(to_do)
     for step in to_do:
+        keep()
         try:
             work = partial(_carry_out, client, step, task, observed)
             results[step.id] = _once_served(work, step.id.group in defined)
@@ -102,6 +155,7 @@ def _written(client: KubeClient, task: MemberTask, observed: Observed, steps: tu
             if error.code in WHOLE_MEMBER:
                 raise
             failures.append(Failure(id=step.id, reason="ManifestApplyFailed", message=error.message))
+    keep()
     left = replace(task.identity, inventory=_inventory(task, observed, steps, failures))
     if task.leaving and not left.inventory:
         _forget(client, task.placement)
@@ -113,7 +167,7 @@ def _written(client: KubeClient, task: MemberTask, observed: Observed, steps: tu
 def _defined(to_do: t.Iterable[Step]) -> set[str]:
     """API groups that get a definition in this very run."""
     return {
-        step.manifest["spec"]["group"]
+        str((step.manifest.get("spec") or {}).get("group"))
         for step in to_do
         if step.manifest is not None and step.id.kind == "CustomResourceDefinition"
     }
@@ -174,14 +228,7 @@ def _released(client: KubeClient, each: ObjectId) -> dict[str, t.Any]:
 
 def _write_parent(client: KubeClient, applyset: ApplySet) -> None:
     manifest = parent_manifest(applyset)
-    try:
-        apply_object(client, manifest, MANAGER, force=True)
-    except ApiError as error:
-        if error.code != "not-found":
-            raise
-        namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE, "labels": MANAGED_BY}}
-        apply_object(client, namespace, MANAGER, force=True)
-        apply_object(client, manifest, MANAGER, force=True)
+    at_home(client, lambda: apply_object(client, manifest, MANAGER, force=True))
 
 
 def _forget(client: KubeClient, placement: str) -> None:
@@ -189,9 +236,10 @@ def _forget(client: KubeClient, placement: str) -> None:
     delete_object(client, f"{PARENTS}/{placement}")
     ours = f"app.kubernetes.io/managed-by={MANAGED_BY['app.kubernetes.io/managed-by']}"
     try:
-        if _any(client, PARENTS, ours) or _any(client, LEASES):
+        # Our own lease on the member is there at this moment.
+        if _any(client, PARENTS, ours) or _any(client, LEASES, but=MEMBER_LEASE):
             return
-        namespace = client.get(f"/api/v1/namespaces/{NAMESPACE}")
+        namespace = read_object(client, f"/api/v1/namespaces/{NAMESPACE}", "Namespace")
         if (namespace["metadata"].get("labels") or {}).items() >= MANAGED_BY.items():
             delete_object(client, f"/api/v1/namespaces/{NAMESPACE}", uid=namespace["metadata"]["uid"])
     except ApiError as error:
@@ -199,8 +247,8 @@ def _forget(client: KubeClient, placement: str) -> None:
             raise
 
 
-def _any(client: KubeClient, path: str, selector: str = "") -> bool:
-    return next(list_objects(client, path, label_selector=selector, limit=1), None) is not None
+def _any(client: KubeClient, path: str, selector: str = "", but: str = "") -> bool:
+    return any(each["metadata"]["name"] != but for each in list_objects(client, path, label_selector=selector, limit=2))
 
 
 def _intended(observed: Observed, to_do: t.Sequence[Step]) -> tuple[Held, ...]:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import threading
 import typing as t
 from dataclasses import dataclass, field, replace
@@ -19,7 +20,10 @@ from .._kube.client import KubeClient, Timeouts
 from .._kube.connection import Connection
 from .._kube.credentials import connection_from_document, connection_from_kubeconfig, connection_in_cluster
 from .._kube.kubeconfig import parse_yaml
+from .._kube.parallel import in_parallel
 from .._store.records import Records
+from .identity import Identities, doubles, record_identities, recorded_uids
+from .member_lease import Keep, MemberLeases
 
 SECRET_PATH = "/api/v1/namespaces/{namespace}/secrets/{name}"
 
@@ -46,28 +50,85 @@ def recorded_members(records: Records) -> dict[str, Member]:
     }
 
 
+def identified_members(records: Records, hub: KubeClient | None, write: bool) -> dict[str, Member]:
+    """All joined members with the UIDs of their clusters, which are asked for (and recorded, with ``write``) where a
+    member joined before they were kept. Members that do not answer stay without.
+    """
+    members = recorded_members(records)
+    unknown = {name: each.fleet for name, each in members.items() if not each.fleet.spec.cluster_uid}
+    if not unknown:
+        return members
+    with Clients(members=unknown, hub=hub) as clients:
+        in_parallel({name: _opened(clients, name) for name in unknown})
+        seen = dict(clients.identities.seen)
+    if write:
+        record_identities(records, unknown, seen)
+    specs = {name: replace(unknown[name].spec, cluster_uid=uid) for name, uid in seen.items()}
+    return members | {name: replace(members[name], fleet=replace(unknown[name], spec=specs[name])) for name in seen}
+
+
+def members_to_write(records: Records, hub: KubeClient | None) -> dict[str, Member]:
+    """The same for verbs that write on members: FleetError ``double-member`` if a cluster has two names."""
+    members = identified_members(records, hub, write=True)
+    found = doubles(recorded_uids({name: each.fleet for name, each in members.items()}))
+    if found:
+        raise FleetError.of(found)
+    return members
+
+
+def _opened(clients: Clients, name: str) -> t.Callable[[], KubeClient]:
+    return lambda: clients.get(name)
+
+
 @dataclass
 class Clients:
     """Clients of members, made when they are first asked for and closed together. Safe to use from threads.
 
-    ``hub`` is where Secrets with kubeconfigs lie; without it a ``secretRef`` cannot be followed.
+    This is the one door to members: the first time each is asked which cluster it is. ``hub`` is where Secrets with
+    kubeconfigs lie; without it a ``secretRef`` cannot be followed. ``strict`` as in ``Identities``; verbs that write on
+    members give ``leases``. From each ``get`` on a member has ``timeout.whole`` seconds for what is asked of it then.
     """
 
     members: t.Mapping[str, FleetMember]
     hub: KubeClient | None = None
     timeout: Timeouts = Timeouts()
+    strict: bool = False
+    leases: MemberLeases | None = None
     _open: dict[str, KubeClient] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
+    def __post_init__(self) -> None:
+        self.identities = Identities(self.members, self.strict)
+
+    @contextlib.contextmanager
+    def holding(self, name: str, task: str) -> t.Iterator[Keep]:
+        """The lease on the member while entered; see ``MemberLeases.holding``."""
+        if self.leases is None:
+            raise AssertionError("only verbs that write hold members")
+        with self.leases.holding(self.get(name), task) as keep:
+            yield keep
+
     def get(self, name: str) -> KubeClient:
+        """FleetError ``not-a-member``, those of ``Identities.admit``, or of the connection."""
         with self._lock:
-            if name in self._open:
-                return self._open[name]
+            open_already = self._open.get(name)
+        if open_already is not None:
+            open_already.begin()
+            return open_already
         if name not in self.members:
             raise FleetError("not-a-member", "the cluster is not a member of the fleet", name, "join it first")
         client = KubeClient(connection_of(self.members[name], self.hub), timeout=self.timeout)
+        client.begin()
+        try:
+            self.identities.admit(name, client)
+        except FleetError:
+            client.close()
+            raise
         with self._lock:
-            return self._open.setdefault(name, client)
+            kept = self._open.setdefault(name, client)
+        if kept is not client:
+            client.close()
+        return kept
 
     def __enter__(self) -> Clients:
         return self

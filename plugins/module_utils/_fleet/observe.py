@@ -15,6 +15,7 @@ from .._core.resources.applyset import NAMESPACE, PART_OF_LABEL, ApplySet, apply
 from .._core.resources.identity import ObjectId
 from .._kube.client import KubeClient
 from .._kube.discovery import resource_for
+from .._kube.documents import an_object, read_object
 from .._kube.errors import ApiError
 from .._kube.lists import list_objects
 from .._kube.paths import Resource
@@ -55,8 +56,9 @@ def observe(client: KubeClient, placement: str, uid: str, desired: t.Sequence[Re
         if resource is None:
             continue
         if held and len(ids) > 2:
-            for item in list_objects(client, resource.path(), label_selector=selector):
-                live[_key_of(resource, item)] = item
+            path = resource.path()
+            for item in list_objects(client, path, label_selector=selector):
+                live[_key_of(resource, item)] = an_object(item, f"GET {path}", client)
         for each in ids:
             if key(each) not in live:
                 found = _get(client, resource, each)
@@ -68,22 +70,29 @@ def observe(client: KubeClient, placement: str, uid: str, desired: t.Sequence[Re
 def recorded_applyset(client: KubeClient, placement: str) -> ApplySet | None:
     """The ApplySet of the placement on the member; FleetError ``applyset-invalid`` if its parent is damaged."""
     try:
-        parent = client.get(f"{PARENTS}/{placement}")
+        parent = read_object(client, f"{PARENTS}/{placement}", "ConfigMap")
     except ApiError as error:
         if error.code == "not-found":
             return None
         raise
-    return parsed_parent(parent, client.server_name)
+    return parsed_parent(parent, client)
 
 
-def parsed_parent(parent: t.Mapping[str, t.Any], where: str) -> ApplySet:
-    """The ApplySet in a parent ConfigMap that was read on a member."""
+def parsed_parent(parent: t.Mapping[str, t.Any], client: KubeClient) -> ApplySet:
+    """The ApplySet in a parent ConfigMap that was read on a member. What is in it is recorded and shown, so one that
+    holds what we log in with is refused."""
     try:
+        data = str(parent.get("data"))
+        if client.hide(data) != data:
+            raise ValueError(f"ConfigMap {NAMESPACE}/{parent['metadata']['name']} holds a credential of ours")
         return read_parent(parent)
     except ValueError as error:
         raise FleetError(
-            "applyset-invalid", str(error), where, "delete the ConfigMap; the next apply writes it again and takes over"
-        ) from error
+            "applyset-invalid",
+            client.hide(str(error)),
+            client.server_name,
+            "delete the ConfigMap; the next apply writes it again and takes over",
+        ) from None
 
 
 def _resource(client: KubeClient, api_version: str, kind: str) -> Resource | None:
@@ -97,7 +106,7 @@ def _resource(client: KubeClient, api_version: str, kind: str) -> Resource | Non
 
 def _get(client: KubeClient, resource: Resource, each: ObjectId) -> dict[str, t.Any] | None:
     try:
-        return client.get(resource.path(each.namespace, each.name))
+        return read_object(client, resource.path(each.namespace, each.name), resource.kind)
     except ApiError as error:
         if error.code == "not-found":
             return None

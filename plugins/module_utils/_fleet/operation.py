@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from .._core.errors import FleetError
 from .._core.updates import states
 from .._core.updates.versions import nothing_to_do, reached, step_refused
-from .drivers.contract import FAILED, IN_PROGRESS, SUCCEEDED, UNKNOWN, Driver, Observation, Progress, Work
-from .drivers.host import here
+from .drivers.contract import FAILED, IN_PROGRESS, NOT_BEGUN, SUCCEEDED, UNKNOWN, Driver, Observation, Progress, Work
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,27 +104,28 @@ class Operation:
         self.begun = False
         self.version_before = ""
 
-    def run(self, resumed: bool) -> Ended | Blocked:
-        """To the end, whatever it is. FleetError of ``begin``, and whatever else a driver raises."""
+    def run(self, resumed: bool, only_follow: bool = False) -> Ended | Blocked:
+        """To the end, whatever it is. FleetError of ``begin``, and whatever else a driver raises.
+
+        ``resumed``: its intent was recorded earlier. It is begun then only where it would be seen if it had been, and
+        never with ``only_follow``.
+        """
         self._pause(0)
         if not resumed:
             return self._start()
         progress = self._poll()
-        if progress.state != UNKNOWN or self._work.reference not in ("", here()):
-            self.begun = True
-            return self._follow(progress)
-        return self._start(maybe_begun=not self._work.reference)
+        if progress.state == NOT_BEGUN and not only_follow:
+            return self._start()
+        self.begun = True
+        return self._follow(progress)
 
-    def _start(self, maybe_begun: bool = False) -> Ended | Blocked:
-        """``maybe_begun``: an intent was recorded, and nothing tells whether it was carried out."""
+    def _start(self) -> Ended | Blocked:
         seen = self._look()
         if isinstance(seen, FleetError):
             return self._blocked(states.UNREACHABLE, str(seen))
         if seen.busy and seen.busy != self._work.operation:
             return self._blocked(states.OPERATION_IN_PROGRESS, f"{seen.busy} is under way on the member")
         self.version_before = seen.version
-        if maybe_begun and reached(seen.version, self._work.target):
-            return self._ended(states.COMPLETED, version_after=seen.version)
         done = nothing_to_do(seen.version, self._work.target)
         if done:
             return self._ended(states.SKIPPED, done.reason, done.message, version_after=seen.version)
@@ -175,7 +175,8 @@ class Operation:
         if not isinstance(seen, FleetError) and reached(seen.version, self._work.target):
             return self._ended(states.COMPLETED, version_after=seen.version)
         state = str(seen) if isinstance(seen, FleetError) else f"the member is at {seen.version}"
-        message = f"the operation was begun elsewhere and not seen to end in {self._pace.lost_after:g} s: {state}"
+        message = f"the operation cannot be seen from here, nor its end in {self._pace.lost_after:g} s: {state}"
+        message += f"; {why}" if why else ""
         after = "" if isinstance(seen, FleetError) else seen.version
         return self._ended(states.FAILED, states.OPERATION_LOST, message, version_after=after)
 

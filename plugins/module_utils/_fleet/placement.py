@@ -24,7 +24,8 @@ from .._store.revision import source_revision
 from .apply import Applied, carry_out, changes, check_brakes, check_digest, failures
 from .facts import needs_pods, read_fleet
 from .look import Outcomes, Ways, on_members
-from .members import Clients, Member, recorded_members
+from .member_lease import MemberLeases
+from .members import Clients, Member, members_to_write, recorded_members
 from .plan import FleetPlan, PlanRequest, Source, make_plans
 from .sources import PLACEMENT, Sourced, placements_in, read_placement, resources_from_files
 
@@ -87,9 +88,11 @@ def run(
 ) -> Report:
     """Plans what is asked for; looks at the members; writes if asked to and neither brake nor digest forbids it."""
     placements = wanted_placements(records, hub, asked)
-    members = recorded_members(records)
+    members = members_to_write(records, hub) if asked.write else recorded_members(records)
+    fleet = {name: each.fleet for name, each in members.items()}
     timeouts = Timeouts(connect=asked.timeout, read=max(30.0, asked.timeout))
-    with Clients(members={name: each.fleet for name, each in members.items()}, hub=hub, timeout=timeouts) as clients:
+    leases = MemberLeases(records, holder)
+    with Clients(members=fleet, hub=hub, timeout=timeouts, strict=asked.write, leases=leases) as clients:
         facts = asked.facts
         if facts is None:
             if not members and not asked.absent:
@@ -100,8 +103,12 @@ def run(
             facts = _read(members, clients, now, pods)
         request = plan_request(records, asked, placements, facts, now)
         plan = make_plans(records, hub, request)
+        parts = () if asked.absent else facts.partly_read
         if not asked.write:
-            return _looked(plan, clients, asked)
+            report = _looked(plan, clients, asked, parts)
+            for note in clients.identities.notes():
+                say(f"note: {note}")
+            return report
         check_digest(plan, asked.approved)
         check_brakes(plan)
         if asked.approved:
@@ -109,7 +116,7 @@ def run(
         done = carry_out(
             records, clients, plan, lambda: make_plans(records, hub, request), request, asked.ways, holder, say
         )
-    return _done(plan, done)
+    return _done(plan, done, parts)
 
 
 def _read(members: t.Mapping[str, Member], clients: Clients, now: datetime, pods: bool) -> FactsSnapshot:
@@ -176,19 +183,23 @@ def _as_written(document: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     return {**{key: document[key] for key in ("apiVersion", "kind", "spec")}, "metadata": kept}
 
 
-def _looked(plan: FleetPlan, clients: Clients, asked: Asked) -> Report:
+def _looked(plan: FleetPlan, clients: Clients, asked: Asked, parts: tuple[Problem, ...]) -> Report:
     outcomes: dict[str, Outcomes] = {}
     if asked.look:
         for each in plan.plans:
             uid = plan.recorded[each.name].uid
             outcomes[each.name] = on_members(each, uid, clients, asked.ways, write=False)
     changed = any(changes(each, outcomes.get(each.name, {})) for each in plan.plans)
-    return Report(plan=plan, outcomes=outcomes, statuses={}, changed=changed, problems=failures(outcomes))
+    return Report(plan=plan, outcomes=outcomes, statuses={}, changed=changed, problems=(*parts, *failures(outcomes)))
 
 
-def _done(plan: FleetPlan, done: Applied) -> Report:
+def _done(plan: FleetPlan, done: Applied, parts: tuple[Problem, ...]) -> Report:
     return Report(
-        plan=plan, outcomes=done.outcomes, statuses=done.statuses, changed=done.changed, problems=done.problems
+        plan=plan,
+        outcomes=done.outcomes,
+        statuses=done.statuses,
+        changed=done.changed,
+        problems=(*parts, *done.problems),
     )
 
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import typing as t
 from dataclasses import dataclass, replace
 
@@ -25,12 +26,14 @@ from .._store.records import Records
 from .holding import take
 from .known import CLEANUP, LATEST, PARENT, POLICY_INDEX, RESOURCE_HASH, RESOURCE_INDEX
 from .leave import applysets_on
+from .member_lease import Keep
 from .members import Clients
 from .observe import observe
 from .sources import Sourced
 
 API = "placement.kubernetes-fleet.io/v1beta1"
 LEASE_SECONDS = 600
+EVERY_MEMBER = "records are rebuilt from all members or not at all: from some of them the others would be forgotten"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +63,12 @@ def recover(
 ) -> Recovered:
     """Every member must answer: a placement rebuilt from some of its clusters would forget the others."""
     found = in_parallel({name: _reader(clients, name) for name in sorted(members)})
-    problems = [p for answer in found.values() if isinstance(answer, FleetError) for p in answer.problems]
+    problems = [
+        replace(each, where=name, hint=f"{each.hint}; {EVERY_MEMBER}" if each.hint else EVERY_MEMBER)
+        for name, answer in found.items()
+        if isinstance(answer, FleetError)
+        for each in answer.problems
+    ]
     if problems:
         raise FleetError.of(problems)
     held: dict[str, dict[str, ApplySet]] = {}
@@ -77,7 +85,9 @@ def recover(
     for name, by_cluster in lost.items() if write else ():
         lease = take(records, f"placement/{name}", holder, LEASE_SECONDS)
         try:
-            _rebuild(records, clients, described[name], by_cluster, key_bytes)
+            with contextlib.ExitStack() as leases:
+                keeps = [leases.enter_context(clients.holding(each, f"placement/{name}")) for each in by_cluster]
+                _rebuild(records, clients, described[name], by_cluster, key_bytes, keeps)
         finally:
             records.release(lease)
     return Recovered(recovered={name: tuple(sorted(by)) for name, by in lost.items()}, unknown=unknown)
@@ -100,7 +110,12 @@ def _refuse_mixed(held: t.Mapping[str, t.Mapping[str, ApplySet]]) -> None:
 
 
 def _rebuild(
-    records: Records, clients: Clients, described: Described, held: t.Mapping[str, ApplySet], key_bytes: bytes
+    records: Records,
+    clients: Clients,
+    described: Described,
+    held: t.Mapping[str, ApplySet],
+    key_bytes: bytes,
+    keeps: t.Sequence[Keep],
 ) -> None:
     placement = described.sourced.placement
     uid = _placement_record(records, placement)
@@ -111,6 +126,8 @@ def _rebuild(
         of_it = next(each for each in adopted.values() if each.resource_snapshot == snapshot)
         _resource_record(records, of_it, described.objects, key_bytes, snapshot == latest.resource_snapshot)
     for cluster, each in sorted(adopted.items()):
+        for keep in keeps:
+            keep()
         apply_object(clients.get(cluster), parent_manifest(each), MANAGER, force=True)
         name = binding_name("", placement.name, cluster, policy, ())
         if records.get("ClusterResourceBinding", name) is None:
@@ -138,7 +155,8 @@ def _adopted(client: KubeClient, held: ApplySet, uid: str, objects: t.Sequence[R
     wanted one take over the new digest.
     """
     wanted = {key(each.id): each for each in objects}
-    live = observe(client, held.placement, held.uid, objects).live
+    observed = observe(client, held.placement, held.uid, objects)
+    held, live = observed.recorded or held, observed.live
     inventory = []
     for each in held.inventory:
         new = wanted.get(key(each.id))

@@ -9,7 +9,8 @@ from .._core.errors import FleetError
 from .._core.resources.selection import Selected
 from .._kube.client import Timeouts
 from .._store.digest_key import digest_key, known_digest_key
-from .members import Clients, recorded_members
+from .member_lease import MemberLeases
+from .members import Clients, members_to_write, recorded_members
 from .place import Place
 from .placement import UNSEALED, Asked, wanted_placements
 from .recover import Described, Recovered, recover
@@ -18,7 +19,7 @@ from .sources import Sourced, rendered, resources_from_files, selected_from_file
 
 def recover_records(place: Place, asked: Asked) -> Recovered:
     """Rebuilds the records of the placements that ``asked`` describes; without ``write`` it only says which."""
-    members = recorded_members(place.records)
+    members = members_to_write(place.records, place.hub) if asked.write else recorded_members(place.records)
     if not members:
         hint = "join the members again first"
         raise FleetError("no-members", "no cluster has joined the fleet", place.records.place, hint)
@@ -30,7 +31,8 @@ def recover_records(place: Place, asked: Asked) -> Recovered:
             raise FleetError.of(selected.problems)
         described[each.placement.name] = Described(sourced=each, objects=rendered(selected, key, "recovered"))
     fleet = {name: member.fleet for name, member in members.items()}
-    with Clients(members=fleet, hub=place.hub, timeout=Timeouts(connect=asked.timeout)) as clients:
+    leases, timeout = MemberLeases(place.records, place.holder), Timeouts(connect=asked.timeout)
+    with Clients(members=fleet, hub=place.hub, timeout=timeout, strict=True, leases=leases) as clients:
         return recover(place.records, clients, list(members), described, key, place.holder, asked.write)
 
 

@@ -9,12 +9,12 @@ own: it stands for as long as its run says that the operation is in flight, howe
 
 from __future__ import annotations
 
-import typing as t
-
 from .._core.errors import FleetError
+from .._core.objects.update_run import UpdateRun
 from .._core.updates.run import Obstacle
 from .._core.updates.states import OPERATION_IN_PROGRESS, RUNNING
 from .._store.records import Lease, Record, Records
+from .recorded import recorded
 
 KIND = "UpdateRun"
 LEASE_SECONDS = 300
@@ -85,7 +85,8 @@ def lease_name(member: str) -> str:
 
 def mark_of(document: Record) -> str:
     """The operation that a FleetMember is marked with, or nothing."""
-    return str((document.get("status") or {}).get("operation", ""))
+    status = document.get("status")
+    return str(status.get("operation", "")) if isinstance(status, dict) else ""
 
 
 def _marked(records: Records, document: Record, operation: str) -> bool:
@@ -102,21 +103,20 @@ def _marked(records: Records, document: Record, operation: str) -> bool:
 
 
 def _in_flight(records: Records, member: str, operation: str) -> bool:
-    """Whether the run that the operation belongs to still says so; a mark that nobody stands for is stale."""
+    """Whether the run that the operation belongs to still says so; a mark that nobody stands for is stale. A run that
+    cannot be read may say so."""
     document = records.get(KIND, run_name(operation, member))
-    return document is not None and any(
-        row.get("operationId") == operation and (row.get("status") or {}).get("state") == RUNNING
-        for row in _members(document)
-    )
+    if document is None:
+        return False
+    try:
+        run = recorded(UpdateRun, document)
+    except FleetError:
+        return True
+    rows = (row for stage in run.status.stages for group in stage.groups for row in group.members)
+    return any(row.operation_id == operation and row.status.state == RUNNING for row in rows)
 
 
 def run_name(operation: str, member: str) -> str:
     """The run in ``<run>-<uid8>.<member>.<attempt>``; a name that no run has if it is no such name."""
     before_attempt = operation.rpartition(".")[0]
     return before_attempt.removesuffix(f".{member}")[:-9]
-
-
-def _members(document: Record) -> t.Iterator[Record]:
-    for stage in (document.get("status") or {}).get("stages") or ():
-        for group in stage.get("groups") or ():
-            yield from group.get("members") or ()

@@ -8,14 +8,15 @@ from __future__ import annotations
 import contextlib
 import os
 import typing as t
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from .._core.errors import FleetError
 from .._core.objects.fleet_member import FleetMember
 from .._core.objects.update_run import UpdateRun
-from .._core.updates.run import NEW, RunState
+from .._core.updates.approvals import Terms
+from .._core.updates.run import NEW, MemberRow, RunState
 from .._core.updates.states import (
     COMPLETED,
     FAILED,
@@ -26,24 +27,30 @@ from .._core.updates.states import (
     SYSTEM,
     TERMINAL,
     UNREACHABLE,
+    USER,
 )
 from .._core.updates.status import derive
 from .._core.updates.summary import gist
 from .._core.updates.tree import run_of
+from .._core.updates.versions import reached
 from .._kube.client import KubeClient, Timeouts
 from .._kube.parallel import in_parallel
 from .._local.locks import make_folder
 from .._store.records import Records
+from .approval_policy import vouched_since
 from .conductor import Ending, Orders, conduct
 from .drivers.contract import Driver, Observation
+from .drivers.host import here
 from .drivers.options import Place, drivers_from
 from .executor import Executor, Pace
 from .interrupts import Interrupts
-from .members import Clients, recorded_members
+from .member_lease import MemberLeases
+from .members import Clients, members_to_write, recorded_members
 from .place import refuse_unwritable
 from .update_claims import KIND
 from .update_events import events_file
 from .update_gates import gates_of
+from .update_leases import held, upgrade_leases
 from .update_permits import Permits
 from .update_progress import Progress
 from .update_run import Outcome, started
@@ -63,6 +70,7 @@ class Wish:
     events: str = ""
     time_limit: timedelta | None = None
     max_idle: timedelta = timedelta(minutes=2)
+    terms: Terms = Terms()
     pace: Pace = Pace()
     timeout: float = 5.0
     threads: int = 16
@@ -85,23 +93,41 @@ def carry_on(
     holder: str,
     environ: t.Mapping[str, str],
     say: Say,
+    who: str = "",
 ) -> Ending:
-    """Starts the run if it never was, and conducts it. FleetError as of ``started`` and ``conduct``, and of drivers."""
-    with _drivers(records, run, hub, wish, environ) as drivers:
+    """Starts the run if it never was, as ``who``, and conducts it.
+
+    FleetError as of ``started`` and ``conduct``, and of drivers.
+    """
+    members_to_write(records, hub)
+    with _drivers(records, run, hub, wish, environ, MemberLeases(records, holder)) as (drivers, clients):
         if run.status.phase == NEW:
-            run = started(records, run, observed(drivers, wish.threads), clock(), write=True).run
+            run = started(records, run, observed(drivers, wish.threads), clock(), write=True, who=who).run
+        task = f"run/{run.name}/{run.metadata.uid}"
+        leases = upgrade_leases(clients, drivers, task, say, wish.pace.lost_after)
         sight = Sight(
             records=records,
             drivers=drivers,
-            target=run.status.target_version,
-            holder=f"run/{run.name}/{run.metadata.uid}",
+            target=run.target,
+            holder=task,
             members=tuple(row.name for stage in run_of(run).stages for group in stage.groups for row in group.members),
             permits=_permits(records, run),
+            leases=leases,
         )
+        works = Executor(held(drivers, leases), wish.pace)
         with Interrupts() as interrupts, events_file(wish.events, say) as emit:
             progress = Progress(say=say, emit=emit, journal=_journal(records, run.name), versions=sight.versions)
-            orders = Orders(holder=holder, time_limit=wish.time_limit, max_idle=wish.max_idle, interrupted=interrupts)
-            return conduct(records, run.name, sight, Executor(drivers, wish.pace), clock, progress, orders)
+            orders = Orders(
+                holder=holder,
+                here="" if _settled(run_of(run)) else here(operations_folder(wish.operations, environ)),
+                terms=wish.terms,
+                since=lambda: vouched_since(hub),
+                time_limit=wish.time_limit,
+                max_idle=wish.max_idle,
+                interrupted=interrupts,
+            )
+            ending = conduct(records, run.name, sight, works, clock, progress, orders)
+            return replace(ending, behind=_behind(ending, drivers, wish.threads))
 
 
 def refuse_unfit(
@@ -114,7 +140,8 @@ def refuse_unfit(
 ) -> None:
     """Says before anything is recorded what could not be carried out: wrong drivers, files that cannot be written,
     members that name a FleetMaintenance which is not there."""
-    with _drivers(records, run, hub, wish, environ) as drivers:
+    members_to_write(records, hub)
+    with _drivers(records, run, hub, wish, environ) as (drivers, _clients):
         refuse_unwritable(wish.events)
         _refuse_without_windows(records, run, given, drivers)
     if not _settled(run_of(run)):
@@ -131,7 +158,7 @@ def rehearse(
 ) -> Outcome:
     """What ``carry_on`` would begin with: everything checked, nothing written, members only read."""
     refuse_unwritable(wish.events)
-    with _drivers(records, run, hub, wish, environ) as drivers:
+    with _drivers(records, run, hub, wish, environ) as (drivers, _clients):
         _refuse_without_windows(records, run, given, drivers)
         if run.status.phase != NEW:
             return Outcome(run=run, changed=not _settled(run_of(run)))
@@ -144,6 +171,30 @@ def observed(drivers: t.Mapping[str, Driver], threads: int) -> dict[str, str]:
     return {name: answer.version for name, answer in answers.items() if isinstance(answer, Observation)}
 
 
+def _behind(ending: Ending, drivers: t.Mapping[str, Driver], threads: int) -> dict[str, str]:
+    """Members that count as being at the target and answer with a lower version. A record is no witness: whoever may
+    write the run's status can write such a word there. Members that do not answer now are believed."""
+    if ending.why != "settled":
+        return {}
+    rows = [row for stage in ending.state.stages for group in stage.groups for row in group.members]
+    asked = {row.name: drivers[row.name] for row in rows if _there(row) and row.name in drivers}
+    found = observed({name: each for name, each in asked.items() if name not in ending.witnessed}, threads)
+    return {name: version for name, version in found.items() if not _reached(version, ending.run.target)}
+
+
+def _there(row: MemberRow) -> bool:
+    """Whether the record says so."""
+    left_out = row.skipped_by == USER or _lost(row.state, row.skipped_by, row.reason)
+    return row.state == COMPLETED or (row.state == SKIPPED and not left_out)
+
+
+def _reached(version: str, target: str) -> bool:
+    try:
+        return reached(version, target)
+    except ValueError:
+        return False
+
+
 def verdict(ending: Ending) -> Verdict:
     """Done only if every member is where it should be; a run that waits is no failure, one that lost members is."""
     status = derive(ending.state)
@@ -152,6 +203,10 @@ def verdict(ending: Ending) -> Verdict:
         return Verdict(outcome=FAILURE, code="run-failed", message=status.message)
     if ending.why == "settled" and status.state == STOPPED:
         return Verdict(outcome=WAITING, code="stopped", message="it was stopped; state started takes it up again")
+    if ending.behind:
+        named = "; ".join(f"{name} is at {version}" for name, version in sorted(ending.behind.items())[:10])
+        message = f"recorded as if at {ending.run.target}: {named}"
+        return Verdict(outcome=PARTIAL, code="not-at-target", message=message)
     if status.state in (COMPLETED, SKIPPED) and ending.why == "settled":
         lost = [row for row in rows if row.state == FAILED or _lost(row.state, row.skipped_by, row.reason)]
         if lost:
@@ -187,7 +242,7 @@ def _refuse_without_windows(records: Records, run: UpdateRun, given: Written, me
 
 def _permits(records: Records, run: UpdateRun, given: Written | None = None) -> Permits:
     upgrade = run.spec.managed_cluster_update.upgrade
-    return Permits(records, upgrade.type, run.status.target_version, given or Written())
+    return Permits(records, upgrade.type, run.target, given or Written())
 
 
 def _settled(state: RunState) -> bool:
@@ -196,13 +251,18 @@ def _settled(state: RunState) -> bool:
 
 @contextlib.contextmanager
 def _drivers(
-    records: Records, run: UpdateRun, hub: KubeClient | None, wish: Wish, environ: t.Mapping[str, str]
-) -> t.Iterator[dict[str, Driver]]:
-    """Those of the run's members, while entered."""
-    members = _members_of(records, run)
-    with Clients(members=members, hub=hub, timeout=Timeouts(connect=wish.timeout)) as clients:
+    records: Records,
+    run: UpdateRun,
+    hub: KubeClient | None,
+    wish: Wish,
+    environ: t.Mapping[str, str],
+    leases: MemberLeases | None = None,
+) -> t.Iterator[tuple[dict[str, Driver], Clients]]:
+    """Those of the run's members, while entered; with ``leases`` they are to be upgraded."""
+    members, timeout = _members_of(records, run), Timeouts(connect=wish.timeout)
+    with Clients(members=members, hub=hub, timeout=timeout, strict=leases is not None, leases=leases) as clients:
         place = Place(operations=operations_folder(wish.operations, environ), environ=environ, cwd=Path.cwd())
-        yield drivers_from(wish.drivers, members, clients, place)
+        yield drivers_from(wish.drivers, members, clients, place), clients
 
 
 def _members_of(records: Records, run: UpdateRun) -> dict[str, FleetMember]:

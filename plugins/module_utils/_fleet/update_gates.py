@@ -6,19 +6,24 @@
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from .._core.errors import FleetError
-from .._core.objects.schema import parse_time, write_time
+from .._core.objects.gate import Gate, UpdateRunGateTarget
+from .._core.objects.schema import encode, write_time
+from .._core.objects.update_run import UpdateRun
+from .._core.updates.approvals import Court, Terms, as_shown, judged, mistaken, unproven, with_gates
+from .._core.updates.integrity import placed_gates, recorded_digest
 from .._core.updates.run import Approval, GateRow, RunState
-from .._core.updates.states import AFTER, BEFORE, COMPLETED, NOT_STARTED, PENDING
+from .._core.updates.states import COMPLETED, NOT_STARTED, PENDING
+from .._core.updates.summary import UNVERIFIED
 from .._store.records import Lease, Record, Records
+from .recorded import DAMAGED, recorded
 
 KIND = "Gate"
 API = "gitops.fleet/v1alpha1"
 RUN_LABEL = "gitops.fleet/update-run"
-UNVERIFIED = "unverified"
 
 
 @dataclass(frozen=True)
@@ -38,44 +43,96 @@ class Placed:
 def gates_of(run: RunState) -> t.Iterator[Placed]:
     """Every gate of the run in the order in which they would be reached."""
     for stage in run.stages:
-        yield from (Placed(stage.name, "", BEFORE, each) for each in stage.before_gates)
-        for group in stage.groups:
-            yield from (Placed(stage.name, group.name, BEFORE, each) for each in group.before_gates)
-            yield from (Placed(stage.name, group.name, AFTER, each) for each in group.after_gates)
-        yield from (Placed(stage.name, "", AFTER, each) for each in stage.after_gates)
+        for group, timing, gates in placed_gates(stage):
+            yield from (Placed(stage.name, group, timing, each) for each in gates)
 
 
-def approvals(records: Records, run: RunState, digest: str, now: datetime) -> tuple[Approval, ...]:
-    """What people completed since. An approval that names another digest than the run's is none."""
-    found = []
-    for placed in gates_of(run):
-        if placed.gate.state != PENDING:
-            continue
-        status = (records.get(KIND, placed.gate.id) or {}).get("status") or {}
-        approval = status.get("approval") or {}
-        if status.get("state") == COMPLETED and approval.get("digest", digest) == digest:
-            at = approval.get("at")
-            found.append(
-                Approval(gate=placed.gate.id, by=approval.get("by") or UNVERIFIED, at=parse_time(at) if at else now)
-            )
-    return tuple(found)
+@dataclass
+class GateKeeper:
+    """The Gates of one run while it is conducted. ``since`` says from when on the hub vouches for names (``Court``);
+    ``tell`` takes what people should know of an approval that does not count."""
+
+    records: Records
+    since: t.Callable[[], datetime | None] = lambda: None
+    terms: Terms = Terms()
+    tell: t.Callable[[str], None] = lambda _text: None
+    _shown: dict[str, str] = field(default_factory=dict)
+    _proven: set[tuple[str, str]] = field(default_factory=set)
+
+    def prove(self, run: UpdateRun, state: RunState, now: datetime) -> None:
+        """FleetError ``gate-unproven`` if a gate counts as passed that nobody, or nobody who counts, has completed."""
+        for placed in gates_of(state):
+            gate = placed.gate
+            if gate.state != COMPLETED or (gate.id, gate.by) in self._proven:
+                continue
+            try:
+                why = unproven(gate, self._object(gate.id), target_of(run.name, placed), self._court(run), now)
+            except FleetError as error:
+                if error.code != DAMAGED:
+                    raise
+                why = f"its Gate cannot be read: {error.message}"
+            if why:
+                message = f"the run says that gate {gate.name} {placed.position} was passed, and {why}"
+                hint = "see who may write updateruns/status, and who deleted the Gate; make a new run"
+                raise FleetError("gate-unproven", message, f"UpdateRun/{run.name}", hint)
+            self._proven.add((gate.id, gate.by))
+
+    def seen(self, run: UpdateRun, state: RunState, now: datetime) -> tuple[RunState, tuple[Approval, ...]]:
+        """The run with open gates as their objects have them, and the approvals that count.
+
+        A Gate with one that does not count, or that cannot be read, is deleted, so that somebody else can approve it:
+        it opens again.
+        """
+        rows: dict[str, GateRow] = {}
+        found: list[Approval] = []
+        for placed in gates_of(state):
+            if placed.gate.state != PENDING:
+                continue
+            gate, why = None, ""
+            try:
+                gate = self._object(placed.gate.id)
+            except FleetError as error:
+                if error.code != DAMAGED:
+                    raise
+                why = f"its Gate cannot be read: {error.message}"
+            if gate is not None and gate.status.state != COMPLETED:
+                why = mistaken(gate, target_of(run.name, placed), run)
+            elif gate is not None:
+                given = judged(gate, target_of(run.name, placed), self._court(run), now)
+                if isinstance(given, Approval):
+                    found.append(given)
+                else:
+                    by = gate.status.approval.by if gate.status.approval else UNVERIFIED
+                    why = f"the approval of {by} does not count: {given.why}"
+            if why:
+                self.tell(f"gate {placed.gate.name} {placed.position}: {why}")
+                self.records.delete(KIND, placed.gate.id)
+                self._shown.pop(placed.gate.id, None)
+            rows[placed.gate.id] = as_shown(placed.gate, None if why else gate)
+        return (with_gates(state, lambda row: rows.get(row.id, row)) if rows else state), tuple(found)
+
+    def publish(self, run: UpdateRun, state: RunState, lease: Lease) -> None:
+        """Makes the Gate objects say what the run says."""
+        for placed in gates_of(state):
+            gate = placed.gate
+            if gate.state == self._shown.get(gate.id, NOT_STARTED):
+                continue
+            _publish(self.records, run, placed, lease)
+            self._shown[gate.id] = gate.state
+
+    def _court(self, run: UpdateRun) -> Court:
+        return Court(run=run, terms=self.terms, since=self.since())
+
+    def _object(self, name: str) -> Gate | None:
+        document = self.records.get(KIND, name)
+        return recorded(Gate, document) if document is not None else None
 
 
-def publish(records: Records, run: RunState, digest: str, lease: Lease, known: dict[str, str]) -> None:
-    """Makes the Gate objects say what the run says. ``known`` maps ids to states that were published already."""
-    for placed in gates_of(run):
-        gate = placed.gate
-        if gate.state == known.get(gate.id, NOT_STARTED):
-            continue
-        _publish(records, run, placed, digest, lease)
-        known[gate.id] = gate.state
-
-
-def _publish(records: Records, run: RunState, placed: Placed, digest: str, lease: Lease) -> None:
+def _publish(records: Records, run: UpdateRun, placed: Placed, lease: Lease) -> None:
     stored = records.get(KIND, placed.gate.id)
     if stored is None:
         if placed.gate.state == PENDING:  # one that was skipped before it opened has nothing to show
-            records.create(_document(run, placed, digest), lease)
+            records.create(_document(run, placed), lease)
         return
     status = stored.get("status") or {}
     if status.get("state") == placed.gate.state or status.get("state") == COMPLETED:
@@ -87,17 +144,21 @@ def _publish(records: Records, run: RunState, placed: Placed, digest: str, lease
             raise
 
 
-def _document(run: RunState, placed: Placed, digest: str) -> Record:
+def target_of(run: str, placed: Placed) -> UpdateRunGateTarget:
+    """The place of the gate, as its object names it."""
+    return UpdateRunGateTarget(name=run, stage=placed.stage, group=placed.group, timing=placed.timing)
+
+
+def _document(run: UpdateRun, placed: Placed) -> Record:
     gate = placed.gate
-    position = {"name": run.name, "stage": placed.stage, "group": placed.group, "timing": placed.timing}
     spec: Record = {
         "displayName": gate.name,
         "gateType": "ScheduledStart" if gate.schedule else "Approval",
         "target": {
             "id": f"updateruns/{run.name}",
-            "updateRunProperties": {key: value for key, value in position.items() if value},
+            "updateRunProperties": encode(target_of(run.name, placed)),
         },
-        "digest": digest,
+        "digest": recorded_digest(run),
     }
     if gate.schedule:
         spec["scheduledStartProperties"] = {

@@ -9,22 +9,36 @@ import typing as t
 from dataclasses import replace
 
 from .._core.errors import FleetError
-from .._core.objects.schema import decode, encode
+from .._core.objects.schema import encode
 from .._core.objects.update_run import UpdateRun
+from .._core.updates.integrity import problems_of, recorded_digest
 from .._core.updates.run import RunState
 from .._core.updates.states import RUNNING
 from .._core.updates.status import derive
 from .._core.updates.tree import run_of, status_of
 from .._core.updates.trimming import trimmed
 from .._store.records import Lease, Record, Records
+from .recorded import recorded
 from .update_claims import KIND
 
 Change = t.Callable[[RunState], RunState]
 
 
 def read_run(records: Records, name: str) -> UpdateRun:
-    """The recorded run; FleetError ``no-such-run``."""
-    return decode(UpdateRun, run_document(records, name))
+    """The recorded run; FleetError ``no-such-run``, and as ``proven``."""
+    return proven(run_document(records, name))
+
+
+def proven(document: Record) -> UpdateRun:
+    """The run as it was recorded; goal and digest are those of its spec, whatever its status says of them.
+
+    FleetError ``record-damaged``; ``record-altered`` if its status cannot have come of it.
+    """
+    run = recorded(UpdateRun, document)
+    problems = problems_of(run)
+    if problems:
+        raise FleetError.of(problems)
+    return replace(run, status=replace(run.status, target_version=run.target, digest=recorded_digest(run)))
 
 
 def run_document(records: Records, name: str) -> Record:
@@ -50,7 +64,7 @@ class Journal:
         self.load()
 
     def load(self) -> None:
-        """Reads the record again. FleetError ``run-deleted`` if it is gone."""
+        """Reads the record again. FleetError ``run-deleted`` if it is gone, and as ``proven``."""
         document = self._records.get(KIND, self._name)
         if document is None or document["metadata"].get("deletionTimestamp"):
             raise FleetError(
@@ -59,7 +73,7 @@ class Journal:
                 self._name,
             )
         self._document = document
-        self.run: UpdateRun = decode(UpdateRun, document)
+        self.run: UpdateRun = proven(document)
         self._stored = run_of(self.run)
         self.state = self._stored
         for change in self._noted:

@@ -12,13 +12,15 @@ from datetime import datetime, time, timedelta
 from .._core.errors import FleetError, Problem
 from .._core.objects.fleet_maintenance import FleetMaintenance
 from .._core.objects.release_catalog import ReleaseCatalog
-from .._core.objects.schema import decode
 from .._core.updates.maintenance import Calendar, Site, calendar
 from .._core.updates.releases import Releases, releases, version_obstacle
 from .._core.updates.run import MemberView, Obstacle
 from .._core.updates.states import WINDOW_CLOSED
 from .._store.records import Record, Records
+from .recorded import recorded
 from .update_sources import Written
+
+T = t.TypeVar("T")
 
 # Long enough for a window every six months; whoever conducts for longer looks again.
 AHEAD = timedelta(days=400)
@@ -51,14 +53,13 @@ class Permits:
         return found
 
     def _read(self) -> tuple[Calendar, Releases]:
-        recorded = {name: self.records.list(name) for name in ("FleetMaintenance", "ReleaseCatalog")}
-        maintenance = {
-            each["metadata"]["name"]: decode(FleetMaintenance, each) for each in recorded["FleetMaintenance"]
-        }
-        catalogues = {each["metadata"]["name"]: decode(ReleaseCatalog, each) for each in recorded["ReleaseCatalog"]}
-        maintenance |= self.given.maintenance
-        catalogues |= self.given.catalogues
+        maintenance = {**self._recorded(FleetMaintenance), **self.given.maintenance}
+        catalogues = {**self._recorded(ReleaseCatalog), **self.given.catalogues}
         return calendar(maintenance.values()), releases(catalogues.values())
+
+    def _recorded(self, cls: type[T]) -> dict[str, T]:
+        """One that cannot be read may hold a freeze of all: FleetError ``record-damaged``."""
+        return {each["metadata"]["name"]: recorded(cls, each) for each in self.records.list(cls.__name__)}
 
     def _labels(self) -> dict[str, t.Mapping[str, str]]:
         found = self.records.list("MemberCluster")

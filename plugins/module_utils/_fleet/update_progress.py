@@ -11,10 +11,11 @@ from datetime import datetime, timedelta
 
 from .._core.objects.schema import write_time
 from .._core.objects.update_run import UpdateRun
+from .._core.updates.approvals import named_makers
 from .._core.updates.run import MemberRow, OpenGate, RunState, StageRow
 from .._core.updates.states import COMPLETED, FAILED, PENDING, RUNNING, SKIPPED, TERMINAL
 from .._core.updates.status import RunStatus, derive
-from .._core.updates.summary import gist
+from .._core.updates.summary import completed_by, gist
 from .update_gates import gates_of
 
 REMIND = timedelta(minutes=1)
@@ -34,14 +35,15 @@ class Progress:
     versions: t.Mapping[str, str]
     _run: str = ""
     _target: str = ""
+    _makers: tuple[str, ...] = ()
     _told: RunState | None = None
     _status: RunStatus = RunStatus()
     _reminded: datetime | None = None
     _words: dict[str, str] = field(default_factory=dict)
 
     def begin(self, run: UpdateRun, state: RunState, now: datetime) -> None:
-        goal = f"{run.spec.managed_cluster_update.upgrade.type} to {run.status.target_version or 'newer node images'}"
-        self._run, self._target = run.name, run.status.target_version
+        goal = f"{run.spec.managed_cluster_update.upgrade.type} to {run.target or 'newer node images'}"
+        self._run, self._target, self._makers = run.name, run.target, named_makers(run)
         self._told, self._status, self._reminded = state, derive(state), now
         self.say(f"run {run.name}: {goal}; {counted(state)}")
         self._event(now, "conducting", state=self._status.state, message=f"{goal}; {counted(state)}")
@@ -68,6 +70,11 @@ class Progress:
         self.say(f"  gate {action.gate.name or 'without name'} {place} waits for approval: {action.gate.id}{due}")
         self.journal("Normal", "GateOpened", f"gate {action.gate.id} {place}")
 
+    def warned(self, text: str) -> None:
+        """An approval that does not count."""
+        self.say(f"  {text}")
+        self.journal("Warning", "ApprovalRefused", text)
+
     def said(self, operation: str, message: str) -> None:
         """A word from an upgrade in flight; the same one is not repeated."""
         if message and self._words.get(operation) != message:
@@ -93,7 +100,7 @@ class Progress:
             if gate.state == past.gate.state:
                 continue
             if gate.state != PENDING:
-                by = f" by {gate.by or 'the clock'}" if gate.state == COMPLETED else ""
+                by = f" by {completed_by(gate.by, gate.verified, self._makers)}" if gate.state == COMPLETED else ""
                 self.say(f"  gate {gate.name or 'without name'} {placed.position} {gate.state}{by}")
             self._event(
                 now,
@@ -105,6 +112,7 @@ class Progress:
                 name=gate.name,
                 state=gate.state,
                 by=gate.by,
+                verified=gate.verified,
             )
 
     def _members(self, state: RunState, number: int, stage: StageRow, old: StageRow, now: datetime) -> None:

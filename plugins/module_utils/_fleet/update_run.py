@@ -10,11 +10,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from .._core.errors import FleetError, Problem
-from .._core.objects.schema import decode, encode
+from .._core.objects.schema import encode
 from .._core.objects.update_run import CONTROL_PLANE_ONLY, REFUSE_ON_CONFLICT, UpdateRun
+from .._core.objects.update_run_status import UpdateRunStatus
 from .._core.objects.update_strategy import UpdateRunStrategy, UpdateStrategy
 from .._core.updates import commands
+from .._core.updates.approvals import MADE_BY
 from .._core.updates.digest import run_digest
+from .._core.updates.integrity import DIGEST, problems_of, recorded_digest
 from .._core.updates.retry import limited_to
 from .._core.updates.run import NEW, RunState
 from .._core.updates.states import RUNNING, TARGET_TYPES, TERMINAL
@@ -23,10 +26,11 @@ from .._core.updates.strategy import Candidate, Resolved, resolve
 from .._core.updates.tree import run_of, status_of
 from .._core.updates.versions import step_refused
 from .._store.records import Record, Records
+from .recorded import recorded
 from .update_claims import KIND, busy
 from .update_gates import KIND as GATE
 from .update_gates import RUN_LABEL
-from .update_journal import Change, read_run, run_document
+from .update_journal import Change, proven, read_run, run_document
 from .update_sources import API, Written, keep
 
 _ATTEMPTS = 10
@@ -41,8 +45,10 @@ class Outcome:
     notes: tuple[Problem, ...] = ()
 
 
-def present(records: Records, name: str, given: Written, write: bool, approved: str = "") -> Outcome:
+def present(records: Records, name: str, given: Written, write: bool, approved: str = "", who: str = "") -> Outcome:
     """The run as it is defined, with its sequence and members fixed. One that was started stands as it is.
+
+    ``who`` is recorded as its maker if its spec is new or another.
 
     FleetError: ``no-such-run``, ``no-such-strategy``, ``run-started`` (its definition has changed since),
     ``digest-mismatch``, and the problems of the sequence over the members.
@@ -50,14 +56,15 @@ def present(records: Records, name: str, given: Written, write: bool, approved: 
     defined, stored = given.runs.get(name), records.get(KIND, name)
     if defined is None and stored is None:
         run_document(records, name)
-    before = decode(UpdateRun, stored) if stored else None
+    before = recorded(UpdateRun, stored) if stored else None
     wanted = defined or before
     if wanted is None:
         raise AssertionError("one of both was found")
-    if before is not None and before.status.phase != NEW:
+    if before is not None and stored is not None and before.status.phase != NEW:
         if defined is not None and encode(defined.spec) != encode(before.spec):
             hint = "runs are edited only before their start; make a new one under another name"
             raise FleetError("run-started", "the run was started and its definition has changed since", name, hint)
+        before = proven(stored)
         _check_digest(before, approved)
         return Outcome(run=before, changed=False, notes=given.findings)
     _refuse_type(wanted)
@@ -71,10 +78,10 @@ def present(records: Records, name: str, given: Written, write: bool, approved: 
         *given.findings,
         *(Problem(each.code, each.message, f"{KIND}/{name} {each.path}") for each in resolved.warnings),
     )
-    if before is not None and _same(before, run):
-        return Outcome(run=before, changed=False, notes=notes)
+    if before is not None and stored is not None and _same(before, run):
+        return Outcome(run=proven(stored), changed=False, notes=notes)
     if write:
-        run = _kept(records, run, stored, strategy, given)
+        run = _kept(records, run, stored, strategy, given, who)
     return Outcome(run=run, changed=True, notes=notes)
 
 
@@ -91,18 +98,20 @@ def candidates(records: Records) -> tuple[Candidate, ...]:
     )
 
 
-def started(records: Records, run: UpdateRun, versions: t.Mapping[str, str], now: datetime, write: bool) -> Outcome:
-    """The run started, or started again. Nothing changes if it is on its way.
+def started(
+    records: Records, run: UpdateRun, versions: t.Mapping[str, str], now: datetime, write: bool, who: str = ""
+) -> Outcome:
+    """The run started, or started again. Nothing changes if it is on its way. ``who`` is recorded at the first start.
 
     ``versions`` are those of members as far as they are known: one that would have to skip a minor refuses the start.
     """
     state = run_of(run)
     if state.phase != NEW and not state.stop_requested and derive(state).state in ("Running", "Pending"):
         return Outcome(run=run, changed=False)
-    problems = [*_too_far(state, run.status.target_version, versions), *_held(records, run, state)]
+    problems = [*_too_far(state, run.target, versions), *_held(records, run, state)]
     if problems:
         raise FleetError.of(problems)
-    return _commanded(records, run, lambda at: commands.start(at, now), write)
+    return _commanded(records, run, lambda at: commands.start(at, now), write, who)
 
 
 def stopped(records: Records, name: str, now: datetime, write: bool) -> Outcome:
@@ -146,21 +155,36 @@ def as_data(outcome: Outcome) -> dict[str, t.Any]:
     }
 
 
-def recorded_runs(records: Records, names: t.Sequence[str]) -> tuple[UpdateRun, ...]:
-    """The named runs, or all of them, by name. FleetError ``no-such-run``."""
+def recorded_runs(records: Records, names: t.Sequence[str]) -> tuple[tuple[UpdateRun, ...], tuple[Problem, ...]]:
+    """The named runs, or all of them, by name; what is wrong with those that are left out.
+
+    FleetError ``no-such-run``, and those of a named run.
+    """
     if names:
-        return tuple(read_run(records, name) for name in names)
-    return tuple(decode(UpdateRun, each) for each in records.list(KIND))
+        return tuple(read_run(records, name) for name in names), ()
+    runs: list[UpdateRun] = []
+    problems: list[Problem] = []
+    for document in records.list(KIND):
+        try:
+            runs.append(proven(document))
+        except FleetError as error:
+            problems += error.problems
+    return tuple(runs), tuple(problems)
 
 
 def absent(records: Records, name: str, force: bool, write: bool) -> bool:
-    """Deletes the run with its gates. What is in flight goes on unobserved, which ``force`` has to say is meant."""
+    """Deletes the run with its gates. What is in flight goes on unobserved, which ``force`` has to say is meant; so has
+    it of a run that cannot be read."""
     document = records.get(KIND, name)
     if document is None:
         return False
-    rows = [
-        row for stage in run_of(decode(UpdateRun, document)).stages for group in stage.groups for row in group.members
-    ]
+    try:
+        state = run_of(recorded(UpdateRun, document))
+    except FleetError:
+        if not force:
+            raise
+        state = RunState(name=name, uid="", stages=())
+    rows = [row for stage in state.stages for group in stage.groups for row in group.members]
     flying = [row.name for row in rows if row.state == RUNNING]
     if flying and not force:
         hint = "stop it and conduct it to its end, or say force: true; the upgrades go on unobserved then"
@@ -172,7 +196,7 @@ def absent(records: Records, name: str, force: bool, write: bool) -> bool:
     return True
 
 
-def _commanded(records: Records, run: UpdateRun, change: Change, write: bool) -> Outcome:
+def _commanded(records: Records, run: UpdateRun, change: Change, write: bool, who: str = "") -> Outcome:
     """The run after a command. It takes no lease: the conductor, if there is one, meets the change and goes on."""
     for _attempt in range(_ATTEMPTS):
         state = run_of(run)
@@ -180,6 +204,8 @@ def _commanded(records: Records, run: UpdateRun, change: Change, write: bool) ->
         if after == state:
             return Outcome(run=run, changed=False)
         status = status_of(after, derive(after), run.status)
+        if state.phase == NEW and after.phase != NEW:
+            status = replace(status, started_by=who)
         if not write:
             return Outcome(run=replace(run, status=status), changed=True)
         try:
@@ -189,7 +215,7 @@ def _commanded(records: Records, run: UpdateRun, change: Change, write: bool) ->
                 raise
             run = read_run(records, run.name)
             continue
-        return Outcome(run=decode(UpdateRun, kept), changed=True)
+        return Outcome(run=proven(kept), changed=True)
     raise FleetError("conflict", "the run is being written all the time", run.name, "try again")
 
 
@@ -213,7 +239,7 @@ def _strategy(records: Records, run: UpdateRun, given: Written) -> UpdateRunStra
         there = sorted({*given.strategies, *(each["metadata"]["name"] for each in records.list("UpdateStrategy"))})
         hint = f"strategies that are known: {', '.join(there) or 'none'}"
         raise FleetError("no-such-strategy", f"there is no UpdateStrategy {name}", f"{KIND}/{run.name}", hint)
-    return decode(UpdateStrategy, document).spec.strategy
+    return recorded(UpdateStrategy, document).spec.strategy
 
 
 def _prepared(
@@ -227,44 +253,53 @@ def _prepared(
         stages=resolved.stages,
         unreachable_timeout=timedelta(seconds=run.spec.unreachable_timeout_seconds),
     )
-    upgrade = run.spec.managed_cluster_update.upgrade
-    base = replace(
-        (before or run).status,
+    digest = run_digest(run.spec, resolved.stages)
+    base = UpdateRunStatus(
         strategy=strategy,
-        target_version=upgrade.kubernetes_version,
-        digest=run_digest(run.spec, resolved.stages),
+        target_version=run.target,
+        digest=digest,
+        epoch=before.status.epoch if before else 0,
         uncovered_members=resolved.uncovered,
         observed_generation=run.metadata.generation,
     )
-    return replace(run, status=status_of(state, derive(state), base))
+    annotations = {**wanted.metadata.annotations, **run.metadata.annotations, DIGEST: digest}
+    metadata = replace(run.metadata, annotations=annotations)
+    return replace(run, metadata=metadata, status=status_of(state, derive(state), base))
 
 
 def _same(before: UpdateRun, run: UpdateRun) -> bool:
-    """Whether the recorded run says the same, and its tree was made already."""
+    """Whether the recorded run says the same, and its tree was made already, by us."""
     made = before.status.observed_generation == before.metadata.generation and before.status.stages
-    return bool(made) and encode(before.spec) == encode(run.spec) and before.status.digest == run.status.digest
+    same = encode(before.spec) == encode(run.spec) and recorded_digest(before) == recorded_digest(run)
+    return bool(made) and same and not problems_of(before)
 
 
 def _kept(
-    records: Records, run: UpdateRun, stored: Record | None, strategy: UpdateRunStrategy | None, given: Written
+    records: Records,
+    run: UpdateRun,
+    stored: Record | None,
+    strategy: UpdateRunStrategy | None,
+    given: Written,
+    who: str,
 ) -> UpdateRun:
-    """Writes strategies, the run, and its tree, which needs the run's uid."""
+    """Writes strategies, the run with its digest, and its tree, which needs the run's uid."""
     keep(records, given.strategies.values(), write=True)
     body = {"apiVersion": API, "kind": KIND, "spec": encode(run.spec)}
+    annotations = dict(run.metadata.annotations)
+    if stored is None or stored.get("spec") != body["spec"]:
+        annotations = {key: each for key, each in annotations.items() if key != MADE_BY}
+        annotations |= {MADE_BY: who} if who else {}
+    named = {"labels": dict(run.metadata.labels), "annotations": annotations}
     if stored is None:
-        metadata = {
-            "name": run.name,
-            "labels": dict(run.metadata.labels),
-            "annotations": dict(run.metadata.annotations),
-        }
+        metadata = {"name": run.name, **named}
         stored = records.create({**body, "metadata": {key: value for key, value in metadata.items() if value}})
     else:
-        stored = records.replace({**stored, **body})
-    fresh = decode(UpdateRun, stored)
+        stored = records.replace({**stored, **body, "metadata": {**stored["metadata"], **named}})
+    fresh = recorded(UpdateRun, {key: each for key, each in stored.items() if key != "status"})
     taking = limited_to(candidates(records), fresh.spec.members)
-    resolved = resolve(strategy, taking, fresh.metadata.uid)
-    ready = _prepared(fresh, fresh, strategy, resolved)
-    return decode(UpdateRun, records.replace({**stored, "status": encode(ready.status)}))
+    ready = _prepared(fresh, fresh, strategy, resolve(strategy, taking, fresh.metadata.uid))
+    metadata = {**stored["metadata"], "annotations": dict(ready.metadata.annotations)}
+    return proven(records.replace({**stored, "metadata": metadata, "status": encode(ready.status)}))
 
 
 def _check_digest(run: UpdateRun, approved: str) -> None:

@@ -14,12 +14,13 @@ from datetime import datetime, timedelta
 
 from .._core.errors import FleetError
 from .._core.updates.run import Begin, MemberView, Obstacle
-from .._core.updates.states import OPERATION_IN_PROGRESS, PRECONDITION_FAILED, UNREACHABLE
+from .._core.updates.states import OPERATION_IN_PROGRESS, PRECONDITION_FAILED
 from .._core.updates.versions import nothing_to_do, step_refused
 from .._kube.parallel import in_parallel
 from .._store.records import Lease, Records
 from .drivers.contract import Driver, Observation
 from .update_claims import LEASE_SECONDS, claim, lease_name, mark_of, release
+from .update_leases import UpgradeLeases, obstacle
 from .update_permits import Permits
 
 LOOK_AGAIN = timedelta(seconds=15)
@@ -32,7 +33,8 @@ GONE = Obstacle(reason=PRECONDITION_FAILED, message="the member has no driver an
 @dataclass
 class Sight:
     """Views for ``decide``, and the claims of members that are in flight. ``holder`` is the same for every conductor of
-    the run, so that its next one has the members at once. Without ``permits`` members may begin at any time."""
+    the run, so that its next one has the members at once. Without ``permits`` members may begin at any time; without
+    ``leases`` other records do not see that a member is in flight."""
 
     records: Records
     drivers: t.Mapping[str, Driver]
@@ -40,6 +42,7 @@ class Sight:
     holder: str
     members: t.Collection[str]
     permits: Permits | None = None
+    leases: UpgradeLeases | None = None
     views: dict[str, MemberView] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
     _plain: dict[str, MemberView] = field(default_factory=dict)
@@ -97,24 +100,37 @@ class Sight:
                 except FleetError as error:
                     if error.code != "lease-lost":
                         raise
+        if self.leases:
+            self.leases.renew(self._claims, now)
+
+    def bears(self, member: str, operation: str) -> bool:
+        """Whether the member bears the mark of this operation, as it does before the intent is recorded."""
+        document = self.records.get("FleetMember", member)
+        return document is not None and mark_of(document) == operation
 
     def take_up(self, member: str, operation: str) -> None:
         """Claims a member whose operation was in flight when this conductor came."""
         found = claim(self.records, member, operation, self.holder)
         if isinstance(found, Lease):
             self._claims[member] = (operation, found)
+            if self.leases:
+                self.leases.claim(member)
 
     def keep_only(self, in_flight: t.Mapping[str, str], ours: str) -> None:
         """Gives up every claim but those of operations in flight, by member. ``ours`` begins the name of each operation
         of the run: what its earlier conductors did not live to give up goes too."""
         for member, (operation, lease) in list(self._claims.items()):
             if in_flight.get(member) != operation:
+                if self.leases:
+                    self.leases.release(member)
                 release(self.records, member, operation, lease)
                 del self._claims[member]
         for member, (mark, left) in list(self._left.items()):
             if mark and (in_flight.get(member) == mark or not mark.startswith(ours)):
                 continue
             if member not in self._claims:
+                if self.leases:
+                    self.leases.clear(member)
                 release(self.records, member, mark, left)
             del self._left[member]
 
@@ -142,7 +158,7 @@ class Sight:
             self.views[begin.member] = replace(view, fail=GONE)
             return
         if isinstance(found, FleetError):
-            self._blocked(view, Obstacle(reason=UNREACHABLE, message=found.message), now)
+            self._stopped(view, obstacle(found), now)
             return
         if found is not None:
             self._seen[begin.member] = now
@@ -158,8 +174,20 @@ class Sight:
         claimed = claim(self.records, begin.member, begin.operation, self.holder)
         if isinstance(claimed, Obstacle):
             self._blocked(view, claimed, now)
-        else:
+            return
+        held = self.leases.claim(begin.member) if self.leases else None
+        if held is None:
             self._claims[begin.member] = (begin.operation, claimed)
+            return
+        release(self.records, begin.member, begin.operation, claimed)
+        self._stopped(view, held, now)
+
+    def _stopped(self, view: MemberView, found: Obstacle, now: datetime) -> None:
+        """For ever, or until it is looked at again."""
+        if found.reason == PRECONDITION_FAILED:
+            self.views[view.name] = replace(view, fail=found)
+        else:
+            self._blocked(view, found, now)
 
     def _blocked(self, view: MemberView, obstacle: Obstacle, now: datetime) -> None:
         self._found[view.name] = obstacle

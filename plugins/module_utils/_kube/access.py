@@ -5,12 +5,21 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 from dataclasses import dataclass
 
+from .._core.errors import FleetError
+from .._core.values.kube_version import KubeVersion
+from .._core.values.parts import mapping, name, text
 from .client import KubeClient
+from .documents import damaged
 from .errors import ApiError
+from .known_secrets import SHOWN
 from .parallel import in_parallel
+
+_CHECK = re.compile(r"\[-\]([A-Za-z0-9_./-]{1,100})(?: |$)")
+_MOST_CHECKS, _LONGEST_VERSION = 100, 100
 
 
 @dataclass(frozen=True)
@@ -52,9 +61,18 @@ class Readiness:
 
 def who_am_i(client: KubeClient) -> User:
     """By SelfSubjectReview, which any authenticated account may ask."""
+    path = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
     review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
-    info = client.post("/apis/authentication.k8s.io/v1/selfsubjectreviews", review)["status"]["userInfo"]
-    return User(info.get("username", ""), tuple(info.get("groups") or ()), info.get("uid", ""))
+    try:
+        info = mapping(mapping(client.post(path, review), "status"), "userInfo")
+        groups = info.get("groups") or []
+        if not isinstance(groups, list) or not all(isinstance(each, str) for each in groups):
+            raise ValueError("groups is no list of texts")
+        # In whose name we ask is no secret here: it is the answer.
+        told = [SHOWN.taken_out(each) for each in (name(info, "username"), text(info, "uid"), *groups)]
+        return User(told[0], tuple(told[2:]), told[1])
+    except ValueError as error:
+        raise damaged(f"POST {path}", str(error), client) from None
 
 
 def missing(client: KubeClient, rules: t.Iterable[Rule]) -> tuple[Rule, ...]:
@@ -62,7 +80,7 @@ def missing(client: KubeClient, rules: t.Iterable[Rule]) -> tuple[Rule, ...]:
     asked = tuple(dict.fromkeys(rules))
     answers = in_parallel({str(number): _ask(client, rule) for number, rule in enumerate(asked)}, threads=8)
     for answer in answers.values():
-        if isinstance(answer, Exception):
+        if isinstance(answer, FleetError):
             raise answer
     return tuple(rule for number, rule in enumerate(asked) if not answers[str(number)])
 
@@ -84,22 +102,37 @@ def _ask(client: KubeClient, rule: Rule) -> t.Callable[[], bool]:
     review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", "spec": spec}
 
     def ask() -> bool:
-        answer = client.post("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", review)
-        return bool(answer["status"].get("allowed"))
+        path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+        try:
+            return mapping(client.post(path, review), "status").get("allowed") is True
+        except ValueError as error:
+            raise damaged(f"POST {path}", str(error), client) from None
 
     return ask
 
 
 def ready(client: KubeClient) -> Readiness:
-    """``/readyz``. A server that says it is not ready is an answer; one that cannot be asked is an ApiError."""
+    """``/readyz``. A server that says it is not ready is an answer; one that cannot be asked is an ApiError, and so is
+    something that says neither, as a login page does."""
     answer = client.send("GET", "/readyz", expect=(500,))
     lines = answer.data.decode("utf-8", "replace").splitlines()
-    return Readiness(answer.status < 300, tuple(line[3:].split(" ")[0] for line in lines if line.startswith("[-]")))
+    failing = [found[1] for found in map(_CHECK.match, lines) if found][:_MOST_CHECKS]
+    if answer.status < 300 and not any(line.strip() == "ok" or line.startswith("[+]") for line in lines):
+        raise damaged("GET /readyz", "it does not say ok", client)
+    return Readiness(answer.status < 300, tuple(map(client.hide, failing)))
 
 
 def version(client: KubeClient) -> str:
-    """``gitVersion`` of ``/version``, such as ``v1.36.3``."""
+    """``gitVersion`` of ``/version``, such as ``v1.36.3``. ApiError ``bad-answer`` for what is no version."""
     found = client.get("/version").get("gitVersion")
     if not isinstance(found, str) or not found:
         raise ApiError("bad-answer", "the server does not tell its version", client.server_name)
-    return found
+    told = client.hide(found)
+    try:
+        if len(told) > _LONGEST_VERSION:
+            raise ValueError("too long")
+        KubeVersion.parse(told)
+    except ValueError:
+        what = f"what the server tells is no version of Kubernetes: {told[:_LONGEST_VERSION]}"
+        raise ApiError("bad-answer", what, client.server_name) from None
+    return told

@@ -9,50 +9,35 @@ import json
 import threading
 import time
 import typing as t
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from urllib.parse import urlencode, urlsplit
 
 from . import transport
+from .answers import Answer, Broken, TooLarge, answer_of
 from .connection import Connection, Credential, bearer
 from .errors import ApiError, from_status
 from .expiry import certificate_ends, token_ends
+from .known_secrets import SHOWN, KnownSecrets, private_to, secrets_of
 from .tls import tls_context
 
 JSON = "application/json"
 _SAFE = ("GET", "HEAD")
 _TRIES = 3
-_PIECE = 1 << 16
+_MOST_WAITS = 100
 
 Query = t.Mapping[str, "str | int | bool"]
 
 
 @dataclass(frozen=True)
 class Timeouts:
-    """Seconds: to connect; from one piece of an answer to the next, and for the answer as a whole; to wait, in all,
-    when the server asks for it by Retry-After."""
+    """Seconds: to connect; for an answer as a whole, from its first byte to its last; to wait, in all, when the server
+    asks for it by Retry-After; for everything that is asked of the server in one go (see ``KubeClient.begin``)."""
 
     connect: float = 5.0
     read: float = 30.0
     wait: float = 30.0
-
-
-@dataclass(frozen=True)
-class Answer:
-    status: int
-    content_type: str
-    data: bytes = field(repr=False)
-    date_header: str = ""
-    retry_after: float | None = None
-
-    @property
-    def date(self) -> datetime | None:
-        """The server's clock, to the second; None if it did not tell."""
-        try:
-            return parsedate_to_datetime(self.date_header).astimezone(UTC)
-        except (TypeError, ValueError):
-            return None
+    whole: float = 600.0
 
 
 class KubeClient:
@@ -61,7 +46,8 @@ class KubeClient:
     Reads are tried again after a broken answer or a server error (not after a timeout or a refused connection: one dead
     member costs one timeout); any request is sent again after 429 or 503 with Retry-After, as long as
     the waits add up to at most ``timeout.wait`` seconds; after 401 once with renewed credentials. Nothing else is
-    repeated. Every failure is an ApiError.
+    repeated. Every failure is an ApiError, and holds nothing that we have shown to the server. Redirects are not
+    followed, and warnings of the server (header ``Warning``) are not read.
     """
 
     def __init__(
@@ -78,6 +64,9 @@ class KubeClient:
         self._lock = threading.Lock()
         self._pool: t.Any = None
         self._pool_cert: bytes | str = b""
+        self._end: float | None = None
+        self._shown: Credential | None = None
+        self._secrets = KnownSecrets()
         self._prefix = urlsplit(connection.server).path.rstrip("/")
         self._secure = connection.server.startswith("https")
         self.discovered: t.Any = None  # kept by discovery.py, as is the lock
@@ -92,6 +81,15 @@ class KubeClient:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def begin(self) -> None:
+        """From now on ``timeout.whole`` seconds are left; what is asked for after them is ApiError ``timeout``. A
+        client that never began has no such end."""
+        self._end = time.monotonic() + self.timeout.whole
+
+    def hide(self, text: str) -> str:
+        """The text without what we have shown to this server, and without the tokens shown to any other."""
+        return SHOWN.taken_out(self._secrets.taken_out(text))
 
     def close(self) -> None:
         with self._lock:
@@ -121,12 +119,24 @@ class KubeClient:
         accept: str = JSON,
     ) -> dict[str, t.Any]:
         """The decoded JSON object of the answer. Raises ApiError, also for an answer that is not a JSON object."""
+        return self.sized(method, path, body, query, content_type, accept)[0]
+
+    def sized(
+        self,
+        method: str,
+        path: str,
+        body: t.Any = None,
+        query: Query | None = None,
+        content_type: str | None = None,
+        accept: str = JSON,
+    ) -> tuple[dict[str, t.Any], int]:
+        """The same, and how many bytes it had."""
         for attempt in range(1, _TRIES + 1):
             answer = self.send(method, path, body, query, content_type, accept)
             try:
-                return self.decode(answer, f"{method} {path}")
-            except ApiError:
-                if method not in _SAFE or attempt == _TRIES:
+                return self.decode(answer, f"{method} {path}"), len(answer.data)
+            except ApiError as error:
+                if method not in _SAFE or attempt == _TRIES or error.code != "bad-answer":
                     raise
                 self._sleep(_backoff(attempt))
         raise AssertionError("the loop returns or raises")
@@ -172,12 +182,21 @@ class KubeClient:
     def decode(self, answer: Answer, request: str) -> dict[str, t.Any]:
         """The JSON object in an answer; ApiError ``bad-answer`` if there is none. ``request`` is for the message."""
         if "json" not in answer.content_type:
-            kind = answer.content_type.split(";")[0] or "no content type"
+            kind = self.hide(answer.content_type.split(";")[0][:100]) or "no content type"
             raise self._bad(f"{request} was answered with {kind} instead of JSON", answer)
-        document = _document(answer)
+        try:
+            document = answer.document
+        except TooLarge as error:
+            raise self._too_large(error, request) from None
         if document is None:
             raise self._bad(f"the answer to {request} is not a whole JSON object", answer)
+        if document.get("kind") == "Status" and document.get("status") == "Failure":
+            raise self._bad(f"the answer to {request} is a failure with status {answer.status}", answer)
         return document
+
+    def _too_large(self, error: TooLarge, request: str) -> ApiError:
+        hint = "see what is kept there, and whether this is an API server at all"
+        return ApiError("too-large", f"the answer to {request} {error.what}", self.server_name, hint)
 
     def _bad(self, message: str, answer: Answer) -> ApiError:
         hint = "see what stands before the API server: a proxy, a login page"
@@ -187,7 +206,7 @@ class KubeClient:
         """Seconds to wait before the same request is sent again; None to give up."""
         if answer and answer.status in (429, 503) and answer.retry_after is not None:
             asked = max(answer.retry_after, 0.05)  # Retry-After: 0 must not make us spin
-            return asked if waited + asked <= self.timeout.wait else None
+            return asked if waited + asked <= self.timeout.wait and attempt < _MOST_WAITS else None
         broken = error.status == 0 and error.code == "bad-answer" or error.status in (500, 502, 503)
         return _backoff(attempt) if broken and method in _SAFE and attempt < _TRIES else None
 
@@ -205,6 +224,7 @@ class KubeClient:
         headers = dict(pairs)
         if self.connection.impersonate:
             headers = transport.header_dict((*pairs, *self.connection.impersonate))
+        read = self._left()
         pool = self._pool_for(credential)
         answering = False
         try:
@@ -216,35 +236,26 @@ class KubeClient:
                 redirect=False,
                 retries=False,
                 preload_content=False,
-                timeout=transport.timeouts(self.timeout.connect, self.timeout.read),
+                timeout=transport.timeouts(min(self.timeout.connect, read), read),
             )
             answering = True
-            return Answer(
-                response.status,
-                response.headers.get("Content-Type", ""),
-                self._read(response),
-                response.headers.get("Date", ""),
-                _seconds(response.headers.get("Retry-After")),
-            )
+            return answer_of(response)
+        except TooLarge as error:
+            raise self._too_large(error, f"{method} {target.partition('?')[0]}") from None
+        except Broken as error:
+            raise transport.as_api_error(error, self.connection, answering) from None
         except Exception as error:
             if not transport.is_failure(error):
                 raise
             raise transport.as_api_error(error, self.connection, answering) from None
 
-    def _read(self, response: t.Any) -> bytes:
-        """The whole body. A server that sends a byte now and then does not hold us for longer than one that hangs."""
-        end = time.monotonic() + self.timeout.read
-        pieces = []
-        try:
-            while piece := response.read1(_PIECE):
-                pieces.append(piece)
-                if time.monotonic() > end:
-                    raise TimeoutError
-        except BaseException:
-            response.close()
-            raise
-        response.release_conn()
-        return b"".join(pieces)
+    def _left(self) -> float:
+        """Seconds that the next answer may take."""
+        left = self.timeout.read if self._end is None else min(self.timeout.read, self._end - time.monotonic())
+        if left <= 0:
+            text = f"{self.connection.server} took more than {self.timeout.whole:g} s in all"
+            raise ApiError("timeout", text, self.server_name, "is the API server overloaded?")
+        return left
 
     def _pool_for(self, credential: Credential) -> t.Any:
         cert = credential.client_cert or self.connection.client_cert
@@ -260,18 +271,31 @@ class KubeClient:
             return self._pool
 
     def _credential(self) -> Credential:
-        if self.connection.credentials is None:
-            return Credential(authorization=bearer(self.connection.token))
-        return self.connection.credentials.get()
+        source = self.connection.credentials
+        return self._known(Credential(authorization=bearer(self.connection.token)) if source is None else source.get())
 
     def _renewed(self, refused: Credential) -> Credential | None:
-        return None if self.connection.credentials is None else self.connection.credentials.renew(refused)
+        fresh = None if self.connection.credentials is None else self.connection.credentials.renew(refused)
+        return None if fresh is None else self._known(fresh)
+
+    def _known(self, credential: Credential) -> Credential:
+        """The same, after its secrets were noted as something that is never to be told."""
+        if credential != self._shown:
+            secrets = secrets_of(credential, self.connection)
+            SHOWN.add(*secrets)
+            self._secrets.add(*secrets, *private_to(self.connection, credential))
+            self._shown = credential
+        return credential
 
     def _error(self, answer: Answer, request: str, body: t.Any, credential: Credential) -> ApiError:
         where = self.server_name
         if answer.status == 401:
             return self._unauthorized(answer, credential)
-        error = from_status(answer.status, _document(answer), request, where, body)
+        try:
+            document = answer.document
+        except TooLarge:
+            document = None
+        error = from_status(answer.status, document, request, where, body, self.hide)
         if answer.status == 429 and answer.retry_after is not None:
             text = (
                 f"{error.message} (it asks us to wait {answer.retry_after:g} s; we wait {self.timeout.wait:g} s in all)"
@@ -296,24 +320,8 @@ class KubeClient:
         return ApiError("unauthorized", text, self.server_name, status=401, reason="Unauthorized")
 
 
-def _document(answer: Answer) -> dict[str, t.Any] | None:
-    try:
-        document = json.loads(answer.data)
-    except (ValueError, RecursionError):
-        return None
-    return document if isinstance(document, dict) else None
-
-
 def _words(query: Query) -> dict[str, str]:
     return {k: str(v).lower() if isinstance(v, bool) else str(v) for k, v in query.items()}
-
-
-def _seconds(retry_after: str | None) -> float | None:
-    """Retry-After in seconds; the form with a date is not used by API servers and counts as absent."""
-    try:
-        return None if retry_after is None else max(float(retry_after), 0.0)
-    except ValueError:
-        return None
 
 
 def _backoff(attempt: int) -> float:

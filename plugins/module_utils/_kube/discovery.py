@@ -8,7 +8,9 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
+from .._core.values.parts import mapping, name, rows, text
 from .client import JSON, KubeClient
+from .documents import damaged
 from .errors import ApiError
 from .paths import BUILT_IN, Resource
 
@@ -45,30 +47,39 @@ def resource_for(client: KubeClient, api_version: str, kind: str) -> Resource:
     if key in known.resources:
         return known.resources[key]
     if api_version in known.stale:
-        text = f"the API server behind {api_version} does not answer, so {kind} is not known at present"
-        raise ApiError("server-error", text, client.server_name, "see kubectl get apiservices")
-    text = f"this cluster has no kind {kind} in {api_version}"
-    raise ApiError("unknown-kind", text, client.server_name, "install its CustomResourceDefinition first")
+        away = f"the API server behind {api_version} does not answer, so {kind} is not known at present"
+        raise ApiError("server-error", away, client.server_name, "see kubectl get apiservices")
+    unknown = f"this cluster has no kind {kind} in {api_version}"
+    raise ApiError("unknown-kind", unknown, client.server_name, "install its CustomResourceDefinition first")
 
 
 def discover(client: KubeClient) -> Discovered:
     """All resources outside the core group, in one request."""
     document = client.request("GET", "/apis", accept=_AGGREGATED)
     if document.get("kind") != "APIGroupDiscoveryList":
-        text = "the server does not offer aggregated discovery"
-        raise ApiError("bad-answer", text, client.server_name, "Kubernetes 1.30 or later is needed")
+        lacks = "the server does not offer aggregated discovery"
+        raise ApiError("bad-answer", lacks, client.server_name, "Kubernetes 1.30 or later is needed")
+    try:
+        return _discovered(document)
+    except ValueError as error:
+        raise damaged("GET /apis", str(error), client) from None
+
+
+def _discovered(document: t.Mapping[str, t.Any]) -> Discovered:
+    """ValueError if something in the document is of another type."""
     resources: dict[tuple[str, str], Resource] = {}
     listed: dict[tuple[str, str], Resource] = {}
     stale = set()
-    for group in document.get("items") or ():
-        name = group["metadata"]["name"]
-        for version in group.get("versions") or ():
+    for group in rows(document, "items"):
+        group_name = name(mapping(group, "metadata"))
+        for version in rows(group, "versions"):
+            version_name = name(version, "version")
             if version.get("freshness") == "Stale":
-                stale.add(f"{name}/{version['version']}")
-            for row in version.get("resources") or ():
-                found = _resource(name, version["version"], row)
+                stale.add(f"{group_name}/{version_name}")
+            for row in rows(version, "resources"):
+                found = _resource(group_name, version_name, row)
                 resources[(found.api_version, found.kind)] = found
-                if "list" in (row.get("verbs") or ()):
+                if "list" in _verbs(row):
                     listed.setdefault((found.group, found.plural), found)
     return Discovered(resources, frozenset(stale), tuple(listed.values()))
 
@@ -80,5 +91,12 @@ def namespaced_resources(client: KubeClient) -> tuple[Resource, ...]:
 
 
 def _resource(group: str, version: str, row: t.Mapping[str, t.Any]) -> Resource:
-    kind = (row.get("responseKind") or {}).get("kind", "")
-    return Resource(group, version, kind, row["resource"], row.get("scope") == "Namespaced")
+    kind = text(mapping(row, "responseKind"), "kind")
+    return Resource(group, version, kind, name(row, "resource"), row.get("scope") == "Namespaced")
+
+
+def _verbs(row: t.Mapping[str, t.Any]) -> list[t.Any]:
+    verbs = row.get("verbs") or []
+    if not isinstance(verbs, list):
+        raise ValueError("verbs is no list")
+    return verbs

@@ -5,18 +5,18 @@
 
 Codes: ``unreachable``, ``timeout``, ``certificate``, ``credentials-expired``, ``unauthorized``, ``forbidden``,
 ``namespace-terminating``, ``not-found``, ``conflict``, ``already-exists``, ``gone``, ``invalid``,
-``too-many-requests``, ``bad-answer``, ``server-error``. Statuses and reasons as in the Kubernetes API conventions
-(``metav1.Status``).
+``too-many-requests``, ``bad-answer``, ``too-large``, ``server-error``. Statuses and reasons as in the Kubernetes API
+conventions (``metav1.Status``).
 """
 
 from __future__ import annotations
 
-import base64
-import binascii
 import typing as t
 from dataclasses import dataclass
 
 from .._core.errors import FleetError
+from .._core.foreign import in_line, in_lines
+from .secret_refusals import HINT, REASONS, holds_secrets, telling
 
 _BY_STATUS = {
     400: "invalid",
@@ -40,8 +40,11 @@ _HINTS = {
     "too-many-requests": "try again later, or with fewer threads",
     "server-error": "see the log of the API server",
 }
-# Server-side apply answers with status 500 and this text where a field is unknown or of another type.
-_BAD_PATCH = "failed to create typed patch object"
+# Server-side apply answers with status 500 and these words where a field is unknown or of another type.
+_BAD_PATCH = ("failed to create typed patch object", "failed to convert new object")
+_CONFLICT = "leave these fields out of the manifest, or let apply take them over by force"
+_SECRET_HINTS = {"invalid": HINT, "conflict": _CONFLICT}
+_MOST_SAID, _MOST_CAUSES = 2_000, 100
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,8 @@ class ApplyConflict:
 class ApiError(FleetError):
     """A request that failed. ``status`` is 0 and ``reason`` empty if no answer of the API server was had.
 
-    ``details`` is the ``details`` of the server's Status, as it came.
+    ``details`` is what is used of the ``details`` of the server's Status: ``name``, and ``causes`` with their reason,
+    field and message.
     """
 
     def __init__(
@@ -78,9 +82,9 @@ class ApiError(FleetError):
     def conflicts(self) -> tuple[ApplyConflict, ...]:
         """Managers and fields of a refused server-side apply; empty for any other error."""
         return tuple(
-            ApplyConflict(_manager(str(cause.get("message", ""))), str(cause.get("field", "")))
+            ApplyConflict(_manager(cause["message"]), cause["field"])
             for cause in self.details.get("causes") or ()
-            if cause.get("reason") == "FieldManagerConflict"
+            if cause["reason"] == "FieldManagerConflict"
         )
 
 
@@ -91,32 +95,54 @@ def _manager(message: str) -> str:
 
 
 def from_status(
-    status: int, document: t.Mapping[str, t.Any] | None, request: str, where: str, body: t.Any = None
+    status: int,
+    document: t.Mapping[str, t.Any] | None,
+    request: str,
+    where: str,
+    body: t.Any = None,
+    hide: t.Callable[[str], str] = str,
 ) -> ApiError:
     """The error for an answer of 300 or above.
 
     ``request`` is the verb and path, for messages. ``document`` is the decoded Status, None if the answer was none.
-    ``body`` is what was sent: values of a Secret in it are taken out of the server's message.
+    ``body`` is what was sent: where it holds a Secret, nothing of the server's words is told. ``hide`` takes what we
+    have shown to the server out of a text.
     """
     if document is None or document.get("kind") != "Status":
         return _foreign(status, request, where)
-    reason = str(document.get("reason") or "")
-    details = document.get("details")
-    details = details if isinstance(details, dict) else {}
-    message = _without_secrets(str(document.get("message") or f"{request} failed with status {status}"), body)
+    secret = holds_secrets(request.partition(" ")[2], body)
+    said = hide(str(document.get("message") or ""))
+    reason = hide(_text(document.get("reason")))
+    details = _details(document.get("details"), hide)
     code = "already-exists" if reason == "AlreadyExists" else _code(status)
-    if message.startswith(_BAD_PATCH):
+    if said.startswith(_BAD_PATCH):
         code = "invalid"
     # Said with status 403, although no permission would help (NamespaceTerminatingCause in k8s.io/api).
-    if any(cause.get("reason") == "NamespaceTerminating" for cause in details.get("causes") or ()):
+    if any(cause["reason"] == "NamespaceTerminating" for cause in details["causes"]):
         code = "namespace-terminating"
-    error = ApiError(code, message, where, status=status, reason=reason, details=details)
+    message, hint = in_lines(said, _MOST_SAID) or f"{request} failed with status {status}", ""
+    if secret:
+        message, hint = hide(telling(status, document, request, body)), _SECRET_HINTS.get(code, "")
+        reason, details = reason if reason in REASONS else "", {**details, "causes": []}
+    error = ApiError(code, message, where, hint, status=status, reason=reason, details=details)
     if error.conflicts:
         owners = ", ".join(f"{c.field} ({c.manager})" for c in error.conflicts)
         message = f"other managers own fields that would change: {owners}"
-        hint = "leave these fields out of the manifest, or let apply take them over by force"
-        return ApiError(code, message, where, hint, status=status, reason=reason, details=details)
+        return ApiError(code, message, where, _CONFLICT, status=status, reason=reason, details=details)
     return error
+
+
+def _details(found: t.Any, hide: t.Callable[[str], str]) -> dict[str, t.Any]:
+    """Of ``details`` what is used here: the object's name, and reason, field and message of each cause, as texts."""
+    details = found if isinstance(found, t.Mapping) else {}
+    causes = details.get("causes")
+    rows = [each for each in causes if isinstance(each, t.Mapping)][:_MOST_CAUSES] if isinstance(causes, list) else []
+    texts = [{key: hide(_text(row.get(key))) for key in ("reason", "field", "message")} for row in rows]
+    return {"name": hide(_text(details.get("name"))), "causes": texts}
+
+
+def _text(value: t.Any) -> str:
+    return in_line(value) if isinstance(value, str) else ""
 
 
 def _code(status: int) -> str:
@@ -136,25 +162,3 @@ def _foreign(status: int, request: str, where: str) -> ApiError:
             "bad-answer", message, where, "see what stands before the API server: a proxy, a login page", status=status
         )
     return ApiError(code, f"{request} was answered with status {status}", where, status=status)
-
-
-def _without_secrets(message: str, body: t.Any) -> str:
-    if not isinstance(body, dict) or body.get("kind") != "Secret":
-        return message
-    for value in _secret_values(body):
-        message = message.replace(value, "(hidden)")
-    return message
-
-
-def _secret_values(secret: t.Mapping[str, t.Any]) -> list[str]:
-    """All values, encoded and plain, the longest first so that no tail of one is left behind."""
-    found: set[str] = set()
-    for name in ("data", "stringData"):
-        values = secret.get(name)
-        for value in values.values() if isinstance(values, dict) else (values or "",):
-            found.add(str(value))
-            try:
-                found.add(base64.b64decode(str(value), validate=True).decode())
-            except (binascii.Error, ValueError):
-                continue
-    return sorted((value for value in found if value), key=len, reverse=True)

@@ -104,7 +104,7 @@ def renew(client: KubeClient, lease: Lease) -> Lease:
             _refuse_if_lost(client, current, lease)
             # Dates are whole seconds; a second renewal within one must still be seen by those who watch.
             renewed = max(answer.date or lease.renewed, lease.renewed + timedelta(microseconds=1))
-            spec = {**current["spec"], "renewTime": _micro(renewed)}
+            spec = {**current["spec"], "renewTime": micro(renewed)}
             return _lease(client.put(path, {**current, "spec": spec}))
         except ApiError as error:
             if error.code == "not-found":
@@ -159,7 +159,7 @@ def _refuse_if_held(
     if not other or other == holder:
         return
     ttl = timedelta(seconds=int(spec.get("leaseDurationSeconds") or 0))
-    renewed = _moment(spec.get("renewTime"))
+    renewed = moment(spec.get("renewTime"))
     version, epoch = current["metadata"]["resourceVersion"], int(spec.get("leaseTransitions") or 0)
     same = sighting is not None and sighting.resource_version == version
     seen = sighting if sighting is not None and same else Sighting(other, epoch, version, now)
@@ -193,8 +193,8 @@ def _spec(holder: str, ttl: int, epoch: int, acquired: datetime, renewed: dateti
         "holderIdentity": holder,
         "leaseDurationSeconds": ttl,
         "leaseTransitions": epoch,
-        "acquireTime": _micro(acquired),
-        "renewTime": _micro(renewed),
+        "acquireTime": micro(acquired),
+        "renewTime": micro(renewed),
     }
 
 
@@ -206,17 +206,18 @@ def _lease(document: t.Mapping[str, t.Any]) -> Lease:
         holder=spec["holderIdentity"],
         epoch=spec["leaseTransitions"],
         ttl=spec["leaseDurationSeconds"],
-        renewed=_moment(spec["renewTime"]) or datetime.min.replace(tzinfo=UTC),
+        renewed=moment(spec["renewTime"]) or datetime.min.replace(tzinfo=UTC),
         resource_version=metadata["resourceVersion"],
     )
 
 
-def _micro(moment: datetime) -> str:
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+def micro(instant: datetime) -> str:
+    """As ``metav1.MicroTime``."""
+    return instant.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
-def _moment(text: t.Any) -> datetime | None:
+def moment(text: t.Any) -> datetime | None:
     try:
         return datetime.fromisoformat(str(text)).astimezone(UTC)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None

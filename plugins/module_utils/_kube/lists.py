@@ -5,21 +5,48 @@
 
 from __future__ import annotations
 
+import time
 import typing as t
 from dataclasses import dataclass, field
 
 from .client import JSON, KubeClient
+from .documents import check_metadata, damaged
 from .errors import ApiError
 
+T = t.TypeVar("T")
+Item = dict[str, t.Any]
+
 _METADATA = f"application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,{JSON}"
+# A list of 500 objects a page, read within the time that one go may take. What is kept whole is bounded in memory too.
+LIST_SECONDS, LIST_BYTES, _MOST_PAGES = 600.0, 256 << 20, 10_000
+_LONGEST_TOKEN = 16_384
 
 
 @dataclass(frozen=True)
-class Listing:
+class Listing(t.Generic[T]):
     """``resource_version`` is that of the collection, for all pages the same."""
 
-    items: tuple[dict[str, t.Any], ...] = field(repr=False)
+    items: tuple[T, ...] = field(repr=False)
     resource_version: str
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """What is asked for. ``kind`` is that of the items where it is known, otherwise empty."""
+
+    client: KubeClient
+    path: str
+    label_selector: str = ""
+    field_selector: str = ""
+    metadata_only: bool = False
+    kind: str = ""
+
+    def bad(self, why: str) -> ApiError:
+        return ApiError("bad-answer", f"the list {self.path} {why}", self.client.server_name, "try again")
+
+    def too_large(self, limit: str) -> ApiError:
+        text, hint = f"the list {self.path} is larger than {limit}", "delete what is not needed any more"
+        return ApiError("too-large", text, self.client.server_name, hint)
 
 
 def list_objects(
@@ -29,15 +56,18 @@ def list_objects(
     field_selector: str = "",
     limit: int = 500,
     metadata_only: bool = False,
-) -> t.Iterator[dict[str, t.Any]]:
-    """The objects below ``path``, page by page, with apiVersion and kind filled in.
+    kind: str = "",
+) -> t.Iterator[Item]:
+    """The objects below ``path``, page by page, with apiVersion and kind filled in; each has a name.
 
-    With ``metadata_only`` they are of kind PartialObjectMetadata. Raises ApiError in the middle if a page cannot be had
-    (``gone`` if the list grew too old to be continued): what was yielded until then must be thrown away by the caller.
-    ``read_list`` does so, and starts again.
+    With ``metadata_only`` they are of kind PartialObjectMetadata. ``kind`` is what they have to be, where the server's
+    list is surely called so. Raises ApiError in the middle if a page cannot be had (``gone`` if the list grew too old
+    to be continued): what was yielded until then must be thrown away by the caller. ``read_list`` does so, and starts
+    again.
     """
-    for page in _pages(client, path, label_selector, field_selector, limit, metadata_only):
-        yield from _items(page)
+    wanted = _Wanted(client, path, label_selector, field_selector, metadata_only, kind)
+    for page, _size in _pages(wanted, limit):
+        yield from _items(wanted, page)
 
 
 def read_list(
@@ -47,62 +77,109 @@ def read_list(
     field_selector: str = "",
     limit: int = 500,
     metadata_only: bool = False,
-) -> Listing:
-    """The whole list. One that grows too old while it is read is read again in a single page, as by client-go."""
+    kind: str = "",
+) -> Listing[Item]:
+    """The whole list, of at most 256 MiB. One that grows too old while it is read is read again in a single page, as
+    by client-go."""
+    wanted = _Wanted(client, path, label_selector, field_selector, metadata_only, kind)
+    return _whole(wanted, limit, lambda item: item, None)
+
+
+def read_each(client: KubeClient, path: str, make: t.Callable[[Item], T], kind: str, most_items: int) -> Listing[T]:
+    """The whole list, of each object only what ``make`` makes of it: objects are not kept. ``make`` may raise
+    ValueError for an object that is not what it should be: ApiError ``bad-answer``."""
+    return _whole(_Wanted(client, path, kind=kind), 500, make, most_items)
+
+
+def _whole(wanted: _Wanted, limit: int, make: t.Callable[[Item], T], most_items: int | None) -> Listing[T]:
     try:
-        return _listing(_pages(client, path, label_selector, field_selector, limit, metadata_only))
+        return _listing(wanted, limit, make, most_items)
     except ApiError as error:
         if error.code != "gone":
             raise
-    return _listing(_pages(client, path, label_selector, field_selector, 0, metadata_only))
+    return _listing(wanted, 0, make, most_items)
 
 
-def _listing(pages: t.Iterator[dict[str, t.Any]]) -> Listing:
-    items: list[dict[str, t.Any]] = []
-    version = ""
-    for page in pages:
+def _listing(wanted: _Wanted, limit: int, make: t.Callable[[Item], T], most_items: int | None) -> Listing[T]:
+    found: list[T] = []
+    version, bytes_read = "", 0
+    for page, size in _pages(wanted, limit):
         version = version or str((page.get("metadata") or {}).get("resourceVersion") or "")
-        items.extend(_items(page))
-    return Listing(tuple(items), version)
+        bytes_read += size
+        if most_items is None and bytes_read > LIST_BYTES:
+            raise wanted.too_large(f"{LIST_BYTES >> 20} MiB")
+        if most_items is not None and len(found) + len(page.get("items") or ()) > most_items:
+            raise wanted.too_large(f"{most_items} objects")
+        try:
+            found.extend(map(make, _items(wanted, page)))
+        except ValueError as error:
+            raise damaged(f"GET {wanted.path}", str(error), wanted.client) from None
+    return Listing(tuple(found), version)
 
 
-def _pages(
-    client: KubeClient, path: str, label_selector: str, field_selector: str, limit: int, metadata_only: bool
-) -> t.Iterator[dict[str, t.Any]]:
+def _pages(wanted: _Wanted, limit: int) -> t.Iterator[tuple[Item, int]]:
+    """Pages with their sizes in bytes; smaller ones are asked for where objects are large."""
     query: dict[str, str | int | bool] = {}
     if limit:
         query["limit"] = limit
-    if label_selector:
-        query["labelSelector"] = label_selector
-    if field_selector:
-        query["fieldSelector"] = field_selector
-    accept = _METADATA if metadata_only else JSON
+    if wanted.label_selector:
+        query["labelSelector"] = wanted.label_selector
+    if wanted.field_selector:
+        query["fieldSelector"] = wanted.field_selector
+    end, tokens = time.monotonic() + LIST_SECONDS, {0}
     while True:
-        page = client.request("GET", path, query=query, accept=accept)
-        token = _next(page, path, client.server_name, str(query.get("continue", "")))
-        yield page
+        page, size = _page(wanted, query)
+        token = _next(page, wanted)
+        yield page, size
         if not token:
             return
+        if hash(token) in tokens or len(tokens) > _MOST_PAGES or len(token) > _LONGEST_TOKEN:
+            raise wanted.bad("does not get on from one page to the next")
+        if time.monotonic() > end:
+            raise wanted.bad(f"did not end within {LIST_SECONDS:g} s")
+        tokens.add(hash(token))
         query["continue"] = token
 
 
-def _next(page: dict[str, t.Any], path: str, where: str, before: str) -> str:
+def _page(wanted: _Wanted, query: dict[str, str | int | bool]) -> tuple[Item, int]:
+    accept = _METADATA if wanted.metadata_only else JSON
+    while True:
+        try:
+            return wanted.client.sized("GET", wanted.path, query=query, accept=accept)
+        except ApiError as error:
+            limit = int(query.get("limit", 1))
+            if error.code != "too-large" or limit <= 1:
+                raise
+            query["limit"] = max(1, limit // 10)
+
+
+def _next(page: Item, wanted: _Wanted) -> str:
     """The token of the next page; ApiError ``bad-answer`` for a page that is none, or that leaves objects out."""
-    items, metadata = page.get("items"), page.get("metadata") or {}
-    if not str(page.get("kind", "")).endswith("List") or not isinstance(items, (list, type(None))):
-        raise ApiError("bad-answer", f"the answer to GET {path} is not a list", where)
-    token = str(metadata.get("continue") or "")
-    if not token and (metadata.get("remainingItemCount") or 0) > 0:
-        raise ApiError("bad-answer", f"the list {path} ended before its last object", where, "try again")
-    if token and token == before:
-        raise ApiError("bad-answer", f"the list {path} does not get on from one page to the next", where, "try again")
+    kind, items, metadata = page.get("kind"), page.get("items", ""), page.get("metadata")
+    is_list = isinstance(kind, str) and kind.endswith("List") and isinstance(items, (list, type(None)))
+    if not is_list or not isinstance(metadata, (dict, type(None))):
+        raise ApiError("bad-answer", f"the answer to GET {wanted.path} is not a list", wanted.client.server_name)
+    kind, metadata = str(kind), metadata or {}
+    if wanted.kind and kind not in (f"{wanted.kind}List", "PartialObjectMetadataList"):
+        raise wanted.bad(f"is one of {kind.removesuffix('List')[:100]}, not of {wanted.kind}")
+    token, remaining = metadata.get("continue") or "", metadata.get("remainingItemCount") or 0
+    if not isinstance(token, str) or not isinstance(remaining, int):
+        raise wanted.bad("has a page without a readable end")
+    if not token and remaining > 0:
+        raise wanted.bad("ended before its last object")
     return token
 
 
-def _items(page: dict[str, t.Any]) -> list[dict[str, t.Any]]:
+def _items(wanted: _Wanted, page: Item) -> list[Item]:
     api_version, kind = page.get("apiVersion", ""), page["kind"].removesuffix("List")
-    items = page.get("items") or []
-    for item in items:
-        item.setdefault("apiVersion", api_version)
-        item.setdefault("kind", kind)
+    items: list[Item] = page.get("items") or []
+    try:
+        for item in items:
+            if not isinstance(item, dict):
+                raise ValueError("an item of the list is no map")
+            item.setdefault("apiVersion", api_version)
+            item.setdefault("kind", kind)
+            check_metadata(item)
+    except ValueError as error:
+        raise damaged(f"GET {wanted.path}", str(error), wanted.client) from None
     return items

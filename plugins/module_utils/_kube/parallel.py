@@ -10,7 +10,7 @@ import time
 import typing as t
 from collections import deque
 
-from .._core.errors import FleetError
+from .._core.errors import FleetError, fault
 
 T = t.TypeVar("T")
 
@@ -21,15 +21,16 @@ def in_parallel(
     """Result or FleetError by name, in the order of ``work``.
 
     After ``deadline`` seconds whatever has not ended counts as FleetError ``timeout``; its thread is left to itself and
-    does not keep the process alive. An exception that is no FleetError is a fault of this program, and is raised once
-    all others have ended. An interrupt starts nothing new and is raised at once.
+    does not keep the process alive. Any other exception becomes FleetError ``member-fault``, with its type and its
+    place in our code: what one member makes us fall over stops no other. An interrupt starts nothing new and is raised
+    at once.
     """
     pool = _Pool(work)
     for _thread in range(min(threads, len(work))):
         threading.Thread(target=pool.run, daemon=True).start()
     pool.wait(deadline)
-    if pool.bugs:
-        raise pool.bugs[0]
+    if pool.ends:
+        raise pool.ends[0]
     late = f"no answer within {deadline or 0:g} s"
     return {name: pool.done.get(name, FleetError("timeout", late, name)) for name in work}
 
@@ -41,7 +42,7 @@ class _Pool(t.Generic[T]):
         self._ended = threading.Condition()
         self._stopped = False
         self.done: dict[str, T | FleetError] = {}
-        self.bugs: list[BaseException] = []
+        self.ends: list[BaseException] = []
 
     def run(self) -> None:
         while True:
@@ -50,21 +51,23 @@ class _Pool(t.Generic[T]):
                     return
                 name, function = self._waiting.popleft()
             outcome: T | FleetError | None = None
-            bug: BaseException | None = None
+            end: BaseException | None = None
             try:
                 outcome = function()
             except FleetError as error:
                 outcome = error
+            except Exception as error:  # noqa: BLE001  # told as an error of this member
+                outcome = fault(error, "member-fault", name)
             except BaseException as error:  # noqa: BLE001  # raised again by in_parallel
-                bug = error
-            self._end(name, outcome, bug)
+                end = error
+            self._end(name, outcome, end)
 
-    def _end(self, name: str, outcome: t.Any, bug: BaseException | None) -> None:
+    def _end(self, name: str, outcome: t.Any, end: BaseException | None) -> None:
         with self._ended:
             if self._stopped:
                 return
-            if bug is not None:
-                self.bugs.append(bug)
+            if end is not None:
+                self.ends.append(end)
                 self._expected -= 1
             else:
                 self.done[name] = outcome

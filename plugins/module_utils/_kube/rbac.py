@@ -21,6 +21,8 @@ APPLY = ("create", "delete", "get", "list", "patch")
 _FACTS = (BUILT_IN["v1", "Node"], BUILT_IN["v1", "Pod"])
 _NAMESPACE = BUILT_IN["v1", "Namespace"]
 _PARENT = BUILT_IN["v1", "ConfigMap"]
+_LEASE = BUILT_IN["coordination.k8s.io/v1", "Lease"]
+HOLD = ("create", "delete", "get", "list", "update")
 _PATHS = ("/readyz", "/version")
 
 Manifest = dict[str, t.Any]
@@ -43,7 +45,8 @@ class Subject:
 def read_only_manifests(
     subject: Subject, kinds: t.Iterable[Resource] = (), namespace: str = "gitops-fleet"
 ) -> tuple[Manifest, ...]:
-    """For facts, plans and check mode: nodes, pods, namespaces, ``/readyz``, ``/version`` and the placed kinds.
+    """For facts, plans and check mode: nodes, pods, namespaces (``kube-system`` tells a cluster from all others),
+    ``/readyz``, ``/version`` and the placed kinds.
 
     The ApplySet parents, ConfigMaps in ``namespace``, may be read there; the namespace comes with the roles.
     """
@@ -61,14 +64,15 @@ def apply_manifests(
     """For applying and pruning ``kinds``, with what is read for it.
 
     Namespaces are made but not deleted unless they are among the kinds. The ApplySet parents are ConfigMaps in
-    ``namespace``, granted there only.
+    ``namespace``, beside the Lease on the member; both are granted there only. Without any kinds it is what an update
+    run needs: its members are read, and held.
     """
     kinds = tuple(kinds)
     facts = [kind for kind in _FACTS if kind not in kinds]
     rules = [*_resource_rules(facts, READ), _path_rule(), *_resource_rules(kinds, APPLY)]
     if _NAMESPACE not in kinds:
         rules += _resource_rules((_NAMESPACE,), ("create", "get", "list", "patch"))
-    parents = _resource_rules((_PARENT,), APPLY)
+    parents = [*_resource_rules((_PARENT,), APPLY), *_resource_rules((_LEASE,), HOLD)]
     return (
         _home(namespace),
         *_cluster_role("gitops-fleet-apply", rules, subject),

@@ -5,7 +5,10 @@
 
 from __future__ import annotations
 
+import http.client
+import io
 import ssl
+import time
 import typing as t
 from urllib.parse import unquote, urlsplit
 
@@ -32,9 +35,55 @@ def pool(connection: Connection, context: ssl.SSLContext | None, size: int) -> t
         options["ssl_context"] = context
         if connection.tls_server_name:
             options["server_hostname"] = connection.tls_server_name
-    if not connection.proxy:
-        return urllib3.connection_from_url(connection.server, **options)
-    return _proxied(connection, options)
+    make = _proxied if connection.proxy else _direct
+    made = make(connection, options)
+    made.ConnectionCls = type("TimedConnection", (made.ConnectionCls,), {"response_class": _TimedResponse})
+    return made
+
+
+def _direct(connection: Connection, options: dict[str, t.Any]) -> t.Any:
+    return urllib3.connection_from_url(connection.server, **options)
+
+
+class _TimedResponse(http.client.HTTPResponse):
+    """A response that has the read timeout as a whole, status line and headers included: without, a server that sends
+    a byte now and then, or ``100 Continue`` without end, would hold us for ever."""
+
+    def __init__(self, sock: t.Any, *arguments: t.Any, **named: t.Any) -> None:
+        super().__init__(t.cast(t.Any, _Until(sock)), *arguments, **named)
+
+    def begin(self) -> None:
+        super().begin()
+        # urllib3 would log them, as they came, and go on.
+        urllib3.util.response.assert_header_parsing(self.msg)
+
+
+class _Until(io.RawIOBase):
+    """A socket's bytes until its timeout has passed, counted from now."""
+
+    def __init__(self, sock: t.Any) -> None:
+        self._socket = sock
+        self._raw = sock.makefile("rb", buffering=0)
+        limit = sock.gettimeout()
+        self._end = None if limit is None else time.monotonic() + limit
+
+    def makefile(self, _mode: str) -> io.BufferedReader:
+        return io.BufferedReader(self)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: t.Any) -> int | None:
+        if self._end is not None:
+            left = self._end - time.monotonic()
+            if left <= 0:
+                raise TimeoutError("the time for the whole answer is over")
+            self._socket.settimeout(left)
+        return t.cast("int | None", self._raw.readinto(buffer))
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
 
 
 def _proxied(connection: Connection, options: dict[str, t.Any]) -> t.Any:
@@ -107,6 +156,8 @@ def as_api_error(error: Exception, connection: Connection, answering: bool) -> A
         )
     if isinstance(error, (failures.ReadTimeoutError, TimeoutError)):
         return ApiError("timeout", f"{server} did not answer in time", where, "is the API server overloaded?")
+    if isinstance(error, failures.HeaderParsingError) or _is_no_http(_innermost(error)):
+        return ApiError("bad-answer", f"{server} does not speak HTTP as API servers do", where, "is the port right?")
     if answering or isinstance(error, (failures.IncompleteRead, failures.DecodeError)):
         return ApiError("bad-answer", f"the answer of {server} broke off", where, "try again; see what lies between")
     return ApiError(
@@ -114,6 +165,13 @@ def as_api_error(error: Exception, connection: Connection, answering: bool) -> A
         f"{server} closed the connection without an answer: {_cause(error)}",
         where,
         "try again; is something other than an API server listening there?",
+    )
+
+
+def _is_no_http(error: BaseException) -> bool:
+    """Something came, but no status line, or headers without end."""
+    return isinstance(error, http.client.HTTPException) and not isinstance(
+        error, (http.client.RemoteDisconnected, http.client.IncompleteRead)
     )
 
 

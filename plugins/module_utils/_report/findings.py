@@ -11,6 +11,7 @@ import textwrap
 import typing as t
 
 from .._core.disruption.lint import ERROR, NOTE, WARNING
+from .._core.foreign import in_line
 from .._core.lint.remark import LONGEST, Remark
 from .text import WIDTH
 
@@ -108,6 +109,6 @@ def _scalar(value: t.Any) -> str:
 
 
 def _wrapped(text: str, first: str, further: str) -> list[str]:
-    return textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=further, break_on_hyphens=False) or [
-        first
-    ]
+    return textwrap.wrap(
+        in_line(text), WIDTH, initial_indent=first, subsequent_indent=further, break_on_hyphens=False
+    ) or [first]

@@ -8,9 +8,14 @@ from __future__ import annotations
 import re
 import typing as t
 
+from .._core.foreign import in_line
 from .._core.plan.document import GAINED, KEPT, LOST, PlacementPlan
 
-MARKS = re.compile(r"[&<>|`*_~\[\]()!#\\]")
+MARKS = re.compile(r"[&<>|`*_~\[\]()!#@\\]")
+# Code hosts make links of these: mentions, numbers of issues and requests, addresses.
+LINKS = re.compile(r"[@#!]|[$%&^~](?=[\w\"])|:(?=//)|\bwww(?=\.)|\bGH(?=-)", re.IGNORECASE)
+BREAK = "\u200b"
+CELL = 300
 
 LIMIT = 60_000
 SHOWN = 200
@@ -68,5 +73,7 @@ def _table(header: tuple[str, ...], rows: t.Sequence[tuple[str, ...]]) -> list[s
 
 
 def _text(value: str) -> str:
-    """Text on one line that cannot break out of a table cell or become markup: every mark is a character reference."""
-    return MARKS.sub(lambda found: f"&#{ord(found[0])};", " ".join(value.split()))
+    """Text on one line that cannot break out of a table cell or become markup or a link: every mark is a character
+    reference, and behind what begins a link stands a character without width."""
+    line = LINKS.sub(rf"\g<0>{BREAK}", " ".join(in_line(value, CELL).split()))
+    return MARKS.sub(lambda found: f"&#{ord(found[0])};", line).replace(BREAK, f"&#{ord(BREAK)};")

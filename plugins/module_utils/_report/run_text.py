@@ -18,13 +18,15 @@ from .._core.objects.update_run_status import (
     UpdateStatus,
     WaitStatus,
 )
+from .._core.updates.approvals import named_makers
 from .._core.updates.states import COMPLETED, FAILED, NOT_STARTED, PENDING, RUNNING, SKIPPED
-from .._core.updates.summary import gist
+from .._core.updates.summary import completed_by, gist
 from .text import table
 
 SHOWN = 40
 _FIRST = {FAILED: 0, RUNNING: 1, PENDING: 2}
 Row = tuple[str, str, str]
+Makers = tuple[str, ...]
 
 
 def run_text(run: UpdateRun) -> list[str]:
@@ -35,8 +37,9 @@ def run_text(run: UpdateRun) -> list[str]:
     lines = [f"run {run.name}: {goal}, {run.spec.strategy_name or 'own sequence'}", f"digest {status.digest}"]
     state = status.status.state + (f" ({status.outcome})" if status.outcome else "")
     rows: list[Row] = [(run.name, state, _joined(_tally(members), status.message))]
+    makers = named_makers(run)
     for stage in status.stages:
-        rows += _stage(stage)
+        rows += _stage(stage, makers)
     if status.uncovered_members:
         rows.append(("not covered", "", ", ".join(status.uncovered_members)))
     return lines + table(("WHAT", "STATE", "HOW FAR, AND WHY"), rows, "")
@@ -68,30 +71,30 @@ def _gate_waits(gate: UpdateRunGateStatus, timing: str, place: str) -> dict[str,
     return words | ({"until": write_time(gate.due)} if gate.due else {})
 
 
-def _stage(stage: UpdateStageStatus) -> list[Row]:
+def _stage(stage: UpdateStageStatus, makers: Makers) -> list[Row]:
     members = [member for group in stage.groups for member in group.members]
     rows: list[Row] = [(f"  {stage.name}", stage.status.state, _joined(_tally(members), stage.message))]
-    rows += [_gate(gate, "before", "    ") for gate in stage.before_gates]
+    rows += [_gate(gate, "before", "    ", makers) for gate in stage.before_gates]
     for group in stage.groups:
-        rows += _group(group)
-    rows += [_gate(gate, "after", "    ") for gate in stage.after_gates]
+        rows += _group(group, makers)
+    rows += [_gate(gate, "after", "    ", makers) for gate in stage.after_gates]
     if stage.after_stage_wait_status:
         rows.append(_wait(stage.after_stage_wait_status))
     return rows
 
 
-def _group(group: UpdateGroupStatus) -> list[Row]:
+def _group(group: UpdateGroupStatus, makers: Makers) -> list[Row]:
     limits = f"{group.max_concurrency} at once" + (
         f", {group.max_allowed_failures} may fail" if group.max_allowed_failures else ""
     )
     message = "" if group.status.state == FAILED else group.message
     rows: list[Row] = [(f"    {group.name}", group.status.state, _joined(_tally(group.members), limits, message))]
-    rows += [_gate(gate, "before", "      ") for gate in group.before_gates]
+    rows += [_gate(gate, "before", "      ", makers) for gate in group.before_gates]
     shown = sorted(group.members, key=_rank)[:SHOWN] if len(group.members) > SHOWN else group.members
     rows += [(f"      {each.name}", each.status.state, _member(each)) for each in shown]
     if len(group.members) > len(shown):
         rows.append((f"      {len(group.members) - len(shown)} more", "", "all of them in the result"))
-    return rows + [_gate(gate, "after", "      ") for gate in group.after_gates]
+    return rows + [_gate(gate, "after", "      ", makers) for gate in group.after_gates]
 
 
 def _rank(member: MemberUpdateStatus) -> int:
@@ -107,11 +110,11 @@ def _member(member: MemberUpdateStatus) -> str:
     return _joined(who, member.reason, again, gist(member.message))
 
 
-def _gate(gate: UpdateRunGateStatus, timing: str, indent: str) -> Row:
+def _gate(gate: UpdateRunGateStatus, timing: str, indent: str, makers: Makers) -> Row:
     state = gate.status.state
     words = [gate.display_name]
     if state == COMPLETED:
-        words.append(f"completed by {gate.by}" if gate.by else "completed by the clock")
+        words.append(f"completed by {completed_by(gate.by, gate.verified, makers)}")
     elif state == PENDING:
         words.append(f"opens at {write_time(gate.due)}" if gate.due else f"approve {gate.gate_id}")
     return f"{indent}gate {timing}", state, _joined(*words)

@@ -9,6 +9,7 @@ import os
 import typing as t
 from urllib.parse import quote
 
+from .._core.foreign import in_line
 from .._core.lint.codes import text_of
 from .._core.lint.remark import Remark
 
@@ -46,7 +47,7 @@ def _result(remark: Remark, rule: int) -> dict[str, t.Any]:
         "ruleId": remark.code,
         "ruleIndex": rule,
         "level": remark.level,
-        "message": {"text": f"{text}. {remark.consent}" if remark.consent else text},
+        "message": {"text": _without_links(f"{text}. {remark.consent}" if remark.consent else text)},
         "locations": [_location(remark)],
     }
     if remark.mended:
@@ -59,8 +60,13 @@ def _location(remark: Remark) -> dict[str, t.Any]:
     location: dict[str, t.Any] = {"physicalLocation": place}
     if remark.object:
         name = f"{remark.object} {remark.path}".strip()
-        location["logicalLocations"] = [{"fullyQualifiedName": name, "kind": "object"}]
+        location["logicalLocations"] = [{"fullyQualifiedName": in_line(name), "kind": "object"}]
     return location
+
+
+def _without_links(text: str) -> str:
+    """SARIF makes links of ``[text](target)`` in plain messages too (3.11.6)."""
+    return in_line(text).replace("](", "] (")
 
 
 def _uri(path: str) -> str:

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from .._core.facts.prices import CURRENCY, PERIOD, UNITS
 from .._core.facts.snapshot import FactsSnapshot
+from .._core.foreign import in_line
 from .._core.objects.member_cluster import MemberCluster
 from .._core.objects.meta import find_condition
 from .._core.plan.document import GAINED, KEPT, LOST, ClusterPlan, PlacementPlan
@@ -21,12 +22,12 @@ WIDTH = 80
 MARKS = {GAINED: "+", KEPT: "=", LOST: "-"}
 SHOWN = 40
 GAP, ROOM = 2, 24
-VALUE = 120
+VALUE, CELL = 120, 1_000
 
 
 def table(header: t.Sequence[str], rows: t.Iterable[t.Sequence[str]], indent: str = "  ") -> list[str]:
     """Left-aligned columns; the last one is wrapped below itself; after a long cell a new line begins."""
-    body = [tuple(header), *(tuple(str(cell) for cell in row) for row in rows)]
+    body = [tuple(header), *(tuple(in_line(str(cell), CELL) for cell in row) for row in rows)]
     widths = _widths([max(map(len, column)) for column in zip(*body, strict=True)], len(indent))
     start = len(indent) + sum(width + GAP for width in widths[:-1])
     lines = []
@@ -121,6 +122,9 @@ def _facts_row(snapshot: FactsSnapshot, cluster: MemberCluster, priced: bool) ->
     healthy = find_condition(agent.conditions, "Healthy") if agent else None
     failed = snapshot.failed.get(cluster.name)
     state = failed["code"] if failed else "ready" if healthy and healthy.status == "True" else "not ready"
+    state += "".join(
+        f", {part} not read: {why['code']}" for part, why in snapshot.missing.get(cluster.name, {}).items()
+    )
     costs = {each.unit: each.value for each in snapshot.costs(cluster)}
     return (
         cluster.name,
@@ -206,5 +210,5 @@ def _cut(rows: t.Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
 def _folded(text: str, indent: str = "  ") -> list[str]:
     """Lines of at most 80 columns; those after the first stand further in."""
     return textwrap.wrap(
-        text, WIDTH, initial_indent=indent, subsequent_indent=indent + "    ", break_on_hyphens=False
+        in_line(text), WIDTH, initial_indent=indent, subsequent_indent=indent + "    ", break_on_hyphens=False
     ) or [""]

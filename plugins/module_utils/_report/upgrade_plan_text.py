@@ -8,6 +8,7 @@ from __future__ import annotations
 import textwrap
 import typing as t
 
+from .._core.foreign import in_line
 from .._core.updates.run import Obstacle
 from .._core.updates.targets import CONTROL_PLANE, Step, Target, Work
 from .text import WIDTH, table
@@ -71,4 +72,4 @@ def _listed(names: t.Sequence[str]) -> str:
 
 
 def _folded(text: str) -> list[str]:
-    return textwrap.wrap(text, WIDTH, initial_indent="  ", subsequent_indent="      ", break_on_hyphens=False)
+    return textwrap.wrap(in_line(text), WIDTH, initial_indent="  ", subsequent_indent="      ", break_on_hyphens=False)

@@ -147,7 +147,9 @@ class HubRecords:
 
     def leases(self) -> tuple[Lease, ...]:
         found = read_list(self._client, _LEASE.path(NAMESPACE)).items
-        held = (_ours(document) for document in found if document["spec"].get("holderIdentity"))
+        # A hub that is a member too has the lease on the member there, whose name has no dot.
+        ours = (each for each in found if "." in each["metadata"]["name"])
+        held = (_ours(document) for document in ours if document["spec"].get("holderIdentity"))
         return tuple(sorted(held, key=lambda lease: lease.name))
 
     def event(self, kind: str, name: str, type: str, reason: str, message: str, now: datetime) -> None:
@@ -238,6 +240,9 @@ class HubRecords:
 
     def _refuse_without_crds(self, error: ApiError, kind: str, name: str) -> None:
         """Raises, unless the server says that the kind is there and only this object is not."""
+        if error.code == "invalid" and "unknown field" in error.message:
+            hint = "are the definitions there of an older release? Install them again with the role gitops.fleet.hub"
+            raise FleetError("invalid", error.message, self.place, hint) from None
         if error.code != "not-found":
             raise error
         if not name or error.details.get("name") != name:

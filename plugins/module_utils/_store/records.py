@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from .._core.errors import FleetError
+from .._core.values.duration import in_words
 
 Record = dict[str, t.Any]
 """A Kubernetes-style object: apiVersion, kind, metadata, spec, status. Read from a store it is a copy."""
@@ -133,8 +134,8 @@ def lease_held(lease: Lease, now: datetime, place: str) -> FleetError:
     left = lease.renewed + timedelta(seconds=lease.seconds) - now
     return FleetError(
         "lease-held",
-        f"{lease.name} is being worked on by {lease.holder}, since {_span(now - lease.acquired)}"
-        f" (last sign of life {_span(now - lease.renewed)} ago, free in {_span(left)} without another)",
+        f"{lease.name} is being worked on by {lease.holder}, since {in_words(now - lease.acquired)}"
+        f" (last sign of life {in_words(now - lease.renewed)} ago, free in {in_words(left)} without another)",
         place,
         "wait for it, or end it; a lease whose holder died becomes free by itself",
     )
@@ -148,12 +149,3 @@ def lease_lost(name: str, holder: str, now_held_by: str, place: str) -> FleetErr
         place,
         "start again: a new run takes up what this one left",
     )
-
-
-def _span(span: timedelta) -> str:
-    """``4 s``, ``3 min 20 s``, ``2 h 5 min``. Another machine's clock may be ahead: never below zero."""
-    seconds = max(int(span.total_seconds()), 0)
-    minutes, hours = seconds // 60, seconds // 3600
-    if hours:
-        return f"{hours} h {minutes % 60} min"
-    return f"{minutes} min {seconds % 60} s" if minutes else f"{seconds} s"

@@ -45,6 +45,27 @@ def grant(servers: dict[str, Server]) -> t.Iterator[Grant]:
         delete_object(server.client, object_path(resource, each, ""))
 
 
+CLUSTER_ROLE: Document = {
+    "apiVersion": "rbac.authorization.k8s.io/v1",
+    "kind": "ClusterRole",
+    "metadata": {"name": "tell-the-cluster"},
+    "rules": [
+        {"apiGroups": [""], "resources": ["namespaces"], "resourceNames": ["kube-system"], "verbs": ["get"]},
+    ],
+}
+
+
+def binding(user: str) -> Document:
+    """Of the role that tells a cluster from others, and nothing else."""
+    return {
+        "apiVersion": CLUSTER_ROLE["apiVersion"],
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": f"tell-the-cluster-{user}"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "tell-the-cluster"},
+        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user}],
+    }
+
+
 def our_namespace(server: Server) -> None:
     """The role for the ApplySets stands in it, so whoever grants the roles makes it first."""
     if server.get(OURS) is None:
@@ -85,7 +106,8 @@ def test_an_apply_with_the_read_only_role_names_what_is_lacking(file_fleet: Flee
     file_fleet.log_in("m1", grant("reader", read_only_manifests(Subject("User", "reader"), [CONFIG_MAP])))
     report = file_fleet.apply()
     assert "forbidden" in codes(report) and file_fleet.holders() == []
-    assert all("reader" in str(each) and "cannot patch" in str(each) for each in report.problems), report.problems
+    lacking = 'cannot create resource "leases"'
+    assert all("reader" in str(each) and lacking in str(each) for each in report.problems), report.problems
 
 
 def test_apply_change_and_removal_need_no_more_than_the_apply_role(file_fleet: Fleet, grant: Grant) -> None:
@@ -118,9 +140,15 @@ def test_a_kind_outside_the_apply_role_is_named_and_hides_no_other(file_fleet: F
 
 
 def test_a_member_that_refuses_the_account_cannot_be_joined(file_fleet: Fleet, grant: Grant) -> None:
+    """/version is open to every account that logs in, but not which cluster it is."""
     nobody = grant("nobody", ())
     file_fleet.log_in("m1", nobody)
-    file_fleet.join("m1")  # /version is open to every account that logs in
+    with pytest.raises(FleetError) as refused:
+        file_fleet.join("m1")
+    assert refused.value.code == "forbidden" and "resourceNames: [kube-system]" in refused.value.hint
+    file_fleet.mend("m1")
+    file_fleet.join("m1")
+    file_fleet.log_in("m1", grant("teller", (CLUSTER_ROLE, binding("teller"))))
     file_fleet.place()
     with pytest.raises(FleetError) as refused:
         file_fleet.apply()

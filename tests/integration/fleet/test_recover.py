@@ -10,6 +10,7 @@ import base64
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes import BrakeLimits
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.member_lease import MemberLeases
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members import Clients, recorded_members
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placement import wanted_placements
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.recover import Described, Recovered, recover
@@ -56,7 +57,8 @@ def recovered(fleet: Fleet, write: bool = True) -> Recovered:
         for each in wanted_placements(fleet.records, fleet.hub_client, fleet.asked())
     }
     members = recorded_members(fleet.records)
-    with Clients(members={name: each.fleet for name, each in members.items()}, hub=fleet.hub_client) as clients:
+    joined, leases = {name: each.fleet for name, each in members.items()}, MemberLeases(fleet.records, fleet.holder)
+    with Clients(members=joined, hub=fleet.hub_client, leases=leases) as clients:
         return recover(fleet.records, clients, list(members), described, key, fleet.holder, write)
 
 

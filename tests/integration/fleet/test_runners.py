@@ -5,13 +5,8 @@
 
 from __future__ import annotations
 
-import json
-import signal
-import subprocess
-import sys
 import threading
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
@@ -71,15 +66,6 @@ def test_a_run_gives_its_lease_back_also_when_members_fail(fleet: Fleet) -> None
     assert [each.name for each in fleet.records.leases() if each.name.startswith("placement/")] == []
 
 
-def killed(fleet: Fleet, point: str) -> None:
-    """A run that kills itself at that point."""
-    files = {"src": [str(fleet.folder / "placements")], "resources": [str(fleet.folder / "resources")]}
-    told = {"point": point, "options": fleet.options, "holder": fleet.holder, **files}
-    command = [sys.executable, str(Path(__file__).with_name("killed_run.py")), json.dumps(told)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == -signal.SIGKILL, done.stderr
-
-
 def version(fleet: Fleet) -> str:
     """Of the placed namespace on m1: the same again means that no write changed it."""
     found = fleet.servers["m1"].get(fleet.namespaced())
@@ -92,7 +78,7 @@ def test_a_killed_first_run_is_finished_by_the_next(fleet: Fleet, point: str) ->
     fleet.join("m1")
     fleet.resources(fleet.configmap(), fleet.configmap("other"))
     fleet.place()
-    killed(fleet, point)
+    fleet.killed(point)
     bindings = fleet.records.list("ClusterResourceBinding")
     assert [(each["spec"]["targetCluster"], each["spec"]["state"]) for each in bindings] == [("m1", "Scheduled")]
     before = version(fleet)
@@ -117,7 +103,7 @@ def test_a_killed_change_loses_no_object_from_the_prune_list(fleet: Fleet, point
     fleet.place()
     fleet.apply()
     fleet.resources(fleet.configmap(color="red"), fleet.configmap("new"))
-    killed(fleet, point)
+    fleet.killed(point)
     fleet.resources(fleet.configmap(color="red"))
     report = fleet.apply()
     assert not report.problems and changes(report, fleet.name) == {"m1": "kept"}
@@ -130,7 +116,7 @@ def test_a_killed_change_loses_no_object_from_the_prune_list(fleet: Fleet, point
 def test_another_runner_waits_until_the_lease_of_a_killed_one_has_run_out(file_fleet: Fleet) -> None:
     file_fleet.join("m1")
     file_fleet.place()
-    killed(file_fleet, "members")
+    file_fleet.killed("members")
     with pytest.raises(FleetError) as refused:
         file_fleet.apply(holder="runner-2")
     assert refused.value.code == "lease-held" and "free in" in str(refused.value)

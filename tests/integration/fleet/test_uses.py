@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 
 import pytest
-from small_fleet import PARENTS, Document, Fleet
+from small_fleet import LEASES, PARENTS, Document, Fleet
 
 APPS, RBAC = "apps/v1", "rbac.authorization.k8s.io/v1"
 POD = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "web", "image": "example.com/web:1"}]}}
@@ -55,7 +55,10 @@ def test_a_member_holds_what_was_placed_and_our_marks_alone_d4_04(file_fleet: Fl
     namespace = file_fleet.namespace
     placed = {f"namespaces {namespace}/{namespace}", f"configmaps {namespace}/settings"}
     marks = {"namespaces gitops-fleet/gitops-fleet", f"configmaps gitops-fleet/{file_fleet.name}"}
-    assert placed < seen <= placed | marks
+    lease = "leases gitops-fleet/member"  # while it is written to
+    assert placed < seen <= placed | marks | {lease}
+    assert {each for each in written if each.endswith(lease)} == {f"create {lease}", f"delete {lease}"}
+    assert file_fleet.servers["m1"].client.get(LEASES)["items"] == []
     assert file_fleet.servers["m1"].get(f"{PARENTS}/{file_fleet.name}")
 
 

@@ -5,93 +5,25 @@
 
 from __future__ import annotations
 
-import contextlib
 import signal
 import socket
 import subprocess
-import threading
 import time
 import typing as t
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from ipaddress import ip_address
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.access import ready
-from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient, Timeouts
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.connection import Connection
 from ansible_collections.gitops.fleet.plugins.module_utils._local.binaries import find
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
+from authority import Authority, new_key
+from misbehaving import Script
 
 ADMIN_TOKEN = "canary-token-of-the-admin"
-PATIENT = Timeouts()
 USERS = ("reader", "applier", "almost", "nobody")
-
-
-class Authority:
-    """A certificate authority."""
-
-    def __init__(self, name: str) -> None:
-        self._key = ec.generate_private_key(ec.SECP256R1())
-        self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
-        builder = _certificate(self._name, self._name, self._key, timedelta(days=-1), timedelta(days=1))
-        builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        self.pem = builder.sign(self._key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
-
-    def issue(
-        self,
-        name: str,
-        group: str = "",
-        hosts: t.Sequence[str] = (),
-        begins: timedelta = timedelta(hours=-2),
-        ends: timedelta = timedelta(hours=2),
-    ) -> tuple[bytes, bytes]:
-        """Certificate and key, as PEM."""
-        key = ec.generate_private_key(ec.SECP256R1())
-        parts = [x509.NameAttribute(NameOID.COMMON_NAME, name)]
-        if group:
-            parts.insert(0, x509.NameAttribute(NameOID.ORGANIZATION_NAME, group))
-        builder = _certificate(x509.Name(parts), self._name, key, begins, ends)
-        if hosts:
-            builder = builder.add_extension(
-                x509.SubjectAlternativeName([_host(host) for host in hosts]), critical=False
-            )
-        pem = builder.sign(self._key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
-        return pem, _key_pem(key)
-
-
-def _host(host: str) -> x509.GeneralName:
-    try:
-        return x509.IPAddress(ip_address(host))
-    except ValueError:
-        return x509.DNSName(host)
-
-
-def _certificate(
-    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePrivateKey, begins: timedelta, ends: timedelta
-) -> x509.CertificateBuilder:
-    now = datetime.now(UTC)
-    return (
-        x509.CertificateBuilder()
-        .subject_name(subject)
-        .issuer_name(issuer)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now + begins)
-        .not_valid_after(now + ends)
-    )
-
-
-def _key_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
-    return key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption()
-    )
 
 
 @dataclass(frozen=True)
@@ -166,7 +98,7 @@ def _etcd_flags(folder: Path, port: int, peer: int) -> list[str]:
 def _flags(folder: Path, etcd: int, port: int, authority: Authority) -> list[str]:
     files = {"ca.crt": authority.pem}
     files["api.crt"], files["api.key"] = authority.issue("api", hosts=("127.0.0.1", "kubernetes.default.svc"))
-    files["accounts.key"] = _key_pem(ec.generate_private_key(ec.SECP256R1()))
+    files["accounts.key"] = new_key()
     rows = [f'{ADMIN_TOKEN},admin,1,"system:masters"', *(f"token-{user},{user},{user}-uid," for user in USERS)]
     files["tokens.csv"] = "\n".join(rows).encode()
     for name, content in files.items():
@@ -215,51 +147,8 @@ def admin(server: Server) -> t.Iterator[KubeClient]:
         yield client
 
 
-Step = t.Callable[[BaseHTTPRequestHandler], None]
-
-
-@dataclass
-class Script:
-    """Answers in the order of ``steps``, the last one for ever; ``asked`` is what came in: method, path, headers."""
-
-    url: str = ""
-    steps: list[Step] = field(default_factory=list)
-    asked: list[tuple[str, str, dict[str, str]]] = field(default_factory=list)
-    waits: list[float] = field(default_factory=list)
-
-    def client(self, timeout: Timeouts = PATIENT, **changes: t.Any) -> KubeClient:
-        """A client whose waits are noted instead of waited for."""
-        return KubeClient(Connection(server=self.url, name="scripted", **changes), timeout, sleep=self.waits.append)
-
-
 @pytest.fixture
 def script() -> t.Iterator[Script]:
     """A tiny HTTP server that does as it is told: for faults that a real API server cannot be brought to."""
-    told = Script()
-
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def handle(self) -> None:
-            with contextlib.suppress(ConnectionError):
-                super().handle()
-
-        def do(self) -> None:
-            self.rfile.read(int(self.headers.get("Content-Length") or 0))
-            told.asked.append((self.command, self.path, dict(self.headers)))
-            step = told.steps.pop(0) if len(told.steps) > 1 else told.steps[0]
-            step(self)
-
-        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do
-
-        def log_message(self, *_arguments: object) -> None:
-            pass
-
-    httpd = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    httpd.daemon_threads = True
-    told.url = f"http://127.0.0.1:{httpd.server_address[1]}"
-    thread = threading.Thread(target=httpd.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-    thread.start()
-    yield told
-    httpd.shutdown()
-    httpd.server_close()
+    with Script().serving() as told:
+        yield told

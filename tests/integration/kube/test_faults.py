@@ -6,8 +6,6 @@
 from __future__ import annotations
 
 import gzip
-import json
-import time
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.access import ready
@@ -16,28 +14,9 @@ from ansible_collections.gitops.fleet.plugins.module_utils._kube.connection impo
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.discovery import resource_for
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.lists import list_objects, read_list
+from misbehaving import PATIENT, answer, dripping, listing, status
 
-PATIENT = Timeouts()
 PATH = "/api/v1/pods"
-
-
-def answer(document, status=200, content_type="application/json", **headers):
-    def step(request):
-        data = document if isinstance(document, bytes) else json.dumps(document).encode()
-        request.send_response(status)
-        request.send_header("Content-Type", content_type)
-        request.send_header("Content-Length", headers.pop("length", str(len(data))))
-        for name, value in headers.items():
-            request.send_header(name.replace("_", "-"), value)
-        request.end_headers()
-        request.wfile.write(data)
-
-    return step
-
-
-def status(code, reason, message="", **headers):
-    body = {"kind": "Status", "status": "Failure", "code": code, "reason": reason, "message": message}
-    return answer(body, code, **headers)
 
 
 def cut(request):
@@ -64,26 +43,10 @@ def hang_up(request):
     request.connection.shutdown(2)
 
 
-def drip(request):
-    """A byte now and then, each soon enough for a timeout that looks at single reads only."""
-    request.send_response(200)
-    request.send_header("Content-Type", "application/json")
-    request.send_header("Content-Length", "1000")
-    request.end_headers()
-    for _request in range(100):
-        request.wfile.write(b" ")
-        request.wfile.flush()
-        time.sleep(0.02)
-
-
 def page(names, token="", remaining=None, version="7"):
-    metadata = {"resourceVersion": version}
-    if token:
-        metadata["continue"] = token
-    if remaining is not None:
-        metadata["remainingItemCount"] = remaining
+    more = {} if remaining is None else {"remainingItemCount": remaining}
     items = [{"metadata": {"name": name}} for name in names]
-    return answer({"kind": "PodList", "apiVersion": "v1", "metadata": metadata, "items": items})
+    return answer(listing("Pod", items, token, resourceVersion=version, **more))
 
 
 def fails(script, timeout=PATIENT, **changes):
@@ -149,7 +112,7 @@ def test_server_errors_are_tried_again_for_reads_only(script):
 
 
 def test_a_dripping_answer_is_a_timeout(script):
-    script.steps = [drip]
+    script.steps = [dripping()]
     assert fails(script, Timeouts(read=0.1)).code == "timeout"
     assert len(script.asked) == 1
 

@@ -39,6 +39,7 @@ from ansible_collections.gitops.fleet.tests.data.good_rollout_manifests import (
 from ansible_collections.gitops.fleet.tests.data.good_update_manifests import CHANGES, GOOD_UPDATES, REPAIRED_UPDATES
 from ansible_collections.gitops.fleet.tests.data.maintenance_parts import profile
 from ansible_collections.gitops.fleet.tests.data.manifest_parts import Manifest, Row, Update, cluster, crp, member
+from ansible_collections.gitops.fleet.tests.data.member_manifests import BAD_MEMBERS, GOOD_MEMBERS
 from ansible_collections.gitops.fleet.tests.data.rollout_parts import (
     WAIT,
     approval_request,
@@ -56,8 +57,8 @@ from ansible_collections.gitops.fleet.tests.data.update_parts import (
     update_strategy,
 )
 
-BAD = (*BAD_PLACEMENTS, *BAD_ROLLOUTS, *BAD_STAGED, *BAD_UPDATES, *BAD_MAINTENANCE)
-GOOD = (*GOOD_PLACEMENTS, *GOOD_ROLLOUTS, *GOOD_UPDATES, *GOOD_MAINTENANCE)
+BAD = (*BAD_PLACEMENTS, *BAD_MEMBERS, *BAD_ROLLOUTS, *BAD_STAGED, *BAD_UPDATES, *BAD_MAINTENANCE)
+GOOD = (*GOOD_PLACEMENTS, *GOOD_MEMBERS, *GOOD_ROLLOUTS, *GOOD_UPDATES, *GOOD_MAINTENANCE)
 REPAIRED = (*REPAIRED_PLACEMENTS, *REPAIRED_ROLLOUTS, *REPAIRED_UPDATES, *REPAIRED_MAINTENANCE)
 UPDATES = (*PLACEMENT_CHANGES, *ROLLOUT_CHANGES, *CHANGES, *MAINTENANCE_CHANGES)
 DRY = {"dryRun": "All", "fieldValidation": "Strict"}

@@ -421,6 +421,13 @@ CONNECTIONS = (
         ("a", "members"),
     ),
     Bad(
+        "two members of one cluster",
+        "member_cluster",
+        {"members": [{"name": each, "kubeconfig": "{kubeconfig}", "context": "east"} for each in ("a", "b")]},
+        "double-member",
+        ("a, b", "one and the same connection"),
+    ),
+    Bad(
         "no context matches",
         "member_cluster",
         {"kubeconfig": "{kubeconfig}", "context_pattern": "prod-*"},

@@ -18,7 +18,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.tree im
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.update_run import decide
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.join import Wish, join
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_claims import claim
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_gates import publish
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_gates import GateKeeper
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_journal import Change, run_document
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_run import (
     present,
@@ -44,7 +44,14 @@ def make_runs(path: Path, kubeconfig: str) -> None:
     """The fleet and the runs that ``bad_update_inputs`` names."""
     records = open_records({"type": "sqlite", "path": str(path)}, {}, lambda: datetime.now(UTC))
     wishes = [_wish(name, driver, kubeconfig) for name, driver in DRIVERS.items()]
-    join(records, wishes, None, "tests", write=True)
+    join(records, wishes[:2], None, "tests", write=True)
+    for name in ("south", "north"):  # no cluster is behind these
+        for kind, like in (("MemberCluster", "west"), ("FleetMember", "west")):
+            found = t.cast(dict[str, t.Any], records.get(kind, like))
+            spec = {key: value for key, value in found["spec"].items() if key != "clusterUID"}
+            if kind == "FleetMember":
+                spec |= {"connection": {"kubeconfig": "/nowhere/kubeconfig"}, "driver": DRIVERS[name]}
+            records.create({**found, "metadata": {"name": name, "labels": {"at": name}}, "spec": spec})
     gated = only("east")
     gated["stages"][0] |= {"beforeGates": [approval()], "afterGates": [approval()]}
     _present(records, run("fresh", updateStrategyId="rings"), RINGS)
@@ -64,7 +71,7 @@ def make_runs(path: Path, kubeconfig: str) -> None:
 
 def _wish(name: str, driver: str, kubeconfig: str) -> Wish:
     fields = {"group": "prod" if name == "east" else "", "driver": driver}
-    connection = {"kubeconfig": kubeconfig, "context": "east"}
+    connection = {"kubeconfig": kubeconfig, "context": name}
     return Wish(name=name, connection=connection, labels={"at": name}, fields={k: v for k, v in fields.items() if v})
 
 
@@ -82,7 +89,7 @@ def _carry_on(records: Records, name: str, meanwhile: Change = lambda state: sta
     status = replace(status_of(state, derive(state), begun.status), epoch=1)
     records.replace({**run_document(records, name), "status": encode(status)})
     lease = records.acquire(f"run/{name}", "tests", 60)
-    publish(records, state, status.digest, lease, {})
+    GateKeeper(records).publish(replace(begun, status=status), state, lease)
     records.release(lease)
     if name == "flying":
         claim(records, "east", _operations(state)[0], f"run/{name}")

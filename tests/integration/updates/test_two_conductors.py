@@ -11,7 +11,7 @@ from datetime import timedelta
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from conducting import Plays
-from update_fleet import LEASES, OLD, UpdateFleet, sequence, until
+from update_fleet import OLD, UpdateFleet, sequence, until
 
 
 def test_the_second_is_refused_and_takes_over_when_the_lease_has_run_out(fleet: UpdateFleet, plays: Plays) -> None:
@@ -32,7 +32,7 @@ def test_the_second_is_refused_and_takes_over_when_the_lease_has_run_out(fleet: 
 
     first.kill(signal.SIGSTOP, worker)
     try:
-        _an_hour_passes(fleet)
+        fleet.expire_leases()
         assert fleet.conduct(drivers=drivers, time_limit=timedelta(seconds=1)).code == "time-limit"
         taken_over = fleet.recorded()
         assert taken_over.status.epoch == 2 and "Running" in fleet.states().values()
@@ -45,10 +45,3 @@ def test_the_second_is_refused_and_takes_over_when_the_lease_has_run_out(fleet: 
     assert fleet.conduct(drivers=drivers).outcome == "done"
     assert fleet.file_upgrades() == ["a", "b"] and fleet.recorded().status.epoch == 3
     assert [each for each in fleet.records.leases() if each.name.startswith("run/")] == []
-
-
-def _an_hour_passes(fleet: UpdateFleet) -> None:
-    """The lease was last renewed long ago by now."""
-    found = [each["metadata"]["name"] for each in fleet.client.get(LEASES)["items"]]
-    (lease,) = [name for name in found if name.startswith("run") and fleet.run_name in name]
-    fleet.patch(f"{LEASES}/{lease}", {"spec": {"renewTime": "2020-01-01T00:00:00.000000Z"}})

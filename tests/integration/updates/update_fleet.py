@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import time
@@ -14,9 +15,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.update_run import UpdateRun
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.approvals import MADE_BY
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.approval_policy import path_of, shipped
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.executor import Pace
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.gate import user
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.hub import install
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.join import CLUSTER_API, IDENTITY, join
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.join import Wish as JoinWish
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.join import join
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_conducting import (
     Verdict,
     Wish,
@@ -100,11 +105,18 @@ class UpdateFleet:
         return names
 
     def file_members(self, **versions: str) -> None:
-        """Joins members that are files, all in group ``all``: driver ``command``, as ``file_driver`` has it."""
+        """Members that are files, all in group ``all``: driver ``command``, as ``file_driver`` has it. They have no API
+        server, so they are recorded without being reached."""
         for name, found in versions.items():
             (self.folder / "files" / name).write_text(found + "\n")
-        wishes = [self._wish(name, self.hub.kubeconfig, "all", "command") for name in versions]
-        join(self.records, wishes, self.client, "tests", write=True)
+            kubeconfig = json.loads(Path(self.hub.kubeconfig).read_text())
+            kubeconfig["clusters"][0]["cluster"]["server"] = "https://127.0.0.1:1"
+            path = self.folder / "files" / f"{name}.kubeconfig"
+            path.write_text(json.dumps(kubeconfig))
+            spec = {"connection": {"kubeconfig": str(path)}, "group": "all", "driver": "command"}
+            self.records.create({"apiVersion": CLUSTER_API, "kind": "MemberCluster", "metadata": {"name": name},
+                                 "spec": {"identity": IDENTITY}})  # fmt: skip
+            self.records.create({"apiVersion": API, "kind": "FleetMember", "metadata": {"name": name}, "spec": spec})
 
     def file_driver(self, seconds: float = 0, begin: str = _BEGIN) -> Document:
         files = str(self.folder / "files")
@@ -163,12 +175,13 @@ class UpdateFleet:
 
     def conduct(self, run: Document | None = None, drivers: Document | None = None, **wish: t.Any) -> Verdict:
         """In this process; what it came to. Without a definition the recorded run."""
-        wish = {"pace": Pace(interval=0.2, settle=20), "timeout": 2.0, **wish}
+        wish = {"pace": Pace(interval=0.2, settle=20), "timeout": 2.0, "operations": str(self.operations), **wish}
         given = written([], [run] if run else [], strict=False)
-        made = present(self.records, self.run_name, given, write=True).run
         environ = dict(os.environ)
-        wanted = Wish(drivers=drivers or self.drivers(), operations=str(self.operations), **wish)
-        ending = carry_on(self.records, made, self.client, wanted, "tests", environ, self.said.append)
+        who = user(self.client, environ)
+        made = present(self.records, self.run_name, given, write=True, who=who).run
+        wanted = Wish(drivers=drivers or self.drivers(), **wish)
+        ending = carry_on(self.records, made, self.client, wanted, "tests", environ, self.said.append, who)
         return verdict(ending)
 
     def recorded(self) -> UpdateRun:
@@ -192,6 +205,35 @@ class UpdateFleet:
         """As ``kubectl patch --type merge`` does."""
         return self.client.request("PATCH", path, body, {"fieldManager": "kubectl-patch"}, MERGE)
 
+    def expire_leases(self) -> None:
+        """What a conductor held that was killed long ago."""
+        for found in self.client.get(LEASES)["items"]:
+            long_ago = {"spec": {"renewTime": "2020-01-01T00:00:00.000000Z"}}
+            self.patch(f"{LEASES}/{found['metadata']['name']}", long_ago)
+
+    @contextlib.contextmanager
+    def without_policies(self) -> t.Iterator[None]:
+        """The hub does not hold names meanwhile, as one that was installed long ago. API servers notice soon after."""
+        for each in shipped():
+            self.client.delete(path_of(each))
+        until(lambda: self._takes_any_name(), 60, 0.1)
+        try:
+            yield
+        finally:
+            install(self.client, write=True)
+            until(lambda: not self._takes_any_name(), 60, 0.1)
+
+    def _takes_any_name(self) -> bool:
+        probe = self.run()
+        probe["metadata"] |= {"name": "probe", "annotations": {MADE_BY: "somebody"}}
+        query = {"dryRun": "All"}
+        try:
+            self.client.request("POST", f"/apis/{API}/updateruns", probe, query)
+        except ApiError as error:
+            assert error.code == "forbidden", error
+            return False
+        return True
+
     def gates(self) -> list[Document]:
         return list(self.client.get(f"/apis/{API}/gates")["items"])
 
@@ -199,7 +241,7 @@ class UpdateFleet:
 
     def folders(self) -> list[Path]:
         """Of operations, in the order of their names."""
-        return sorted(self.operations.iterdir()) if self.operations.exists() else []
+        return sorted(self.operations.glob("[!.]*"))
 
     def leftovers(self) -> list[tuple[str, ...]]:
         """Commands of processes that belong to an operation of this test."""

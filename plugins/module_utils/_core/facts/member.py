@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from ..errors import Problem
 from ..objects.fleet_member import FleetMemberStatus, NodePoolStatus
 from ..objects.member_cluster import AgentStatus, MemberClusterStatus, PropertyValue, ResourceUsage
 from ..objects.meta import Condition, find_condition
@@ -26,31 +27,30 @@ NODE_COUNT = "kubernetes-fleet.io/node-count"
 VERSION = "k8s.io/k8s-version"
 ENTRYPOINT = "k8s.io/cluster-entrypoint"
 AGENT = "MemberAgent"
+NODES, PODS = "nodes", "pods"
 
 
 @dataclass(frozen=True, kw_only=True)
 class MemberReading:
-    """One successful read. ``requests`` are summed over scheduled pods; None means that pods were not read."""
+    """One read. ``requests`` are summed over scheduled pods; None means that pods were not read. ``missing`` says by
+    part (NODES, PODS) why it could not be read; ``nodes`` is None then, or ``requests``.
+    """
 
     at: datetime
     ready: bool
     version: str
     server: str
-    nodes: tuple[NodeFacts, ...] = ()
+    nodes: tuple[NodeFacts, ...] | None = ()
     requests: t.Mapping[str, Quantity] | None = None
+    missing: t.Mapping[str, Problem] = field(default_factory=dict)
     prices: t.Mapping[str, float] = field(default_factory=dict)
 
 
 def reported(reading: MemberReading, previous: MemberClusterStatus) -> MemberClusterStatus:
-    """The member's status after a successful read."""
-    values = {NODE_COUNT: str(len(reading.nodes)), VERSION: reading.version, ENTRYPOINT: reading.server}
-    values.update(_costs(reading))
-    usage = ResourceUsage(
-        capacity=_texts(_summed(node.capacity for node in reading.nodes)),
-        allocatable=_texts(_summed(node.allocatable for node in reading.nodes)),
-        available=_texts(_available(reading)),
-        observation_time=reading.at,
-    )
+    """The member's status after a read. What could not be read stays as it was, with the time of its last read."""
+    values = {VERSION: reading.version, ENTRYPOINT: reading.server}
+    if reading.nodes is not None:
+        values |= {NODE_COUNT: str(len(reading.nodes)), **_costs(reading.nodes, reading.prices)}
     health = (
         ("True", "Ready", "/readyz answers ok")
         if reading.ready
@@ -58,8 +58,8 @@ def reported(reading: MemberReading, previous: MemberClusterStatus) -> MemberClu
     )
     return replace(
         previous,
-        properties=_properties(previous.properties, values, reading.at),
-        resource_usage=usage,
+        properties=_properties(previous.properties, values, reading),
+        resource_usage=previous.resource_usage if reading.missing else _usage(reading),
         agent_status=_agent(previous, reading.at, health, heartbeat=reading.at),
     )
 
@@ -72,8 +72,11 @@ def unread(previous: MemberClusterStatus, at: datetime, code: str, message: str)
     return replace(previous, agent_status=_agent(previous, at, ("False", _reason(code), message), heartbeat=last))
 
 
-def pools(reading: MemberReading) -> FleetMemberStatus:
-    """Node pools by name, each with its oldest kubelet version and its image if all nodes share one."""
+def pools(reading: MemberReading, before: t.Sequence[NodePoolStatus] = ()) -> FleetMemberStatus:
+    """Node pools by name, each with its oldest kubelet version and its image if all nodes share one; those that were
+    there ``before`` if nodes could not be read."""
+    if reading.nodes is None:
+        return FleetMemberStatus(version=reading.version, node_pools=tuple(before), last_read=reading.at)
     by_pool: dict[str, list[NodeFacts]] = {}
     for node in reading.nodes:
         by_pool.setdefault(node.pool, []).append(node)
@@ -96,12 +99,23 @@ def _oldest(versions: t.Iterable[str]) -> str:
 
 
 def _properties(
-    previous: t.Mapping[str, PropertyValue], values: t.Mapping[str, str], at: datetime
+    previous: t.Mapping[str, PropertyValue], values: t.Mapping[str, str], reading: MemberReading
 ) -> dict[str, PropertyValue]:
-    """Ours replaced, those of others kept."""
-    ours = {NODE_COUNT, VERSION, ENTRYPOINT, CPU_COST, MEMORY_COST}
-    foreign = {name: value for name, value in previous.items() if name not in ours}
-    return {**foreign, **{name: PropertyValue(value=value, observation_time=at) for name, value in values.items()}}
+    """Ours replaced, those of others kept, and those of nodes where nodes could not be read."""
+    ours = {VERSION, ENTRYPOINT} if reading.nodes is None else {NODE_COUNT, VERSION, ENTRYPOINT, CPU_COST, MEMORY_COST}
+    kept = {name: value for name, value in previous.items() if name not in ours}
+    return {**kept, **{name: PropertyValue(value=value, observation_time=reading.at) for name, value in values.items()}}
+
+
+def _usage(reading: MemberReading) -> ResourceUsage:
+    nodes = reading.nodes or ()
+    allocatable = _summed(node.allocatable for node in nodes)
+    return ResourceUsage(
+        capacity=_texts(_summed(node.capacity for node in nodes)),
+        allocatable=_texts(allocatable),
+        available=_texts(_available(allocatable, reading.requests)),
+        observation_time=reading.at,
+    )
 
 
 def _agent(
@@ -138,27 +152,24 @@ def _summed(parts: t.Iterable[t.Mapping[str, str]]) -> dict[str, Quantity]:
     return total
 
 
-def _available(reading: MemberReading) -> dict[str, Quantity]:
-    if reading.requests is None:
+def _available(allocatable: t.Mapping[str, Quantity], requests: t.Mapping[str, Quantity] | None) -> dict[str, Quantity]:
+    if requests is None:
         return {}
     zero = parse_quantity("0")
-    left = {}
-    for name, amount in _summed(node.allocatable for node in reading.nodes).items():
-        rest = amount - reading.requests.get(name, zero)
-        left[name] = rest if rest > zero else zero
-    return left
+    left = {name: amount - requests.get(name, zero) for name, amount in allocatable.items()}
+    return {name: max(rest, zero) for name, rest in left.items()}
 
 
 def _texts(amounts: t.Mapping[str, Quantity]) -> dict[str, str]:
     return {name: amount.canonical for name, amount in sorted(amounts.items())}
 
 
-def _costs(reading: MemberReading) -> dict[str, str]:
+def _costs(nodes: t.Sequence[NodeFacts], prices: t.Mapping[str, float]) -> dict[str, str]:
     """Hourly price per core and per GiB, three decimals; nothing unless every node has a price."""
-    if not reading.nodes or any(node.instance_type not in reading.prices for node in reading.nodes):
+    if not nodes or any(node.instance_type not in prices for node in nodes):
         return {}
-    price = sum(reading.prices[node.instance_type] for node in reading.nodes)
-    capacity = _summed(node.capacity for node in reading.nodes)
+    price = sum(prices[node.instance_type] for node in nodes)
+    capacity = _summed(node.capacity for node in nodes)
     cores = capacity["cpu"].approximate if "cpu" in capacity else 0.0
     gib = capacity["memory"].approximate / 2**30 if "memory" in capacity else 0.0
     costs = {}

@@ -9,7 +9,7 @@ import typing as t
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from ..errors import FleetError
+from ..errors import FleetError, Problem
 from ..objects.member_cluster import MemberCluster
 from ..objects.schema import decode, encode
 from ..resources.canonical import digest_of
@@ -17,11 +17,13 @@ from .node import NodeFacts
 from .prices import Cost, PriceSource, costs_of
 
 SCHEMA = 1
+PARTLY_READ, OLDER = "partly-read", "what was read of it before still stands"
 
 
 @dataclass(frozen=True, kw_only=True)
 class FactsSnapshot:
     """``failed`` says for each member that could not be read with which code and why; its older facts still stand.
+    ``missing`` says the same of parts of members (``nodes``, ``pods``): of these the older facts stand.
 
     ``prices`` is where the costs of those that were read come from; None if no price list was given.
     """
@@ -31,10 +33,21 @@ class FactsSnapshot:
     nodes: t.Mapping[str, tuple[NodeFacts, ...]] = field(default_factory=dict)
     failed: t.Mapping[str, t.Mapping[str, str]] = field(default_factory=dict)
     prices: PriceSource | None = None
+    missing: t.Mapping[str, t.Mapping[str, t.Mapping[str, str]]] = field(default_factory=dict)
 
     def costs(self, member: MemberCluster) -> tuple[Cost, ...]:
         """Of older facts it is not known which prices they were made with."""
-        return costs_of(member, None if member.name in self.failed else self.prices)
+        older = member.name in self.failed or member.name in self.missing
+        return costs_of(member, None if older else self.prices)
+
+    @property
+    def partly_read(self) -> tuple[Problem, ...]:
+        """Every part of a member that could not be read."""
+        return tuple(
+            Problem(PARTLY_READ, f"{part} were not read: {why['message']} [{why['code']}]", f"{name} {part}", OLDER)
+            for name, parts in sorted(self.missing.items())
+            for part, why in sorted(parts.items())
+        )
 
 
 def write_snapshot(snapshot: FactsSnapshot) -> dict[str, t.Any]:
@@ -46,6 +59,11 @@ def write_snapshot(snapshot: FactsSnapshot) -> dict[str, t.Any]:
         "nodes": {name: [_node(each) for each in nodes] for name, nodes in sorted(snapshot.nodes.items())},
         "failed": {name: dict(why) for name, why in sorted(snapshot.failed.items())},
     }
+    if snapshot.missing:
+        document["missing"] = {
+            name: {part: dict(why) for part, why in sorted(parts.items())}
+            for name, parts in sorted(snapshot.missing.items())
+        }
     return document | ({"prices": snapshot.prices.as_dict()} if snapshot.prices else {})
 
 
@@ -68,10 +86,16 @@ def read_snapshot(document: t.Any, where: str) -> FactsSnapshot:
         members = tuple(decode(MemberCluster, each) for each in document.get("members") or ())
         nodes = {name: tuple(_read_node(each) for each in rows) for name, rows in (document.get("nodes") or {}).items()}
         failed = {name: dict(why) for name, why in (document.get("failed") or {}).items()}
+        missing = {
+            name: {part: {key: str(why[key]) for key in ("code", "message")} for part, why in parts.items()}
+            for name, parts in (document.get("missing") or {}).items()
+        }
         prices = PriceSource(**document["prices"]) if document.get("prices") else None
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise FleetError("facts-invalid", f"the facts snapshot cannot be read: {error}", where) from error
-    return FactsSnapshot(captured_at=captured_at, members=members, nodes=nodes, failed=failed, prices=prices)
+    return FactsSnapshot(
+        captured_at=captured_at, members=members, nodes=nodes, failed=failed, prices=prices, missing=missing
+    )
 
 
 def snapshot_digest(snapshot: FactsSnapshot) -> str:

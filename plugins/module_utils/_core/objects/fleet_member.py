@@ -8,9 +8,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from .member_forms import (
+    context_prop,
+    kubeconfig_prop,
+    namespace_prop,
+    object_name_prop,
+    secret_key_prop,
+    words_prop,
+)
 from .meta import Condition, ObjectMeta
 from .prop import prop
-from .update_forms import name_prop
+from .update_forms import GUID, GUID_FORM, name_prop
 
 CONNECTION_RULES = (
     (
@@ -28,17 +36,17 @@ CONNECTION_RULES = (
 class SecretRef:
     """A Secret on the hub that holds a kubeconfig."""
 
-    name: str = prop("Name of the Secret.")
-    namespace: str = prop("Namespace of the Secret.")
-    key: str = prop("Key of the kubeconfig in the Secret's data.", default="kubeconfig")
+    name: str = object_name_prop("Name of the Secret.")
+    namespace: str = namespace_prop("Namespace of the Secret.")
+    key: str = secret_key_prop("Key of the kubeconfig in the Secret's data.", default="kubeconfig")
 
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterConnection:
     """Exactly one of a kubeconfig file (with an optional context), a Secret on the hub, or ``inCluster``."""
 
-    kubeconfig: str = prop("Path of a kubeconfig file; ~ and environment variables are expanded.", default="")
-    context: str = prop("Context in that kubeconfig; its current context if empty.", default="")
+    kubeconfig: str = kubeconfig_prop("Path of a kubeconfig file; ~ and environment variables are expanded.")
+    context: str = context_prop("Context in that kubeconfig; its current context if empty.")
     secret_ref: SecretRef | None = prop("Secret on the hub that holds a kubeconfig.", default=None)
     in_cluster: bool = prop("Use the service account of the pod that runs this.", default=False)
 
@@ -47,13 +55,20 @@ class ClusterConnection:
 class FleetMemberSpec:
     connection: ClusterConnection = prop("How the member's API server is reached.", rules=CONNECTION_RULES)
     group: str = name_prop("Update group of the member.", default="")
-    location: str = prop("Where the member runs, in words of the user.", default="")
+    location: str = words_prop("Where the member runs, in words of the user.")
     driver: str = prop(
         "How the member itself is upgraded.", default="", enum=("local", "cluster_api", "command", "role")
     )
-    maintenance: str = prop("Name of the FleetMaintenance that holds its windows.", default="")
-    provider: str = prop("Platform that it runs on, as in the provider of a ReleaseCatalog.", default="")
+    maintenance: str = object_name_prop("Name of the FleetMaintenance that holds its windows.", default="")
+    provider: str = words_prop("Platform that it runs on, as in the provider of a ReleaseCatalog.")
     long_term_support: bool = prop("It has long-term support of its platform.", default=False)
+    cluster_uid: str = prop(
+        "UID of the cluster's namespace kube-system, recorded when it joins: no other cluster has it.",
+        default="",
+        json="clusterUID",
+        pattern=GUID,
+        form=GUID_FORM,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

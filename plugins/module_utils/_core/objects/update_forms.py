@@ -73,6 +73,10 @@ RUN_RULES: Rules = (
         "!has(oldSelf.status) || oldSelf.status.phase == 'new' || self.spec == oldSelf.spec",
         "the spec of a run that was started cannot be changed",
     ),
+    (
+        "!has(oldSelf.status) || oldSelf.status.phase == 'new' || (has(self.status) && self.status.phase == 'active')",
+        "a run that was started stays so",
+    ),
 )
 GATE_SPEC_RULES: Rules = (
     ("self == oldSelf", "the spec of a gate cannot be changed"),

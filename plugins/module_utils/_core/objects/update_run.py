@@ -105,3 +105,8 @@ class UpdateRun:
     @property
     def name(self) -> str:
         return self.metadata.name
+
+    @property
+    def target(self) -> str:
+        """The Kubernetes version that members get, as its author wrote it; empty for node images alone."""
+        return self.spec.managed_cluster_update.upgrade.kubernetes_version

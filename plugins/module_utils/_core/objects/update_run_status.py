@@ -52,6 +52,7 @@ class UpdateRunGateStatus:
     schedule: ScheduledStartConfiguration | None = prop("When a ScheduledStart completes itself.", default=None)
     due: datetime | None = prop("Instant at which it completes itself, fixed when it opens.", default=None)
     by: str = prop("Who completed it; empty for the clock.", default="")
+    verified: bool = prop("Whether the hub vouched for that name.", default=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,6 +145,7 @@ class UpdateRunStatus:
     progress: str = prop("Members done of all, in words.", default="")
     phase: str = prop("Whether it was ever started.", default=NEW, enum=(NEW, ACTIVE))
     stop_requested: bool = prop("Somebody asked it to stop.", default=False)
+    started_by: str = prop("Who started it.", default="")
     strategy: UpdateRunStrategy | None = prop("The sequence as it was at creation.", default=None)
     target_version: str = prop("Kubernetes version that members get.", default="")
     digest: str = digest_prop("Digest of what the run will do.")

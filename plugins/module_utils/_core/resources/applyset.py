@@ -12,9 +12,11 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 import typing as t
 from dataclasses import dataclass, replace
 
+from ..values.parts import mapping, name, number, text, texts
 from .identity import ObjectId, labels_of
 
 NAMESPACE = "gitops-fleet"
@@ -24,6 +26,9 @@ PART_OF_LABEL = "applyset.kubernetes.io/part-of"
 TOOLING = "applyset.kubernetes.io/tooling"
 GROUP_KINDS = "applyset.kubernetes.io/contains-group-kinds"
 NAMESPACES = "applyset.kubernetes.io/additional-namespaces"
+RECORD = ("policySnapshot", "policyHash", "resourceSnapshot", "resourceHash", "decision")
+# Groups, versions, kinds, namespaces and hashes.
+_WORD = re.compile(r"[A-Za-z0-9.:-]{1,253}")
 MANAGED_BY = {"app.kubernetes.io/managed-by": "gitops.fleet"}
 
 
@@ -109,28 +114,67 @@ def parent_manifest(applyset: ApplySet) -> dict[str, t.Any]:
 
 
 def read_parent(parent: t.Mapping[str, t.Any]) -> ApplySet:
-    """The ApplySet that a parent ConfigMap describes; ValueError if it is not one of ours."""
+    """The ApplySet that a parent ConfigMap describes; ValueError if it is not one of ours, or damaged.
+
+    Whoever may write ConfigMaps on the member may have written it: nothing in it is believed but the types, and its
+    name must be that of the ConfigMap.
+    """
+    called = text(mapping(parent, "metadata"), "name")
     try:
-        data = parent["data"]
-        placement, record = json.loads(data["placement"]), json.loads(data["record"])
-        inventory = tuple(
-            Held(id=ObjectId(group=group, version=version, kind=kind, namespace=namespace, name=name), hash=digest)
-            for group, version, kind, namespace, name, digest in json.loads(data["inventory"])
-        )
+        data = texts(parent, "data")
+        placement = _json(data, "placement", "name", "uid", "generation")
+        record = _json(data, "record", *RECORD)
+        if name(placement) != called:
+            raise ValueError("placement.name is not the name of the ConfigMap")
         return ApplySet(
-            placement=placement["name"],
-            uid=placement["uid"],
-            generation=placement["generation"],
-            policy_snapshot=record["policySnapshot"],
-            policy_hash=record["policyHash"],
-            resource_snapshot=record["resourceSnapshot"],
-            resource_hash=record["resourceHash"],
-            decision=record["decision"],
-            inventory=inventory,
+            placement=called,
+            uid=text(placement, "uid"),
+            generation=number(placement, "generation"),
+            policy_snapshot=text(record, "policySnapshot"),
+            policy_hash=text(record, "policyHash"),
+            resource_snapshot=text(record, "resourceSnapshot"),
+            resource_hash=text(record, "resourceHash"),
+            decision=_scores(mapping(record, "decision")) if record.get("decision") is not None else None,
+            inventory=_inventory(data),
         )
-    except (KeyError, TypeError, ValueError) as error:
-        name = (parent.get("metadata") or {}).get("name", "?")
-        raise ValueError(f"ConfigMap {NAMESPACE}/{name} is not an ApplySet of ours: {error}") from error
+    except ValueError as error:
+        raise ValueError(f"ConfigMap {NAMESPACE}/{called or '?'} is not an ApplySet of ours: {error}") from None
+
+
+def _json(data: t.Mapping[str, str], key: str, *wanted: str) -> t.Any:
+    """The map under ``data``, with all the keys that are wanted; a list where none are."""
+    try:
+        found = json.loads(data.get(key, ""))
+    except (ValueError, RecursionError):
+        raise ValueError(f"data.{key} is no JSON") from None
+    if not isinstance(found, dict if wanted else list) or not all(each in found for each in wanted):
+        raise ValueError(f"data.{key} is not what we write there")
+    return found
+
+
+def _scores(decision: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    if not all(each is None or type(each) is int for each in decision.values()):
+        raise ValueError("record.decision holds something else than whole numbers")
+    return dict(decision)
+
+
+def _inventory(data: t.Mapping[str, str]) -> tuple[Held, ...]:
+    held = []
+    for row in _json(data, "inventory"):
+        if not isinstance(row, list) or len(row) != 6 or not all(isinstance(part, str) for part in row):
+            raise ValueError("an object of the inventory is not told by six texts")
+        group, version, kind, namespace, called, digest = row
+        if not all(map(_WORD.fullmatch, (version, kind, group or "-", namespace or "-"))) or not _is_segment(called):
+            raise ValueError("the inventory names something that cannot be an object")
+        if digest and not _WORD.fullmatch(digest):
+            raise ValueError("the inventory holds something else than a hash")
+        held.append(Held(id=ObjectId(group, version, kind, namespace, called), hash=digest))
+    return tuple(held)
+
+
+def _is_segment(called: str) -> bool:
+    """Whether an object may be called so: as one part of a path (``IsValidPathSegmentName`` in k8s.io/apimachinery)."""
+    return 0 < len(called) <= 253 and called.isprintable() and called not in (".", "..") and not set(called) & set("/%")
 
 
 def part_of(manifest: t.Mapping[str, t.Any], applyset: str) -> dict[str, t.Any]:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import typing as t
 
+from ..values.parts import mapping, number, rows
+
 AVAILABLE, NOT_YET, NOT_TRACKABLE = "Available", "ManifestNotAvailableYet", "NotTrackable"
 
 Live = t.Mapping[str, t.Any]
@@ -36,11 +38,15 @@ AT_ONCE = frozenset(
 
 
 def availability(group: str, kind: str, live: Live) -> str:
-    """One of the three reasons for a live object of that kind."""
+    """One of the three reasons for a live object of that kind. One that tells something else than its kind does is not
+    available."""
     if (group, kind) in AT_ONCE:
         return AVAILABLE
     tracker = TRACKERS.get((group, kind))
-    return tracker(live) if tracker else NOT_TRACKABLE
+    try:
+        return tracker(live) if tracker else NOT_TRACKABLE
+    except ValueError:
+        return NOT_YET
 
 
 def _deployment(live: Live) -> str:
@@ -73,12 +79,12 @@ def _daemon_set(live: Live) -> str:
 
 
 def _service(live: Live) -> str:
-    spec = live.get("spec") or {}
+    spec = mapping(live, "spec")
     kind = spec.get("type") or "ClusterIP"
     if kind in ("ClusterIP", "NodePort"):
         return _judged(bool(spec.get("clusterIP")))
     if kind == "LoadBalancer":
-        ingress = (_status(live).get("loadBalancer") or {}).get("ingress") or [{}]
+        ingress = rows(mapping(_status(live), "loadBalancer"), "ingress") or [{}]
         return _judged(bool(ingress[0].get("ip") or ingress[0].get("hostname")))
     return NOT_TRACKABLE
 
@@ -88,8 +94,8 @@ def _definition(live: Live) -> str:
 
 
 def _disruption_budget(live: Live) -> str:
-    generation = (live.get("metadata") or {}).get("generation")
-    conditions = _status(live).get("conditions") or ()
+    generation = mapping(live, "metadata").get("generation")
+    conditions = rows(_status(live), "conditions")
     return _judged(bool(conditions) and all(each.get("observedGeneration") == generation for each in conditions))
 
 
@@ -104,22 +110,20 @@ TRACKERS: t.Mapping[tuple[str, str], t.Callable[[Live], str]] = {
 
 
 def _status(live: Live) -> Live:
-    return live.get("status") or {}
+    return mapping(live, "status")
 
 
 def _wanted(live: Live) -> int:
-    replicas = (live.get("spec") or {}).get("replicas")
-    return 1 if replicas is None else int(replicas)
+    spec = mapping(live, "spec")
+    return 1 if spec.get("replicas") is None else number(spec, "replicas")
 
 
 def _observed(live: Live) -> bool:
-    return bool(_status(live).get("observedGeneration") == (live.get("metadata") or {}).get("generation"))
+    return bool(_status(live).get("observedGeneration") == mapping(live, "metadata").get("generation"))
 
 
 def _true(live: Live, kind: str) -> bool:
-    return any(
-        each.get("type") == kind and each.get("status") == "True" for each in _status(live).get("conditions") or ()
-    )
+    return any(each.get("type") == kind and each.get("status") == "True" for each in rows(_status(live), "conditions"))
 
 
 def _judged(holds: bool) -> str:

@@ -10,6 +10,7 @@ import binascii
 import json
 import re
 import typing as t
+from itertools import islice
 
 from .identity import Manifest, group_version
 
@@ -24,6 +25,7 @@ class Absent:
 ABSENT = Absent()
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+_DEEPEST, _MOST_VALUES, _LONGEST = 32, 5_000, 1 << 16
 SECRET_FIELDS = ("data", "stringData")
 
 
@@ -47,14 +49,27 @@ def is_secret(manifest: Manifest) -> bool:
 
 
 def shown(value: t.Any, masked: bool) -> t.Any:
-    """A value for people: null where it is absent, and only its length where it is secret."""
+    """A value for people: null where it is absent, only its length where it is secret, cut where nobody reads on."""
     if isinstance(value, Absent):
         return None
     if not masked or value is None:
-        return value
+        return _readable(value, _DEEPEST, [_MOST_VALUES])
     if isinstance(value, t.Mapping):
         return {key: shown(one, masked) for key, one in value.items()}
     return f"<masked, {_length(value)} bytes>"
+
+
+def _readable(value: t.Any, depth: int, left: list[int]) -> t.Any:
+    left[0] -= 1
+    if isinstance(value, str):
+        return value if len(value) <= _LONGEST else f"{value[:_LONGEST]}... ({len(value) - _LONGEST} more characters)"
+    if not isinstance(value, (t.Mapping, list)):
+        return value
+    if depth <= 0 or left[0] <= 0:
+        return "..."
+    if isinstance(value, list):
+        return [_readable(each, depth - 1, left) for each in value[: left[0]]]
+    return {key: _readable(each, depth - 1, left) for key, each in islice(value.items(), left[0])}
 
 
 def same_json(one: t.Any, other: t.Any) -> bool:

@@ -14,6 +14,7 @@ import json
 import typing as t
 from dataclasses import dataclass
 
+from ..values.parts import mapping, rows
 from .fields import ABSENT, same_json
 from .identity import Manifest, metadata_of
 
@@ -21,6 +22,7 @@ Node = t.Mapping[str, t.Any]
 Keys = t.Mapping[str, t.Any]
 
 KEYED, SET, INDEXED, ATOMIC = "k:", "v:", "i:", ""
+DEEPEST = 100
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,28 @@ class Owner:
 
     name: str
     fields: Node
+
+
+def check_managed_fields(live: Manifest) -> None:
+    """ValueError if ``metadata.managedFields`` are not what an API server writes; everything below relies on it."""
+    for entry in rows(metadata_of(live), "managedFields"):
+        if not _is_tree(mapping(entry, "fieldsV1"), DEEPEST):
+            raise ValueError("managedFields hold no tree of fields")
+
+
+def _is_tree(node: t.Any, depth: int) -> bool:
+    return depth > 0 and isinstance(node, dict) and all(_fits_tree(*pair, depth) for pair in node.items())
+
+
+def _fits_tree(key: str, below: t.Any, depth: int) -> bool:
+    if key.startswith((KEYED, SET)):
+        try:
+            told = json.loads(key[2:])
+        except (ValueError, RecursionError):
+            return False
+        if key.startswith(KEYED) and not isinstance(told, dict):
+            return False
+    return _is_tree(below, depth - 1)
 
 
 def owners(live: Manifest, manager: str) -> tuple[Node | None, tuple[Owner, ...]]:

@@ -20,7 +20,8 @@ from .selectable import ENVELOPES, PLACEMENT_GROUP
 
 SOURCE_ANNOTATION = "gitops.fleet/secret-source"
 PREFIX = "hmac-sha256:"
-_FIELDS = ("data", "stringData")
+# What else stands in a Secret holds its values, or came there in the place of another field: no server would take it.
+_OPEN = frozenset({"apiVersion", "kind", "metadata"})
 
 
 def sealed(manifest: Manifest, key: bytes, source: str) -> dict[str, t.Any]:
@@ -56,14 +57,18 @@ def secret_source(manifest: Manifest) -> str:
 def _sealed_secret(secret: dict[str, t.Any], key: bytes, source: str) -> dict[str, t.Any]:
     metadata = dict(metadata_of(secret))
     owner = (str(metadata.get("namespace", "")), str(metadata.get("name", "")))
-    for part in _FIELDS:
-        values = secret.get(part)
-        if values:
+    for part in secret.keys() - _OPEN:
+        values = secret[part]
+        if values and not _says_nothing(part, values):
             named = values if isinstance(values, t.Mapping) else {"": values}
             secret[part] = {name: _digest(key, (*owner, str(name)), value) for name, value in named.items()}
     metadata["annotations"] = {**annotations_of(secret), SOURCE_ANNOTATION: source}
     secret["metadata"] = metadata
     return secret
+
+
+def _says_nothing(part: str, value: t.Any) -> bool:
+    return part == "type" and isinstance(value, str) or part == "immutable" and isinstance(value, bool)
 
 
 def _digest(key: bytes, place: tuple[str, ...], value: t.Any) -> str:

@@ -169,7 +169,7 @@ def _completed(gates: Gates, desk: Desk) -> Gates:
 def _pass(gate: GateRow, desk: Desk) -> GateRow:
     given = desk.approvals.get(gate.id)
     if given is not None:
-        return replace(gate, state=COMPLETED, completed=given.at, by=given.by)
+        return replace(gate, state=COMPLETED, completed=given.at, by=given.by, verified=given.verified)
     if gate.due is not None and gate.due <= desk.now:
         return replace(gate, state=COMPLETED, completed=gate.due)
     return gate

@@ -57,7 +57,8 @@ class Schedule:
 class GateRow:
     """One gate. ``id`` is a lower-case GUID, known from the beginning; the Gate object exists once it is Pending.
 
-    ``due`` is fixed when a scheduled gate opens. ``by`` is who completed it, empty for the clock.
+    ``due`` is fixed when a scheduled gate opens. ``by`` is who completed it, empty for the clock; ``verified`` whether
+    the hub vouched for that name then.
     """
 
     name: str
@@ -68,6 +69,7 @@ class GateRow:
     due: datetime | None = None
     completed: datetime | None = None
     by: str = ""
+    verified: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,11 +164,12 @@ Members = t.Mapping[str, MemberView]
 
 @dataclass(frozen=True, kw_only=True)
 class Approval:
-    """A gate that somebody completed. ``by`` names who."""
+    """A gate that somebody completed. ``by`` names who; ``verified`` is whether the hub vouches for that."""
 
     gate: str
     by: str
     at: datetime
+    verified: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -173,8 +173,8 @@ def _stage(
         max_concurrency=slots,
         max_allowed_failures=failures,
         wait=WaitRow(seconds=wait) if wait else None,
-        before_gates=_gates(stage.before_gates, f"{uid}/{stage.name}//{BEFORE}"),
-        after_gates=_gates(stage.after_gates, f"{uid}/{stage.name}//{AFTER}"),
+        before_gates=_gates(stage.before_gates, (uid, stage.name, "", BEFORE)),
+        after_gates=_gates(stage.after_gates, (uid, stage.name, "", AFTER)),
     )
 
 
@@ -188,14 +188,13 @@ def _group(
     inherits = one.implicit or group.max_allowed_failures == INHERIT
     allowed = failures if inherits else limits.failures(group.max_allowed_failures)
     warnings += _warned(one, wanted, slots, allowed, failures)
-    place = f"{uid}/{one.stage.name}/{group.name}"
     return GroupRow(
         name=group.name,
         members=tuple(MemberRow(name=member.name) for member in one.members),
         max_concurrency=min(wanted, slots, size),
         max_allowed_failures=allowed,
-        before_gates=_gates(group.before_gates, f"{place}/{BEFORE}"),
-        after_gates=_gates(group.after_gates, f"{place}/{AFTER}"),
+        before_gates=_gates(group.before_gates, (uid, one.stage.name, group.name, BEFORE)),
+        after_gates=_gates(group.after_gates, (uid, one.stage.name, group.name, AFTER)),
     )
 
 
@@ -240,11 +239,16 @@ class _Limits:
             return 0
 
 
-def _gates(configured: tuple[GateConfiguration, ...], place: str) -> tuple[GateRow, ...]:
+def gate_id(uid: str, stage: str, group: str, timing: str, index: int) -> str:
+    """What the gate of that place is called in the run of that uid; ``group`` is empty for a stage's own."""
+    return str(uuid.uuid5(NAMESPACE, f"{uid}/{stage}/{group}/{timing}/{index}"))
+
+
+def _gates(configured: tuple[GateConfiguration, ...], place: tuple[str, str, str, str]) -> tuple[GateRow, ...]:
     return tuple(
         GateRow(
             name=gate.display_name or gate.type,
-            id=str(uuid.uuid5(NAMESPACE, f"{place}/{index}")),
+            id=gate_id(*place, index),
             schedule=_schedule(gate),
         )
         for index, gate in enumerate(configured)

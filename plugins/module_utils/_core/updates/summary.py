@@ -13,6 +13,7 @@ from .facts import DONE
 from .run import GateRow, GroupRow, MemberRow, RunState, StageRow, WaitRow
 from .states import FAILED, PENDING, RUNNING
 
+UNVERIFIED = "unverified"
 HALTED = "more members failed than allowed"
 # Not the counts of a recap, as in ``failed=1``.
 _TELLING = re.compile(r"\b(error|fatal|failed)\b(?!=)", re.IGNORECASE)
@@ -23,6 +24,14 @@ def gist(message: str) -> str:
     first, *tail = [line.strip() for line in message.splitlines() if line.strip()] or [""]
     telling = [line for line in tail if _TELLING.search(line)] or tail
     return f"{first}: {telling[-1]}" if telling else first
+
+
+def completed_by(by: str, verified: bool, makers: t.Collection[str] = ()) -> str:
+    """Who completed a gate, and whether the hub vouched for that name; ``makers`` made and started the run."""
+    if not by:
+        return "the clock"
+    words = by if verified or by == UNVERIFIED else f"{by}, {UNVERIFIED}"
+    return f"{words}, who made or started the run" if by in makers else words
 
 
 def of_group(group: GroupRow, state: str) -> str:

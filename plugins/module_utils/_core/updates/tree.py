@@ -196,6 +196,7 @@ def _gate_row(gate: UpdateRunGateStatus) -> GateRow:
         due=gate.due,
         completed=gate.status.completed_time,
         by=gate.by,
+        verified=gate.verified,
     )
 
 
@@ -209,6 +210,7 @@ def _gate(row: GateRow) -> UpdateRunGateStatus:
         schedule=_schedule(row.schedule) if row.schedule else None,
         due=row.due,
         by=row.by,
+        verified=row.verified,
     )
 
 

@@ -88,3 +88,12 @@ def _decimal(size: int, unit: int) -> str:
     whole, rest = divmod(size, unit)
     digits = str(rest).rjust(len(str(unit)) - 1, "0").rstrip("0")
     return f"{whole}.{digits}" if digits else str(whole)
+
+
+def in_words(span: timedelta) -> str:
+    """``4 s``, ``3 min 20 s``, ``2 h 5 min``. Another machine's clock may be ahead: never below zero."""
+    seconds = max(int(span.total_seconds()), 0)
+    minutes, hours = seconds // 60, seconds // 3600
+    if hours:
+        return f"{hours} h {minutes % 60} min"
+    return f"{minutes} min {seconds % 60} s" if minutes else f"{seconds} s"

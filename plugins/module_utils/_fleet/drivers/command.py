@@ -74,7 +74,11 @@ class CommandDriver:
     def begin(self, work: Work) -> str:
         known = values(work, "")
         request = detached.Request(
-            argv=filled(self.begin_argv, known), environ=self._environ(known), cwd=self.cwd, files={}
+            member=work.member,
+            argv=filled(self.begin_argv, known),
+            environ=self._environ(known),
+            cwd=self.cwd,
+            files={},
         )
         return detached.start(self._folder(work), request)
 

@@ -9,6 +9,7 @@ import typing as t
 from dataclasses import dataclass
 
 IN_PROGRESS, SUCCEEDED, FAILED, UNKNOWN = "in progress", "succeeded", "failed", "unknown"
+NOT_BEGUN = "not begun"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +40,7 @@ class Observation:
 class Progress:
     """How an operation stands: IN_PROGRESS, SUCCEEDED, FAILED, or UNKNOWN if nothing is known of it here.
 
+    NOT_BEGUN is for whoever would have to know of it, and sees that it was not begun: it may be begun then.
     SUCCEEDED says that the driver is done; whether the member is at its target is observed on the member.
     ``reference``, where there is one, replaces the operation's: its platform has given it a name of its own.
     """

@@ -4,11 +4,13 @@
 """Operations that are processes of this machine, and outlive whoever began them. Linux.
 
 Each has a folder: ``request.json`` (what to run), ``process.json`` (who runs it; made by that process, once),
-``output.log`` (what it writes), ``result.json`` (how it ended). All are for the user alone (mode 0600).
+``output.log`` (what it writes), ``result.json`` (how it ended). All are for the user alone (mode 0600). Beside these
+folders ``.begun`` keeps the names of all operations, for the case that somebody deletes one.
 """
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import json
 import sys
@@ -22,8 +24,8 @@ from ..._local import processes
 from ..._local.locks import make_folder
 from ..._local.private import own_folder, write_private
 from ..._local.processes import ProcessId
-from .contract import FAILED, IN_PROGRESS, SUCCEEDED, UNKNOWN, Progress
-from .host import PREFIX, here
+from .contract import FAILED, IN_PROGRESS, NOT_BEGUN, SUCCEEDED, UNKNOWN, Progress
+from .host import PREFIX, here, is_intent, known, machine, told
 
 SCRIPT = Path(__file__).with_name("detached_process.py")
 # Isolated from the user's settings of Python and without site packages: it needs none, and starts faster.
@@ -32,15 +34,17 @@ _START_TIMEOUT = 20.0
 _PAUSE = 0.01
 _TAIL = 8
 _LONGEST_NAME = 200
+_BEGUN = ".begun"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """What to run: no shell, this environment and no other.
+    """What to run, and for which member: no shell, this environment and no other.
 
     ``files`` are written beside it first, by name; those in ``private`` are removed again when the command has ended.
     """
 
+    member: str
     argv: tuple[str, ...]
     environ: t.Mapping[str, str]
     cwd: Path
@@ -59,7 +63,8 @@ def start(folder: Path, request: Request) -> str:
     """Runs it detached, unless that was done before; the reference that finds it again.
 
     It is in a session of its own, so signals to us and to our group do not reach it. FleetError ``cannot-start``,
-    ``unwritable-folder``, ``unsafe-folder``.
+    ``unwritable-folder``, ``unsafe-folder``; ``operation-in-progress`` if another one of this machine is at work on the
+    member; ``begun-before`` if this one was, and its folder was deleted.
     """
     if not sys.platform.startswith("linux"):
         raise FleetError("linux-only", "operations that outlive their beginner run on Linux only")
@@ -67,6 +72,7 @@ def start(folder: Path, request: Request) -> str:
     there = _process_of(folder)
     if there is not None:
         return there.reference
+    _refuse_twice(folder, request.member)
     _write_request(folder, request)
     command = [sys.executable, *_PYTHON_FLAGS, str(SCRIPT), str(folder)]
     started = processes.start(command, folder / "output.log", str(folder), request.environ)
@@ -85,16 +91,19 @@ def start(folder: Path, request: Request) -> str:
 def look(folder: Path, reference: str = "") -> Progress:
     """How it stands. Starts nothing; but if its process is gone without a result, what that left behind is ended."""
     folder = folder.absolute()
-    there = _process_of(folder)
+    try:
+        there = _process_of(folder)
+    except FleetError as error:  # another user's: whoever cannot see it watches the member
+        return Progress(state=UNKNOWN, message=error.message)
     if there is None:
-        return Progress(state=UNKNOWN, message="no such operation was begun on this machine")
-    if reference.startswith(PREFIX) and reference not in (here(), there.reference):
+        return _not_there(folder, reference)
+    if reference.startswith(PREFIX) and not is_intent(reference) and reference != there.reference:
         return Progress(state=UNKNOWN, message="the operation was begun by another process than the one known here")
     # In this order: whoever was not alive has recorded a result before, or never will.
-    alive = there.here == here() and processes.is_running(there.id)
+    alive = there.here == machine() and processes.is_running(there.id)
     result = _read(folder / "result.json")
-    if result is None and there.here != here():
-        return Progress(state=UNKNOWN, message=f"the operation was begun on {there.here.removeprefix(PREFIX)}")
+    if result is None and there.here != machine():
+        return Progress(state=UNKNOWN, message=f"the operation was begun {told(there.reference)}")
     if result is None and alive:
         return Progress(state=IN_PROGRESS, message=output(folder, 1))
     if result is None:
@@ -122,16 +131,42 @@ def _write_request(folder: Path, request: Request) -> None:
         "argv": list(request.argv),
         "cwd": str(request.cwd),
         "private": list(request.private),
-        "here": here(),
+        "here": machine(),
+        "member": request.member,
     }
-    make_folder(folder.parent, 0o700)
+    here(folder.parent)
+    make_folder(folder.parent / _BEGUN, 0o700)
     own_folder(make_folder(folder, 0o700))
     try:
         for name, text in request.files.items():
             write_private(folder / name, text.encode())
         write_private(folder / "request.json", (json.dumps(document, indent=2) + "\n").encode())
+        write_private(folder.parent / _BEGUN / folder.name, b"")
     except OSError as error:
         raise FleetError("unwritable-folder", f"{folder} cannot be written: {error.strerror}") from None
+
+
+def _refuse_twice(folder: Path, member: str) -> None:
+    """Nothing is begun a second time, nor beside another operation on the member, whatever the records say."""
+    if _was_deleted(folder):
+        hint = "look at the member; another attempt, or another run, has another name"
+        message = f"{folder.name} was begun here before, and its folder was deleted"
+        raise FleetError("begun-before", message, member, hint)
+    for other in folder.parent.glob(f"*.{glob.escape(member)}.*"):
+        request = _read(other / "request.json") if other != folder else None
+        if request and request.get("member") == member and look(other).state == IN_PROGRESS:
+            raise FleetError("operation-in-progress", f"{other.name} is under way on this machine", member)
+
+
+def _not_there(folder: Path, reference: str) -> Progress:
+    if reference and known(folder.parent) and reference == here(folder.parent) and not _was_deleted(folder):
+        return Progress(state=NOT_BEGUN, message="the operation was not begun")
+    place = told(reference)
+    return Progress(state=UNKNOWN, message=f"the operation may have been begun {place}" if place else "")
+
+
+def _was_deleted(folder: Path) -> bool:
+    return (folder.parent / _BEGUN / folder.name).exists() and not folder.exists()
 
 
 def _process_of(folder: Path) -> _Process | None:

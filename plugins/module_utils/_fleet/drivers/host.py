@@ -1,24 +1,80 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Where operations run whose processes we hold."""
+"""Where operations run whose processes we hold: on which machine, and below which folder."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import platform
+import secrets
+from pathlib import Path
+from urllib.parse import quote
+
+from ..._core.errors import FleetError
+from ..._local.locks import make_folder
+from ..._local.private import write_private
 
 PREFIX = "process:"
+_ID = ".id"
 
 
-def here() -> str:
-    """A reference that names this machine only (``process:<host>/<process namespace>``).
+def machine() -> str:
+    """``process:<host>/<boot>/<process namespace>``: one boot of one machine, as one namespace of processes sees it.
 
-    Record it with the intent: whoever takes the operation up then knows whether another machine may have begun it. Two
-    containers of one name see different processes, hence the namespace.
+    Two containers of one name see different processes, and none outlives a restart of the machine.
     """
-    namespace = ""
+    boot, namespace = "", ""
+    with contextlib.suppress(OSError):
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
     with contextlib.suppress(OSError):
         namespace = os.readlink("/proc/self/ns/pid").strip("pid:[]")
-    return f"{PREFIX}{platform.node()}/{namespace}"
+    return f"{PREFIX}{platform.node()}/{boot}/{namespace}"
+
+
+def here(operations: Path) -> str:
+    """The machine and the folder of operations, by its path and by a number that is made with it.
+
+    Record it with the intent: whoever takes the operation up then knows whether it would see what was begun, and
+    begins nothing if it would not. FleetError ``unwritable-folder``.
+    """
+    found = known(operations) or _numbered(operations)
+    return f"{machine()}/{found}@{quote(str(operations.absolute()))}"
+
+
+def known(operations: Path) -> str:
+    """The number of a folder that was used before; nothing if it was not, or was deleted since."""
+    try:
+        return (operations / _ID).read_text(encoding="ascii").strip()
+    except (OSError, ValueError):
+        return ""
+
+
+def is_intent(reference: str) -> bool:
+    """Whether that is where something is about to be begun, and nothing is known of its beginning."""
+    return reference.startswith(PREFIX) and ":" not in reference.removeprefix(PREFIX)
+
+
+def told(reference: str) -> str:
+    """Where that was, in words; nothing if the reference does not say."""
+    place, _colon, _process = reference.removeprefix(PREFIX).partition(":")
+    if not reference.startswith(PREFIX) or not place:
+        return ""
+    at, _at, folder = place.partition("@")
+    return f"on {at.partition('/')[0]}" + (f", with its operations in {folder}" if folder else "")
+
+
+def _numbered(operations: Path) -> str:
+    """Of several that come at once one makes the number, whole."""
+    make_folder(operations, 0o700)
+    mine = operations / f"{_ID}.{secrets.token_hex(8)}"
+    try:
+        write_private(mine, f"{secrets.token_hex(8)}\n".encode())
+        with contextlib.suppress(FileExistsError):
+            os.link(mine, operations / _ID)
+        mine.unlink()
+    except OSError as error:
+        hint = "give a folder that you may write to"
+        raise FleetError("unwritable-folder", f"{operations} cannot be written: {error.strerror}", hint=hint) from None
+    return known(operations)

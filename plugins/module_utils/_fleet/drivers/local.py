@@ -81,6 +81,7 @@ class LocalDriver:
         environ = allowed(self.environ, _GO)
         environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(_PLUGINS), environ.get("PYTHONPATH", ""))))
         return detached.Request(
+            member=work.member,
             argv=(sys.executable, "-P", "-m", module, *(f"--{name}={value}" for name, value in options.items())),
             environ=environ,
             cwd=Path("/"),

@@ -8,15 +8,21 @@ from __future__ import annotations
 import re
 import typing as t
 
+from ..._core.errors import FleetError
 from .contract import Work
 
 NAMES = ("member", "target", "operation", "attempt", "run", "reference")
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+# What makes an argument look like a script, and what means the same inside of one and outside.
+_SCRIPT = re.compile(r"[\s;|&$()<>`]")
+_PLAIN = re.compile(r"[A-Za-z0-9_.:/@+=,%-]*")
 
 
 def values(work: Work, reference: str) -> dict[str, str]:
-    """What stands for each name."""
-    return {
+    """What stands for each name. FleetError ``unsafe-argument`` for a control character: programs end lines, and the
+    kernel ends arguments, at some of them."""
+    found = {
         "member": work.member,
         "target": work.target,
         "operation": work.operation,
@@ -24,11 +30,36 @@ def values(work: Work, reference: str) -> dict[str, str]:
         "run": work.run,
         "reference": reference,
     }
+    for name, value in found.items():
+        if _CONTROL.search(value):
+            raise FleetError("unsafe-argument", f"the {name} {value!r:.80} holds control characters", work.member)
+    return found
 
 
 def filled(argv: t.Iterable[str], known: t.Mapping[str, str]) -> tuple[str, ...]:
-    """Each placeholder replaced once: what is put in is not looked at again."""
-    return tuple(_PLACEHOLDER.sub(lambda found: known.get(found[1], found[0]), each) for each in argv)
+    """Each placeholder replaced once: what is put in is not looked at again.
+
+    FleetError ``unsafe-argument`` if what is put in would become an option, or words of a script.
+    """
+    return tuple(_filled(each, known) for each in argv)
+
+
+def _filled(argument: str, known: t.Mapping[str, str]) -> str:
+    script = _SCRIPT.search(argument) is not None
+
+    def put_in(found: re.Match[str]) -> str:
+        value = known.get(found[1], found[0])
+        if script and found[1] in known and not _PLAIN.fullmatch(value):
+            message = f"the {found[1]} {value!r:.80} would be put into a script"
+            hint = f'write "$GITOPS_FLEET_{found[1].upper()}" there, in quotes'
+            raise FleetError("unsafe-argument", message, known.get("member", ""), hint)
+        return value
+
+    out = _PLACEHOLDER.sub(put_in, argument)
+    if out.startswith("-") and not argument.startswith("-"):
+        message = f"{out!r:.80} for {argument} would be taken for an option"
+        raise FleetError("unsafe-argument", message, known.get("member", ""))
+    return out
 
 
 def unknown(argv: t.Iterable[str], known: t.Collection[str] = NAMES) -> tuple[str, ...]:

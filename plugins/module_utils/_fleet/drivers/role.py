@@ -7,11 +7,13 @@ The role runs once per attempt on the host ``<member>``, with connection local a
 ``cluster_upgrade_member``, ``_target``, ``_operation``, ``_attempt``, ``_run``, ``_type``, and how the member is
 reached, by reference and never by content: ``_kubeconfig`` and ``_context``, or ``_secret`` (name, namespace and key of
 a Secret on the hub). When it ends well the member shall be at the target, or get there within the time to settle.
+
+Nothing that is handed over is a template there: objects of the fleet are written by many, and what users give has been
+templated once, with whatever it holds of others' words.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import typing as t
@@ -25,9 +27,10 @@ from ..members import Clients
 from . import detached
 from .contract import Observation, Progress, Work
 from .environment import allowed
+from .unsafe import unsafe
 
 GROUP = "cluster_upgrade_target"
-_PLAYBOOK, _INVENTORY, _VARS, _EXTRA = "playbook.json", "inventory.json", "vars.json", "extra_vars.json"
+_PLAYBOOK, _INVENTORY, _VARS, _EXTRA = "playbook.yml", "inventory.yml", "vars.yml", "extra_vars.yml"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,10 +65,11 @@ class RoleDriver:
         return detached.start(
             folder,
             detached.Request(
+                member=work.member,
                 argv=self._argv(folder),
                 environ=self._environ(folder),
                 cwd=self.cwd,
-                files={name: json.dumps(document, indent=2) + "\n" for name, document in documents.items()},
+                files={name: unsafe(document) for name, document in documents.items()},
                 private=(_EXTRA,),
             ),
         )
@@ -116,7 +120,7 @@ def variables(work: Work, member: FleetMember | None) -> dict[str, t.Any]:
 
 def _inventory(member: str) -> dict[str, t.Any]:
     """Modules run with our own Python, as on localhost; at the weakest place, so that any inventory can say other."""
-    python = {"ansible_python_interpreter": "{{ ansible_playbook_python }}"}
+    python = {"ansible_python_interpreter": sys.executable}
     return {"all": {"vars": python, "children": {GROUP: {"hosts": {member: {}}}}}}
 
 

@@ -14,13 +14,13 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import F
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import (
     FAILED,
     IN_PROGRESS,
+    NOT_BEGUN,
     SUCCEEDED,
     UNKNOWN,
     Observation,
     Progress,
     Work,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.host import here
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.executor import (
     Begun,
     Blocked,
@@ -92,11 +92,15 @@ def work(target: str = "1.36.3", reference: str = "") -> Work:
 
 
 def carried_out(
-    driver: Scripted, one: Work | None = None, resumed: bool = False, time: VirtualTime | None = None
+    driver: Scripted,
+    one: Work | None = None,
+    resumed: bool = False,
+    time: VirtualTime | None = None,
+    only_follow: bool = False,
 ) -> list[Event]:
     time = time or VirtualTime()
     executor = Executor({"east": driver}, Pace(), clock=time.clock, sleep=time.sleep)
-    executor.begin(one or work(), resumed)
+    executor.begin(one or work(), resumed, only_follow)
     found: list[Event] = []
     while not (found and isinstance(found[-1], Ended | Blocked)):
         assert executor.wait(5), found
@@ -105,8 +109,14 @@ def carried_out(
     return found
 
 
-def ended(driver: Scripted, one: Work | None = None, resumed: bool = False, time: VirtualTime | None = None) -> Ended:
-    last = carried_out(driver, one, resumed, time)[-1]
+def ended(
+    driver: Scripted,
+    one: Work | None = None,
+    resumed: bool = False,
+    time: VirtualTime | None = None,
+    only_follow: bool = False,
+) -> Ended:
+    last = carried_out(driver, one, resumed, time, only_follow)[-1]
     assert isinstance(last, Ended), last
     return last
 
@@ -255,15 +265,27 @@ class TestTakenUpAgain:
         assert ended(driver, resumed=True).result == "Completed"
         assert "begin" not in driver.calls
 
-    @pytest.mark.parametrize("reference", ["", here()])
-    def test_unknown_and_not_begun_elsewhere_is_begun(self, reference: str):
-        driver = Scripted(polls=[Progress(state=UNKNOWN), Progress(state=SUCCEEDED)])
-        assert ended(driver, work(reference=reference), resumed=True).result == "Completed"
+    def test_whoever_would_see_it_and_does_not_begins_it(self):
+        driver = Scripted(polls=[Progress(state=NOT_BEGUN), Progress(state=SUCCEEDED)])
+        assert ended(driver, resumed=True).result == "Completed"
         assert driver.calls.count("begin") == 1
 
-    def test_an_intent_of_this_machine_that_was_never_carried_out_is_none(self):
-        driver = Scripted(seen=[NEW], polls=[Progress(state=UNKNOWN)])
-        assert ended(driver, work(reference=here()), resumed=True).reason == "AlreadyAtTarget"
+    def test_an_intent_that_was_never_carried_out_is_none(self):
+        driver = Scripted(seen=[NEW], polls=[Progress(state=NOT_BEGUN)])
+        assert ended(driver, resumed=True).reason == "AlreadyAtTarget"
+
+    @pytest.mark.parametrize("reference", ["", "process:here/boot/4/1@/operations"])
+    def test_whoever_would_not_see_it_begins_nothing(self, reference: str):
+        """F5: another folder of operations, another user, another home."""
+        driver = Scripted(seen=[OLD], polls=[Progress(state=UNKNOWN, message="it may have been begun on web-1")])
+        end = ended(driver, work(reference=reference), resumed=True)
+        assert (end.result, end.reason) == ("Failed", "OperationLost") and "begin" not in driver.calls
+        assert "cannot be seen from here" in end.message and "on web-1" in end.message
+
+    def test_what_may_only_be_followed_is_not_begun(self):
+        driver = Scripted(seen=[OLD], polls=[Progress(state=NOT_BEGUN)])
+        assert ended(driver, resumed=True, only_follow=True).reason == "OperationLost"
+        assert "begin" not in driver.calls
 
     def test_begun_elsewhere_is_watched_until_the_member_is_there(self):
         driver = Scripted(seen=[OLD, DOWN, OLD, NEW], polls=[Progress(state=UNKNOWN)])
@@ -277,8 +299,8 @@ class TestTakenUpAgain:
         assert (end.result, end.reason) == ("Failed", "OperationLost")
         assert time.now == 900 and "begin" not in driver.calls
 
-    def test_unknown_and_unreachable_waits(self):
-        (event,) = carried_out(Scripted(seen=[DOWN], polls=[Progress(state=UNKNOWN)]), resumed=True)
+    def test_not_begun_and_unreachable_waits(self):
+        (event,) = carried_out(Scripted(seen=[DOWN], polls=[Progress(state=NOT_BEGUN)]), resumed=True)
         assert isinstance(event, Blocked) and event.reason == "Unreachable"
 
 

@@ -46,11 +46,15 @@ def test_conflicts_of_an_apply_are_listed():
     assert error.conflicts == (ApplyConflict("a", ".data.x"),)
 
 
-def test_values_of_a_secret_are_taken_out_of_the_servers_message():
+def test_nothing_of_the_servers_words_about_a_secret_is_told():
+    """F23. Values are no part of the message, in whatever form the server gives them back."""
     encoded = base64.b64encode(b"canary").decode()
-    body = {"kind": "Secret", "data": {"a": encoded}, "stringData": {"b": "bird", "c": "birdsong"}}
-    error = from_status(422, status(422, "Invalid", f"{encoded}, canary, birdsong"), "PATCH /x", "m1", body)
-    assert error.message == "(hidden), (hidden), (hidden)"
+    body = {"kind": "Secret", "metadata": {}, "data": {"a": encoded}, "stringData": {"b": "bird", "c": "birdsong"}}
+    causes = [{"reason": "FieldValueInvalid", "message": "birdsong", "field": "data[a]"}]
+    said = status(422, "Invalid", f"{encoded}, canary, birdsong, stringData[c]: bird", details={"causes": causes})
+    error = from_status(422, said, "PATCH /x", "m1", body)
+    assert error.message == "PATCH /x was refused: Invalid at .data.a, .stringData.c"
+    assert error.details["causes"] == []
 
 
 def test_a_password_in_a_proxy_url_is_not_shown():

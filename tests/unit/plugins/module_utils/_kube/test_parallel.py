@@ -5,10 +5,13 @@
 
 from __future__ import annotations
 
+import re
+import sys
 import threading
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.order import apply_wave
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.parallel import in_parallel
 
 
@@ -33,9 +36,34 @@ def test_one_that_hangs_costs_the_deadline_and_no_more():
     never.set()
 
 
-def test_a_fault_of_this_program_is_not_hidden():
-    with pytest.raises(ZeroDivisionError):
-        in_parallel({"a": lambda: 1 // 0, "b": lambda: 2})
+def test_what_one_member_makes_us_fall_over_is_its_error_and_stops_no_other():
+    def fall():
+        return apply_wave(None)
+
+    found = in_parallel({"a": fall, "b": lambda: 2})
+    assert found["b"] == 2
+    assert (found["a"].code, found["a"].where) == ("member-fault", "a")
+    assert re.fullmatch(r"unexpected AttributeError at .* > _core/resources/order.py:\d+", found["a"].message)
+
+
+def test_the_text_of_an_unexpected_error_is_not_told():
+    def fall():
+        raise LookupError("canary")
+
+    assert "canary" not in str(in_parallel({"a": fall})["a"])
+
+
+def test_memory_that_runs_out_for_one_member_stops_no_other():
+    def greedy():
+        raise MemoryError
+
+    found = in_parallel({"a": greedy, "b": lambda: 2})
+    assert (found["a"].code, found["b"]) == ("member-fault", 2)
+
+
+def test_an_exit_within_the_work_ends_us():
+    with pytest.raises(SystemExit):
+        in_parallel({"a": sys.exit, "b": lambda: 2})
 
 
 def test_an_interrupt_starts_nothing_new(monkeypatch):

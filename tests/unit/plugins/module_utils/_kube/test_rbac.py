@@ -23,6 +23,7 @@ def test_the_reading_role_holds_no_writing_verb_and_no_wildcard():
     assert "*" not in str(role)
     assert binding["subjects"] == [{"kind": "ServiceAccount", "name": "runner", "namespace": "ops"}]
     assert Rule("get", path="/readyz") in rules_of([role])
+    assert Rule("get", "namespaces") in rules_of([role]), "kube-system tells a cluster from all others"
 
 
 def test_the_applying_role_grants_parents_in_one_namespace_only():
@@ -33,6 +34,9 @@ def test_the_applying_role_grants_parents_in_one_namespace_only():
     assert Rule("patch", "configmaps", "", "gitops-fleet") in rules
     assert Rule("patch", "configmaps") not in rules
     assert Rule("delete", "namespaces") not in rules
+    leases = {f"{verb} leases.coordination.k8s.io in namespace gitops-fleet" for verb in
+              ("create", "delete", "get", "list", "update")}  # fmt: skip
+    assert {str(rule) for rule in rules if rule.resource == "leases"} == leases
     assert {str(r) for r in rules if r.resource == "deployments"} == {
         f"{verb} deployments.apps" for verb in ("create", "delete", "get", "list", "patch")
     }

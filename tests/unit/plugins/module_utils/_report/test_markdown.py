@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 from __future__ import annotations
 
+import html
+import re
 from dataclasses import replace
 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import Problem
@@ -68,6 +70,20 @@ def test_no_text_can_become_markup() -> None:
     assert not set("<>|`*_[]()!~\\") & set(rest)
     assert rest.count("#") == rest.count("&#") == rest.count("&")
     assert text.count("</details>") == 1
+
+
+def test_no_text_can_become_a_link_or_call_anybody() -> None:
+    """F30."""
+    evil = "@team/admins see https://evil.example or www.evil.example, me@evil.example GH-1 #2 !3 $4 %5 &6 ~x org/a#7"
+    text = plans_markdown(
+        [plan(wanted(findings=(Problem("c", evil + "\x1b[2J\n::error::x\u202e"),)), facts("a"))], "d", "f"
+    )
+    (note,) = (line for line in text.splitlines() if line.startswith("- note"))
+    read = html.unescape(note)
+    for link in (r"@\w", "://", r"www\.", "GH-", r"[#!$%&~]\w"):
+        assert not re.search(link, read), (link, read)
+    assert read.replace("\u200b", "") == f"- note: {evil}\\x1b[2J | : :error::x\\u202e [c]"
+    assert note.isprintable()
 
 
 def test_it_fits_into_a_comment_and_says_what_is_missing() -> None:

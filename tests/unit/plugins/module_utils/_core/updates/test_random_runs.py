@@ -15,6 +15,7 @@ from datetime import timedelta
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates import states
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.facts import DONE
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.integrity import oddities
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import Begin, Decision, RunState
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.status import RunStatus, derive
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.update_run import decide
@@ -66,6 +67,7 @@ def _check(run: Script, old: RunState, old_status: RunStatus, status: RunStatus,
     _check_limits(run.run)
     _check_dispatches(run, begun)
     _check_ends_are_final(run, old, old_status, status)
+    assert oddities(run.run) == [], "whatever we make of a run is taken for ours"
     assert run.decided.wake_at is None or run.decided.wake_at > run.now
     if run.run.phase == "active":
         again = decide(run.run, run.views, (), run.now)

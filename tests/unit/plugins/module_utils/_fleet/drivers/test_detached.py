@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -22,11 +23,12 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers import
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import (
     FAILED,
     IN_PROGRESS,
+    NOT_BEGUN,
     SUCCEEDED,
     UNKNOWN,
     Progress,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.host import here
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.host import here, machine
 from ansible_collections.gitops.fleet.plugins.module_utils._local import processes
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
@@ -35,7 +37,7 @@ TREE = Path(__file__).resolve().parents[6] / ".cache" / "collections"
 
 
 def shell(script: str, **fields: t.Any) -> detached.Request:
-    given = {"environ": {"PATH": os.environ["PATH"]}, "cwd": Path("/"), "files": {}, **fields}
+    given = {"member": "east", "environ": {"PATH": os.environ["PATH"]}, "cwd": Path("/"), "files": {}, **fields}
     return detached.Request(argv=("/bin/sh", "-c", script), **given)
 
 
@@ -63,8 +65,8 @@ def says(word: str) -> t.Callable[[Progress], bool]:
 
 
 def pid_of(reference: str) -> int:
-    assert reference.startswith(f"{here()}:")
-    return int(reference.removeprefix(f"{here()}:").split(":")[0])
+    assert reference.startswith(f"{machine()}:")
+    return int(reference.removeprefix(f"{machine()}:").split(":")[0])
 
 
 def test_it_runs_to_its_end_and_tells_its_last_lines(folder: Path):
@@ -81,7 +83,9 @@ def test_success_is_exit_code_0(folder: Path):
 
 
 def test_a_program_that_is_not_there_is_a_failure(folder: Path):
-    request = detached.Request(argv=("no-such-program",), environ={"PATH": "/bin"}, cwd=Path("/"), files={})
+    request = detached.Request(
+        member="east", argv=("no-such-program",), environ={"PATH": "/bin"}, cwd=Path("/"), files={}
+    )
     detached.start(folder, request)
     progress = ended(folder)
     assert progress.state == FAILED and "no-such-program cannot be started: No such file" in progress.message
@@ -128,7 +132,7 @@ def test_it_survives_its_beginner_and_its_group(folder: Path, number: signal.Sig
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         f"sys.path.insert(0, {str(TREE)!r})\n"
         "from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers import detached\n"
-        "request = detached.Request(argv=('/bin/sh', '-c', 'echo up; sleep 0.5; echo end'),"
+        "request = detached.Request(member='east', argv=('/bin/sh', '-c', 'echo up; sleep 0.5; echo end'),"
         " environ={'PATH': '/bin:/usr/bin'}, cwd=Path('/'), files={})\n"
         f"print(detached.start(Path({str(folder)!r}), request), flush=True)\n"
         "time.sleep(60)\n"
@@ -202,10 +206,79 @@ def test_another_process_of_the_same_number_is_not_it(folder: Path):
     assert progress.state == FAILED and "killed" in progress.message
 
 
-def test_nothing_is_known_of_what_was_not_begun_here(folder: Path):
-    assert detached.look(folder, here()).state == UNKNOWN
-    folder.mkdir(parents=True)
-    assert detached.look(folder).state == UNKNOWN
+def test_only_the_very_folder_of_the_intent_knows_that_nothing_was_begun(folder: Path, tmp_path: Path):
+    """F5: who would not see it does not say that it is not there."""
+    intent = here(folder.parent)
+    assert detached.look(folder, intent).state == NOT_BEGUN
+    folder.mkdir()
+    assert detached.look(folder, intent).state == NOT_BEGUN, "it was about to be begun"
+    assert detached.look(folder, "").state == UNKNOWN
+    elsewhere = detached.look(tmp_path / "other" / folder.name, intent)
+    assert elsewhere.state == UNKNOWN and str(folder.parent) in elsewhere.message
+    assert not (tmp_path / "other").exists(), "a look makes nothing"
+
+
+@pytest.mark.parametrize("part", ["boot", "namespace"])
+def test_another_boot_or_container_does_not_know_either(folder: Path, part: str, monkeypatch: pytest.MonkeyPatch):
+    intent = here(folder.parent)
+    host, boot, namespace = machine().removeprefix("process:").split("/")
+    other = f"process:{host}/{'x' if part == 'boot' else boot}/{'x' if part == 'namespace' else namespace}"
+    assert boot and namespace
+    monkeypatch.setattr(detached, "here", lambda operations: here(operations).replace(machine(), other))
+    assert detached.look(folder, intent).state == UNKNOWN
+
+
+@pytest.mark.parametrize("gone", ["the operation", "all operations", "everything"])
+def test_what_was_begun_is_not_begun_again_when_its_folder_was_deleted(folder: Path, gone: str):
+    intent = here(folder.parent)
+    detached.start(folder, shell("true"))
+    ended(folder)
+    if gone == "everything":
+        shutil.rmtree(folder.parent)
+    for each in folder.parent.glob("[!.]*"):
+        shutil.rmtree(each)
+    progress = detached.look(folder, intent)
+    assert progress.state == UNKNOWN and "may have been begun" in progress.message
+    if gone != "everything":
+        with pytest.raises(FleetError) as refused:
+            detached.start(folder, shell("true"))
+        assert refused.value.code == "begun-before" and not folder.exists()
+
+
+def test_the_folder_of_another_user_says_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    intent = here(folder.parent)
+
+    def refuse(*_arguments: t.Any, **_options: t.Any) -> t.NoReturn:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "read_text", refuse)
+    progress = detached.look(folder, intent)
+    assert progress.state == UNKNOWN and "Permission denied" in progress.message
+
+
+def test_nothing_is_begun_beside_another_operation_on_the_member(folder: Path):
+    """Whatever the records say: the status of a run can be lost, or written by others."""
+    first, other = folder.parent / "run-1.east.1", folder.parent / "run-1.far.east.1"
+    detached.start(other, shell("sleep 60", member="far.east"))
+    detached.start(first, shell("sleep 60"))
+    with pytest.raises(FleetError) as refused:
+        detached.start(folder.parent / "next-2.east.1", shell("true"))
+    assert refused.value.code == "operation-in-progress" and "run-1.east.1" in refused.value.message
+    for each in (first, other):
+        processes.stop(processes.marked(str(each)), grace=1)
+    detached.look(first)
+    detached.start(folder.parent / "next-2.east.1", shell("true"))
+    assert ended(folder.parent / "next-2.east.1").state == SUCCEEDED
+
+
+def test_of_many_at_once_one_gives_the_folder_its_number(folder: Path):
+    found: list[str] = []
+    threads = [threading.Thread(target=lambda: found.append(here(folder.parent))) for _each in range(16)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert len(set(found)) == 1 and [each.name for each in folder.parent.iterdir()] == [".id"]
 
 
 def test_another_machine_may_tell_the_result_but_not_the_process(folder: Path):

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import Work
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.placeholders import filled, unknown, values
 
@@ -28,3 +30,34 @@ def test_other_braces_are_left_alone():
 
 def test_unknown_names_are_told_once_each():
     assert unknown(("{cluster}", "{member}", "{zone}{cluster}")) == ("cluster", "zone")
+
+
+@pytest.mark.parametrize(
+    "argv, reference, words",
+    [
+        (("cloudctl", "{reference}"), "--config=/tmp/theirs", "taken for an option"),
+        (("{reference}{member}",), "-", "taken for an option"),
+        (("sh", "-c", "cloudctl operation {reference}"), "x;reboot", "put into a script"),
+        (("sh", "-c", "cloudctl operation '{reference}'"), "x' --as 'root", "put into a script"),
+        (("sh", "-c", "cloudctl operation {reference}"), "$HOME", "put into a script"),
+    ],
+)
+def test_what_is_put_in_is_data(argv: tuple[str, ...], reference: str, words: str):
+    """A platform names its operations, and whoever may write the status of a run can write such a name there."""
+    with pytest.raises(FleetError) as refused:
+        filled(argv, values(WORK, reference))
+    assert refused.value.code == "unsafe-argument" and words in refused.value.message
+
+
+def test_as_an_argument_of_its_own_it_may_be_anything_but_an_option():
+    url = "https://management.example/operations/7?api-version=1&s=x;y"
+    argv = ("--operation", "{reference}", "--at={reference}")
+    assert filled(argv, values(WORK, url)) == ("--operation", url, f"--at={url}")
+    assert filled(("--at={reference}",), values(WORK, "--x")) == ("--at=--x",)
+
+
+@pytest.mark.parametrize("character", ["\n", "\0", "\x1b", "\x9b"])
+def test_control_characters_are_refused(character: str):
+    with pytest.raises(FleetError) as refused:
+        values(WORK, f"op{character}7")
+    assert refused.value.code == "unsafe-argument" and character not in refused.value.message

@@ -13,7 +13,7 @@ import typing as t
 from datetime import UTC, datetime
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[3] / ".cache" / "collections"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / ".cache" / "collections"))
 
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet import member_apply, write_records
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placement import Asked, run

@@ -1,0 +1,100 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Text that others wrote, made fit to be shown: what a cluster or a manifest says steers no terminal and no CI runner.
+
+Characters that are not seen (control characters, those that turn the direction of text, those without width) become
+``\\x1b`` or ``\\u202e``. Commands of CI runners are broken by a space: GitHub's ``::error::`` counts at the beginning
+of a line after any white space, its ``##[`` and those of Azure and TeamCity anywhere. All functions here leave alone
+what they have cleaned before.
+"""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+LINE, TEXT, LINES = 2_000, 8_000, 60
+FURTHER = "  | "
+_NOTE = 40
+_DEEPEST = 200
+
+_BREAK = re.compile("\r\n|[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+# Four hexadecimal digits after the colons belong to an IPv6 address, and no command is called so.
+_COMMAND = re.compile(
+    r"##(?=\[|vso\[|teamcity\[)|(?<!\S)::(?=[a-z])(?![0-9a-f]{1,4}(?![\w-]))",
+    re.IGNORECASE,
+)
+_CONTROL = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff"
+    "\U000e0000-\U000e007f]|\r(?!\n)"
+)
+
+
+def in_line(text: str, most: int = LINE) -> str:
+    """The text as a part of one line, of about ``most`` characters at the most."""
+    text = _cut(text, most)
+    if not text.isprintable():
+        text = "".join(map(_seen, _BREAK.sub(" ", text)))
+    return _disarmed(text)
+
+
+def in_lines(text: str, most: int = TEXT) -> str:
+    """The text with its lines, each but the first behind a mark: nobody else's words begin a line of ours."""
+    first, *further = _BREAK.split(_cut(text, most))
+    if len(further) > LINES:
+        further = [*further[: LINES - 1], f"... ({len(further) - LINES + 1} more lines)"]
+    return f"\n{FURTHER}".join(in_line(each.removeprefix(FURTHER), most) for each in (first, *further))
+
+
+def in_data(value: t.Any, hide: t.Callable[[str], str] = str) -> t.Any:
+    """JSON data with the same structure, of which every text may be printed, by a callback of Ansible for example.
+
+    Lines, tabs and length of a text stay as they are; ``hide`` takes secrets out of it. Lists and maps more than 200
+    deep are left out.
+    """
+    return _data(value, hide, _DEEPEST)
+
+
+def _data(value: t.Any, hide: t.Callable[[str], str], depth: int) -> t.Any:
+    if isinstance(value, str):
+        return _kept(hide(value))
+    if isinstance(value, (dict, list)) and depth <= 0:
+        return "..."
+    if isinstance(value, dict):
+        return {_kept(hide(str(key))): _data(each, hide, depth - 1) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_data(each, hide, depth - 1) for each in value]
+    return value
+
+
+def _cut(text: str, most: int) -> str:
+    if len(text) <= most:
+        return text
+    kept = most - _NOTE
+    return f"{text[:kept]}... ({len(text) - kept} more characters)"
+
+
+def _kept(text: str) -> str:
+    if not text.isprintable():
+        text = _CONTROL.sub(lambda found: _escape(found[0]), text)
+    return _disarmed(text)
+
+
+def _disarmed(text: str) -> str:
+    if "##" not in text and "::" not in text:
+        return text
+    return _COMMAND.sub(lambda found: f"{found[0][0]} {found[0][0]}", text)
+
+
+def _seen(character: str) -> str:
+    if character.isprintable():
+        return character
+    return " " if character.isspace() else _escape(character)
+
+
+def _escape(character: str) -> str:
+    number = ord(character)
+    if number < 0x100:
+        return f"\\x{number:02x}"
+    return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"

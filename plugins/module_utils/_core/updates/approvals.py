@@ -1,0 +1,153 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Which approvals of gates count, and why another one does not.
+
+What a Gate says of its approver is worth as much as the hub that holds it: names are verified on a hub that refuses
+gates which name somebody else, and has done so for the whole life of the gate.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from ..objects.gate import Gate, UpdateRunGateTarget
+from ..objects.schema import write_time
+from ..objects.update_run import UpdateRun
+from .integrity import recorded_digest
+from .run import Approval, GateRow, GroupRow, RunState, StageRow
+from .states import COMPLETED, NOT_STARTED, PENDING
+from .summary import UNVERIFIED
+
+MADE_BY = "gitops.fleet/made-by"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Terms:
+    """What an approval has to be. ``expires``: not older than that when it is used. Without ``self_approval`` it comes
+    from somebody who neither made nor started the run; that and ``verified`` want names that the hub vouches for."""
+
+    self_approval: bool = True
+    verified: bool = False
+    expires: timedelta | None = None
+
+    @property
+    def proof(self) -> bool:
+        return self.verified or not self.self_approval
+
+
+@dataclass(frozen=True, kw_only=True)
+class Court:
+    """What approvals of one run are judged by. The hub vouches for objects that were made after ``since``; None: it
+    vouches for nothing."""
+
+    run: UpdateRun
+    terms: Terms = Terms()
+    since: datetime | None = None
+
+    def vouches(self, created: datetime | None) -> bool:
+        return self.since is not None and created is not None and created > self.since
+
+    @property
+    def makers(self) -> frozenset[str]:
+        """Who made the run and who started it; nobody if nothing proves it."""
+        names = named_makers(self.run)
+        proven = all(names) and self.vouches(self.run.metadata.creation_timestamp)
+        return frozenset(names if proven else ())
+
+
+def named_makers(run: UpdateRun) -> tuple[str, str]:
+    """Who made the run and who started it, as far as it says so."""
+    return run.metadata.annotations.get(MADE_BY, ""), run.status.started_by
+
+
+@dataclass(frozen=True)
+class Refused:
+    """An approval that does not count, and why."""
+
+    why: str
+
+
+def judged(
+    gate: Gate, place: UpdateRunGateTarget, court: Court, now: datetime, used: bool = False
+) -> Approval | Refused:
+    """The approval of a Gate that is Completed; one that was ``used`` before does not expire any more."""
+    digest, approval = recorded_digest(court.run), gate.status.approval
+    other = mistaken(gate, place, court.run)
+    if other:
+        return Refused(other)
+    if approval and approval.digest and approval.digest != digest:
+        return Refused(f"it is for digest {approval.digest}, and the run has {digest}")
+    by = approval.by if approval else ""
+    verified = bool(by) and court.vouches(gate.metadata.creation_timestamp)
+    if court.terms.proof and not verified:
+        return Refused(f"nothing proves that it is of {by or 'anybody'}")
+    if not court.terms.self_approval and not court.makers:
+        return Refused("nothing proves who made and who started the run, and self-approval is not allowed")
+    if not court.terms.self_approval and by in court.makers:
+        return Refused(f"{by} made or started the run, and self-approval is not allowed")
+    at = approval.at if approval else None
+    if not used and court.terms.expires is not None and (at is None or now - at > court.terms.expires):
+        given = f"given at {write_time(at)}" if at else "given at an unknown time"
+        return Refused(f"it was {given}, and expires after {court.terms.expires.total_seconds():.0f} s")
+    return Approval(gate=gate.name, by=by or UNVERIFIED, at=at or now, verified=verified)
+
+
+def mistaken(gate: Gate, place: UpdateRunGateTarget, run: UpdateRun) -> str:
+    """Why the Gate is not that of this place in this run; empty if it is."""
+    if gate.spec.target.update_run_properties != place:
+        return "its Gate stands elsewhere"
+    digest = recorded_digest(run)
+    return "" if gate.spec.digest == digest else f"its Gate is for digest {gate.spec.digest}, and the run has {digest}"
+
+
+def unproven(row: GateRow, gate: Gate | None, place: UpdateRunGateTarget, court: Court, now: datetime) -> str:
+    """Why a gate that the run says is Completed was not; empty if it was."""
+    if gate is None:
+        return "there is no Gate of it"
+    other = mistaken(gate, place, court.run)
+    if other:
+        return other
+    if not row.by:
+        given = gate.spec.scheduled_start_properties
+        due = given.absolute_start_time if given else None
+        return "" if due is not None and due <= now else "its time has not come"
+    if gate.status.state != COMPLETED:
+        return f"its Gate is {gate.status.state}"
+    found = judged(gate, place, court, now, used=True)
+    if isinstance(found, Refused):
+        return f"the approval does not count: {found.why}"
+    return "" if found.by == row.by else f"its Gate was approved by {found.by}, not by {row.by}"
+
+
+def as_shown(row: GateRow, gate: Gate | None) -> GateRow:
+    """A gate that is Pending, as its object has it. One that nobody can see is not open: it opens when it is shown."""
+    if row.state != PENDING:
+        return row
+    if gate is None:
+        return replace(row, state=NOT_STARTED, opened=None, due=None)
+    given = gate.spec.scheduled_start_properties
+    return replace(row, due=given.absolute_start_time if given and row.schedule else None)
+
+
+def with_gates(state: RunState, change: t.Callable[[GateRow], GateRow]) -> RunState:
+    """The run with each gate changed; the same one if none was."""
+    stages = tuple(_stage(stage, change) for stage in state.stages)
+    return state if stages == state.stages else replace(state, stages=stages)
+
+
+def _stage(stage: StageRow, change: t.Callable[[GateRow], GateRow]) -> StageRow:
+    return replace(_gated(stage, change), groups=tuple(_gated(group, change) for group in stage.groups))
+
+
+Gated = t.TypeVar("Gated", GroupRow, StageRow)
+
+
+def _gated(row: Gated, change: t.Callable[[GateRow], GateRow]) -> Gated:
+    if not (row.before_gates or row.after_gates):
+        return row
+    return replace(
+        row, before_gates=tuple(map(change, row.before_gates)), after_gates=tuple(map(change, row.after_gates))
+    )

@@ -1,0 +1,135 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Whether the status of a run can have come of the run: many may write it who must not widen what was approved.
+
+Its sequence is held by the digest, which stands among the metadata, where a writer of the status does not reach. What
+the digest leaves open (states, attempts) can only be as decisions and commands make it.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..errors import Problem
+from ..objects.update_run import UpdateRun
+from .digest import run_digest
+from .dispatch import operation_name
+from .facts import DONE
+from .gates import cleared
+from .run import NEW, GateRow, MemberRow, RunState, StageRow
+from .states import AFTER, BEFORE, COMPLETED, NOT_STARTED, PENDING, RUNNING, SKIPPED, STATES
+from .status import look
+from .strategy import gate_id
+from .tree import run_of
+
+DIGEST = "gitops.fleet/digest"
+CODE = "record-altered"
+_UNTOUCHED = (NOT_STARTED, SKIPPED)
+_GATE_STATES = (NOT_STARTED, PENDING, COMPLETED, SKIPPED)
+
+
+def recorded_digest(run: UpdateRun) -> str:
+    """The digest under which the run was recorded; empty before."""
+    return run.metadata.annotations.get(DIGEST, "")
+
+
+def problems_of(run: UpdateRun) -> list[Problem]:
+    """What of the record was not made by us; nothing for a run that was not laid out yet."""
+    status = run.status
+    if status.phase == NEW and not status.stages:
+        return []
+    state = run_of(run)
+    found = [*_digest(run, state), *oddities(state)]
+    where = f"UpdateRun/{run.name}"
+    hint = "see who may write updateruns/status; make a new run, and delete this one"
+    return [Problem(CODE, text, where, hint) for text in found]
+
+
+def oddities(state: RunState) -> list[str]:
+    """What of the rows cannot have come about by decisions and commands."""
+    return [*_names(state), *_order(state)]
+
+
+def _digest(run: UpdateRun, state: RunState) -> t.Iterator[str]:
+    recorded, computed = recorded_digest(run), run_digest(run.spec, state.stages)
+    if recorded != computed:
+        yield f"it was recorded with digest {recorded or 'none'}, and what stands in it now has {computed}"
+
+
+def _names(state: RunState) -> t.Iterator[str]:
+    """Operations and gates have the names that follow from the run: they are looked for under these."""
+    for row in _rows(state):
+        if row.state not in STATES:
+            yield f"member {row.name} is in state {row.state!r:.40}"
+        if row.operation != (operation_name(state, row.name, row.attempt) if row.attempt else ""):
+            yield f"attempt {row.attempt} at member {row.name} is called {row.operation!r:.80}"
+        if row.state == RUNNING and not row.attempt:
+            yield f"member {row.name} is Running without an attempt"
+    for stage in state.stages:
+        for group, timing, gates in placed_gates(stage):
+            for index, gate in enumerate(gates):
+                if gate.id != gate_id(state.uid, stage.name, group, timing, index) or gate.state not in _GATE_STATES:
+                    place = f"{timing.lower()} {stage.name}{'/' + group if group else ''}"
+                    yield f"gate {gate.name!r:.40} {place} is {gate.id!r:.40}, {gate.state!r:.40}"
+
+
+def _order(state: RunState) -> t.Iterator[str]:
+    """Stages follow one another, members their gates, and gates are skipped only with what they guard."""
+    ahead = state.phase != NEW
+    for stage in state.stages:
+        if not ahead:
+            yield from _begun_early(stage)
+            continue
+        seen = look(stage, state)
+        yield from _behind(stage.before_gates, _rows_of(stage), f"stage {stage.name}")
+        skipped = stage.user_skipped or seen.state == SKIPPED
+        yield from _skipped_alone((*stage.before_gates, *stage.after_gates), skipped, f"stage {stage.name}")
+        for group, facts, one in zip(stage.groups, seen.groups, seen.facts.groups, strict=True):
+            yield from _behind(group.before_gates, group.members, f"group {group.name}")
+            gates = (*group.before_gates, *group.after_gates)
+            yield from _skipped_alone(gates, facts.user_skipped or one == SKIPPED or skipped, f"group {group.name}")
+        ahead = seen.state in DONE
+
+
+def _begun_early(stage: StageRow) -> t.Iterator[str]:
+    for row in _rows_of(stage):
+        if row.state not in _UNTOUCHED or row.attempt:
+            yield f"member {row.name} is {row.state} in stage {stage.name}, which the run has not reached"
+    gates = [gate for _group, _timing, gates in placed_gates(stage) for gate in gates]
+    wait = stage.wait
+    if any(gate.state not in _UNTOUCHED for gate in gates) or (wait and wait.state not in _UNTOUCHED):
+        yield f"a gate or the wait of stage {stage.name} is open, which the run has not reached"
+
+
+def _behind(gates: tuple[GateRow, ...], rows: t.Iterable[MemberRow], where: str) -> t.Iterator[str]:
+    if cleared(gates):
+        return
+    for row in rows:
+        if row.state not in _UNTOUCHED or row.attempt:
+            yield f"member {row.name} is {row.state} behind a gate before {where} that was not passed"
+
+
+def _skipped_alone(gates: t.Iterable[GateRow], with_it: bool, where: str) -> t.Iterator[str]:
+    for gate in gates:
+        if gate.state == SKIPPED and not with_it:
+            yield f"gate {gate.name!r:.40} of {where} is Skipped, and what it guards is not"
+
+
+def placed_gates(stage: StageRow) -> t.Iterator[tuple[str, str, tuple[GateRow, ...]]]:
+    """Group (empty for the stage's own), timing and gates, in the order in which they would be reached."""
+    yield "", BEFORE, stage.before_gates
+    for group in stage.groups:
+        yield group.name, BEFORE, group.before_gates
+        yield group.name, AFTER, group.after_gates
+    yield "", AFTER, stage.after_gates
+
+
+def _rows(state: RunState) -> t.Iterator[MemberRow]:
+    for stage in state.stages:
+        yield from _rows_of(stage)
+
+
+def _rows_of(stage: StageRow) -> t.Iterator[MemberRow]:
+    for group in stage.groups:
+        yield from group.members

@@ -1,0 +1,64 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Parts of JSON documents that others wrote, each of the type that is wanted. ``null`` counts as absent.
+
+ValueError names the part that is something else, and nothing of what it is.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+Part = t.Mapping[str, t.Any]
+
+
+def text(of: Part, key: str) -> str:
+    """A text; empty where it is absent."""
+    return t.cast(str, _typed(of, key, str, "text", ""))
+
+
+def name(of: Part, key: str = "name") -> str:
+    """A text that has to be there."""
+    found = text(of, key)
+    if not found:
+        raise ValueError(f"{key} is missing")
+    return found
+
+
+def number(of: Part, key: str) -> int:
+    """A whole number; 0 where it is absent."""
+    found = _typed(of, key, int, "whole number", 0)
+    if isinstance(found, bool):
+        raise ValueError(f"{key} is no whole number")
+    return t.cast(int, found)
+
+
+def mapping(of: Part, key: str) -> Part:
+    """A map; empty where it is absent."""
+    return t.cast(Part, _typed(of, key, t.Mapping, "map", {}))
+
+
+def texts(of: Part, key: str) -> t.Mapping[str, str]:
+    """A map of texts; empty where it is absent."""
+    found = mapping(of, key)
+    if not all(isinstance(each, str) for each in found.values()):
+        raise ValueError(f"{key} is no map of texts")
+    return found
+
+
+def rows(of: Part, key: str) -> list[Part]:
+    """A list of maps; empty where it is absent."""
+    found = _typed(of, key, list, "list", [])
+    if not all(isinstance(each, t.Mapping) for each in found):
+        raise ValueError(f"{key} is no list of maps")
+    return t.cast("list[Part]", found)
+
+
+def _typed(of: Part, key: str, kind: type, word: str, absent: t.Any) -> t.Any:
+    value = of.get(key)
+    if value is None:
+        return absent
+    if not isinstance(value, kind):
+        raise ValueError(f"{key} is no {word}")
+    return value

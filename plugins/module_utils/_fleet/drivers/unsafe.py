@@ -1,0 +1,51 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Files for Ansible in which no text is a template, however deep it lies: YAML below the tag ``!unsafe``.
+
+The JSON form of this (``{"__ansible_unsafe": ...}``) does not do: a file whose JSON is refused is read as YAML once
+more, and then all of its texts are templates.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import typing as t
+from collections.abc import Mapping
+
+_SURROGATES = re.compile(r"\\u(d[89ab][0-9a-f]{2})\\u(d[c-f][0-9a-f]{2})")
+
+
+def unsafe(document: t.Any) -> str:
+    """The document as YAML; ValueError for what JSON has no form for."""
+    return f"!unsafe {_flow(document)}\n"
+
+
+def _flow(value: t.Any) -> str:
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{_text(str(key))}: {_flow(each)}" for key, each in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(_flow, value)) + "]"
+    if isinstance(value, float):
+        return _number(value)
+    return _text(value) if isinstance(value, str) else json.dumps(value)
+
+
+def _text(value: str) -> str:
+    """In double quotes JSON is YAML, but for characters beyond 16 bits, and for DEL."""
+    return _SURROGATES.sub(_character, json.dumps(value)).replace("\x7f", "\\x7f")
+
+
+def _character(pair: re.Match[str]) -> str:
+    high, low = int(pair[1], 16), int(pair[2], 16)
+    return f"\\U{0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00):08x}"
+
+
+def _number(value: float) -> str:
+    """YAML 1.1 wants a point before an exponent, and words of its own for what is no number."""
+    if not math.isfinite(value):
+        return ".nan" if math.isnan(value) else f"{'-' if value < 0 else ''}.inf"
+    text = repr(value)
+    return text if "." in text else text.replace("e", ".0e")

@@ -1,0 +1,57 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Objects out of the records, which others may write too: by the rules for manifests, or not at all."""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._core.errors import FleetError, Problem
+from .._core.objects.checking import Check, check_object
+from .._core.objects.fields import fields_of
+from .._core.objects.kinds import KIND_OF
+from .._core.objects.reading import judge
+from .._core.objects.rules import Found
+from .._core.objects.schema import decode
+from .._store.records import Record
+
+DAMAGED = "record-damaged"
+_TOLD = 5
+# In a status this is what somebody else said, and no hole.
+_WORDS = "placeholder-text"
+
+T = t.TypeVar("T")
+
+
+def recorded(cls: type[T], document: Record) -> T:
+    """The object; FleetError ``record-damaged`` with its name and the first problems if it is none of that kind."""
+    kind = KIND_OF[cls.__name__]
+    metadata = document.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    where = f"{kind.kind}/{name if isinstance(name, str) else '?'}"
+    try:
+        found = _problems(cls, {**document, "apiVersion": kind.api_versions[0], "kind": kind.kind})
+        if not found:
+            return decode(cls, document)
+    except RecursionError:
+        found = [Found(DAMAGED, "", "it is nested too deeply")]
+    except (ValueError, TypeError, AttributeError) as error:
+        found = [Found(DAMAGED, "", f"it cannot be read: {error}")]
+    more = f", and {len(found) - _TOLD} more" if len(found) > _TOLD else ""
+    hint = f"mend it, or delete it; everything else goes on without it{more}"
+    raise FleetError.of(
+        Problem(DAMAGED, f"{each.path}: {each.message}" if each.path else each.message, where, hint)
+        for each in found[:_TOLD]
+    )
+
+
+def _problems(cls: type, document: Record) -> list[Found]:
+    """The status is a record, and may be large: its fields are checked and no more."""
+    status = next((each for each in fields_of(cls) if each.json == "status"), None)
+    if status is None or document.get("status") is None:
+        return list(judge(document).problems)
+    check = Check()
+    check_object(check, status.shape.cls, document["status"], "status")
+    found = [each for each in check.problems if each.code != _WORDS]
+    return [*judge({key: each for key, each in document.items() if key != "status"}).problems, *found]

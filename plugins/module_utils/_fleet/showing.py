@@ -1,0 +1,28 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The door that everything goes through on its way to a terminal, a log or a result: no secret that we have shown to
+a server, and nothing that steers what it is printed on."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+
+from .._core.foreign import in_data, in_lines
+from .._kube.known_secrets import SHOWN
+
+
+def said(text: str) -> str:
+    """A line that is said while a verb works."""
+    return in_lines(SHOWN.taken_out(text))
+
+
+def shown(value: t.Any) -> t.Any:
+    """Data as plain JSON values, without tags of Ansible's data model, which neither YAML writers nor threads should
+    see."""
+    try:
+        text = json.dumps(value, default=str, ensure_ascii=False)
+    except RecursionError:
+        text = json.dumps(in_data(value), default=str, ensure_ascii=False)
+    return in_data(json.loads(text), SHOWN.within(text))

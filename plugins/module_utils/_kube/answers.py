@@ -1,0 +1,128 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What an API server sent, within bounds: a server may be hostile, or something else than an API server.
+
+A whole answer is held in memory as bytes and once more as JSON, so both are bounded: unpacked, an answer has at most
+32 MiB and three million JSON values (some 300 MB in the worst case), an error 1 MiB. Lists come in pages of any size.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import typing as t
+import zlib
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+ANSWER_BYTES, ERROR_BYTES = 32 << 20, 1 << 20
+_PIECE, _MOST_VALUES = 1 << 16, 3_000_000
+_LONGEST_WAIT = 1e9
+
+
+class TooLarge(Exception):
+    """An answer beyond its bounds; ``what`` is told."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(what)
+        self.what = what
+
+
+class Broken(Exception):
+    """An answer that ended too early, or whose bytes are not what they say."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    status: int
+    content_type: str
+    data: bytes = field(repr=False)
+    date_header: str = ""
+    retry_after: float | None = None
+
+    @property
+    def date(self) -> datetime | None:
+        """The server's clock, to the second; None if it did not tell."""
+        try:
+            return parsedate_to_datetime(self.date_header).astimezone(UTC)
+        except (TypeError, ValueError, OverflowError):
+            return None
+
+    @property
+    def document(self) -> dict[str, t.Any] | None:
+        """The JSON object in it, None if there is none; TooLarge if it has too many values."""
+        return _document(self.data)
+
+
+def answer_of(response: t.Any) -> Answer:
+    """A response of ``urllib3`` with its body read and unpacked. TooLarge, Broken, or what ``urllib3`` raises."""
+    most = ANSWER_BYTES if response.status < 300 else ERROR_BYTES
+    return Answer(
+        response.status,
+        response.headers.get("Content-Type", ""),
+        _body(response, most),
+        response.headers.get("Date", ""),
+        seconds(response.headers.get("Retry-After")),
+    )
+
+
+def seconds(retry_after: str | None) -> float | None:
+    """Retry-After in whole seconds; the form with a date is not used by API servers and counts as absent, as does
+    whatever is no number."""
+    text = (retry_after or "").strip()
+    if not re.fullmatch("[0-9]+", text, re.ASCII):
+        return None
+    return float(text) if len(text) < 10 else _LONGEST_WAIT
+
+
+def _body(response: t.Any, most: int) -> bytes:
+    """The whole body. The connection is given back if it was read to its end, and closed otherwise."""
+    encoding = response.headers.get("Content-Encoding", "").strip().lower()
+    if encoding not in ("", "identity", "gzip"):
+        response.close()
+        raise Broken
+    unpack = zlib.decompressobj(zlib.MAX_WBITS | 16) if encoding == "gzip" else None
+    body = bytearray()
+    try:
+        while piece := response.read1(_PIECE, decode_content=False):
+            body += piece if unpack is None else unpack.decompress(piece, most + 1 - len(body))
+            if len(body) > most:
+                raise TooLarge(f"is larger than {most >> 20} MiB")
+            if unpack is not None and unpack.unused_data:
+                raise Broken
+        if unpack is not None and not unpack.eof:
+            raise Broken
+    except zlib.error:
+        response.close()
+        raise Broken from None
+    except BaseException:
+        response.close()
+        raise
+    response.release_conn()
+    return bytes(body)
+
+
+def _document(data: bytes) -> dict[str, t.Any] | None:
+    if data.count(b",") + data.count(b"[") + data.count(b"{") > _MOST_VALUES:
+        raise TooLarge(f"has more than {_MOST_VALUES} values")
+    try:
+        document = json.loads(data.decode(), parse_constant=_refuse, parse_float=_finite)
+        if b"\\ud" in data or b"\\uD" in data:
+            json.dumps(document, ensure_ascii=False).encode()  # half of a pair is no text
+    except (ValueError, RecursionError):
+        return None
+    return document if isinstance(document, dict) else None
+
+
+def _refuse(constant: str) -> t.NoReturn:
+    raise ValueError(f"{constant} is no JSON")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError("a number out of range")
+    return number

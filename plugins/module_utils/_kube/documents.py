@@ -1,0 +1,54 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Objects as an API server has to send them: what all code relies on is looked at once, where they come in."""
+
+from __future__ import annotations
+
+import typing as t
+from urllib.parse import unquote
+
+from .._core.resources.managed_fields import check_managed_fields
+from .._core.values.parts import mapping, name, number, rows, text, texts
+from .client import KubeClient
+from .errors import ApiError
+
+
+def read_object(client: KubeClient, path: str, kind: str) -> dict[str, t.Any]:
+    """The object at ``path``, with metadata that can be relied on. ApiError ``bad-answer`` for anything else."""
+    document = an_object(client.get(path), f"GET {path}", client)
+    if (document.get("kind"), document["metadata"]["name"]) != (kind, unquote(path.rpartition("/")[2])):
+        raise damaged(f"GET {path}", "it is another object than the one that was asked for", client)
+    return document
+
+
+def an_object(document: t.Any, request: str, client: KubeClient) -> dict[str, t.Any]:
+    """The same document after a look: it has name and uid, and its metadata are of their types."""
+    try:
+        if not isinstance(document, dict):
+            raise ValueError("it is no map")
+        check_metadata(document)
+        check_managed_fields(document)
+        name(document["metadata"], "uid")
+    except ValueError as error:
+        raise damaged(request, str(error), client) from None
+    return document
+
+
+def damaged(request: str, why: str, client: KubeClient) -> ApiError:
+    hint = "see the object with kubectl, and what stands before the API server"
+    return ApiError("bad-answer", f"the answer to {request} is damaged: {why}", client.server_name, hint)
+
+
+def check_metadata(document: t.Mapping[str, t.Any]) -> None:
+    """ValueError if the object has no name, or something else of the metadata is not of its type."""
+    text(document, "apiVersion")
+    text(document, "kind")
+    metadata = mapping(document, "metadata")
+    name(metadata)
+    for key in ("namespace", "uid", "resourceVersion", "deletionTimestamp"):
+        text(metadata, key)
+    number(metadata, "generation")
+    texts(metadata, "labels")
+    texts(metadata, "annotations")
+    rows(metadata, "ownerReferences")

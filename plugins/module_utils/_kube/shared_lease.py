@@ -1,0 +1,260 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""A ``coordination.k8s.io`` Lease that is there only while somebody works: one owner at a time, who may be several.
+
+Taking it is one request where nobody has it (``create``), giving it up another (``delete``). Workers of one owner share
+it: they stand in an annotation, and the last one deletes it. Another owner's is taken over, with an epoch
+(``leaseTransitions``) one higher, when it was not renewed for its time to live by the API server's clock; clocks of
+runners are never looked at. Whatever stands in a Lease was written by somebody else: nothing in it is trusted to have a
+form.
+"""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from .._core.errors import FleetError
+from .._core.values.duration import in_words
+from .apply import delete_object
+from .client import KubeClient
+from .errors import ApiError
+from .lease import SKEW, micro, moment
+from .paths import BUILT_IN
+
+OWNER, WORKERS = "gitops.fleet/owner", "gitops.fleet/workers"
+_RESOURCE = BUILT_IN["coordination.k8s.io/v1", "Lease"]
+_LABELS = {"app.kubernetes.io/managed-by": "gitops.fleet"}
+_ATTEMPTS = 8
+_SHOWN = 300
+
+Document = dict[str, t.Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Worker:
+    """``owner`` is the id of those who share. A later worker of an owner at the same ``task`` replaces an earlier one,
+    so it must know that the earlier one is dead. ``token`` is unique; ``text`` says for people who this is."""
+
+    owner: str
+    task: str
+    token: str
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class SharedLease:
+    """A lease that we hold, for ``seconds`` after its last renewal. ``alone`` is false where others of the owner were
+    in it when we wrote it last."""
+
+    namespace: str
+    name: str
+    worker: Worker
+    seconds: int
+    epoch: int
+    resource_version: str
+    alone: bool = True
+
+
+class OthersHold(FleetError):
+    """Another owner works there (code ``member-held``): ``holder`` in its own words, since ``since``, and free
+    ``seconds`` after its last sign of life."""
+
+    def __init__(self, message: str, where: str, hint: str, *, holder: str, since: datetime | None, seconds: int):
+        super().__init__("member-held", message, where, hint)
+        self.holder, self.since, self.seconds = holder, since, seconds
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Seen:
+    """What stands in a Lease, as far as it has a form."""
+
+    holder: str
+    owner: str
+    workers: t.Mapping[str, Document]
+    seconds: int
+    epoch: int
+    since: datetime | None
+    renewed: datetime | None
+    resource_version: str
+
+
+def take(client: KubeClient, namespace: str, name: str, worker: Worker, seconds: int) -> SharedLease:
+    """The lease for this worker. OthersHold while another owner has it; ApiError ``not-found`` without the namespace.
+
+    A Lease without ``renewTime`` was never renewed, and counts from its creation.
+    """
+    path, one = _RESOURCE.path(namespace), _RESOURCE.path(namespace, name)
+    mine: Document = {worker.task: {"token": worker.token, "text": worker.text}}
+    for _attempt in range(_ATTEMPTS):
+        fresh = _document(namespace, name, worker, mine, seconds, 1)
+        try:
+            return _held(client.post(path, fresh), namespace, name, worker, seconds)
+        except ApiError as error:
+            if error.code != "already-exists":
+                raise
+        try:
+            current, seen, now = _look(client, one)
+            shared = seen.owner == worker.owner and bool(seen.holder)
+            if not shared:
+                _refuse_if_held(client, f"{namespace}/{name}", seen, now)
+            workers = {**seen.workers, **mine} if shared else mine
+            longest = max(seconds, seen.seconds) if shared else seconds
+            new = _document(namespace, name, worker, workers, longest, seen.epoch + (not shared))
+            since = seen.since if shared and seen.since else now
+            new["spec"] |= {"renewTime": micro(now), "acquireTime": micro(since)}
+            return _held(client.put(one, _on(current, new)), namespace, name, worker, longest)
+        except ApiError as error:
+            if error.code not in ("not-found", "conflict"):
+                raise
+    raise FleetError(
+        "member-held", f"others keep changing the Lease {namespace}/{name}", client.server_name, "try again"
+    )
+
+
+def renew(client: KubeClient, lease: SharedLease) -> SharedLease:
+    """The same, renewed. FleetError ``lease-lost`` if it is not ours any more: nothing is to be written after that."""
+    one = _RESOURCE.path(lease.namespace, lease.name)
+    for _attempt in range(_ATTEMPTS):
+        try:
+            current, seen, now = _look(client, one)
+            if not _is_ours(seen, lease):
+                break
+            spec = {**_mapping(current.get("spec")), "renewTime": micro(now)}
+            written = client.put(one, {**current, "spec": spec})
+            return _held(written, lease.namespace, lease.name, lease.worker, lease.seconds)
+        except ApiError as error:
+            if error.code == "not-found":
+                break
+            if error.code != "conflict":
+                raise
+    text = f"the Lease {lease.namespace}/{lease.name} is no longer ours"
+    raise FleetError("lease-lost", text, client.server_name, "this run stops writing there; start it again to go on")
+
+
+def release(client: KubeClient, lease: SharedLease) -> None:
+    """Gives it up, and deletes it where no other worker of the owner is left. Nothing is done if it was lost."""
+    one = _RESOURCE.path(lease.namespace, lease.name)
+    version = lease.resource_version if lease.alone else ""
+    for _attempt in range(_ATTEMPTS):
+        try:
+            if version:
+                delete_object(client, one, resource_version=version)
+                return
+            current, seen, _now = _look(client, one)
+            if not _is_ours(seen, lease):
+                return
+            left = {task: each for task, each in seen.workers.items() if task != lease.worker.task}
+            if left:
+                client.put(one, _on(current, _without(current, left)))
+                return
+            version = seen.resource_version
+        except ApiError as error:
+            if error.code == "not-found":
+                return
+            if error.code != "conflict":
+                raise
+            version = ""
+
+
+def _look(client: KubeClient, path: str) -> tuple[Document, _Seen, datetime]:
+    """The Lease, what it says, and the API server's time."""
+    answer = client.send("GET", path)
+    current = client.decode(answer, f"GET {path}")
+    if answer.date is None:
+        raise ApiError("bad-answer", "the API server does not tell the time (no Date header)", client.server_name)
+    return current, _seen(current), answer.date
+
+
+def _seen(current: Document) -> _Seen:
+    metadata, spec = _mapping(current.get("metadata")), _mapping(current.get("spec"))
+    annotations = _mapping(metadata.get("annotations"))
+    created = moment(metadata.get("creationTimestamp"))
+    try:
+        workers = _mapping(json.loads(str(annotations.get(WORKERS))))
+    except (ValueError, RecursionError):
+        workers = {}
+    return _Seen(
+        holder=str(spec.get("holderIdentity") or "")[:_SHOWN],
+        owner=str(annotations.get(OWNER) or ""),
+        workers={task: _mapping(each) for task, each in workers.items()},
+        seconds=_number(spec.get("leaseDurationSeconds")),
+        epoch=_number(spec.get("leaseTransitions")),
+        since=moment(spec.get("acquireTime")) or created,
+        renewed=moment(spec.get("renewTime")) or created,
+        resource_version=str(metadata.get("resourceVersion") or ""),
+    )
+
+
+def _refuse_if_held(client: KubeClient, name: str, seen: _Seen, now: datetime) -> None:
+    if not seen.holder or seen.renewed is None:
+        return
+    left = timedelta(seconds=seen.seconds) + SKEW - (now - seen.renewed)
+    if left < timedelta(0):
+        return
+    since = f" since {in_words(now - seen.since)}" if seen.since else ""
+    message = (
+        f"{seen.holder} works on this cluster{since}"
+        f" (last sign of life {in_words(now - seen.renewed)} ago, free in {in_words(left)} without another)"
+    )
+    hint = f"wait for it, or end it; the Lease {name} on the cluster says so, and becomes free if its holder died"
+    raise OthersHold(message, client.server_name, hint, holder=seen.holder, since=seen.since, seconds=seen.seconds)
+
+
+def _is_ours(seen: _Seen, lease: SharedLease) -> bool:
+    mine = seen.workers.get(lease.worker.task) or {}
+    return seen.owner == lease.worker.owner and mine.get("token") == lease.worker.token
+
+
+def _document(
+    namespace: str, name: str, worker: Worker, workers: t.Mapping[str, Document], seconds: int, epoch: int
+) -> Document:
+    return {
+        "apiVersion": _RESOURCE.api_version,
+        "kind": _RESOURCE.kind,
+        "metadata": {
+            "name": name,
+            "namespace": namespace,
+            "labels": _LABELS,
+            "annotations": {OWNER: worker.owner, WORKERS: json.dumps(workers, sort_keys=True)},
+        },
+        "spec": {"holderIdentity": worker.text, "leaseDurationSeconds": seconds, "leaseTransitions": epoch},
+    }
+
+
+def _without(current: Document, workers: t.Mapping[str, Document]) -> Document:
+    """The Lease with these workers only, under the name of one of them."""
+    metadata, spec = _mapping(current.get("metadata")), _mapping(current.get("spec"))
+    annotations = {**_mapping(metadata.get("annotations")), WORKERS: json.dumps(workers, sort_keys=True)}
+    text = str(next(iter(workers.values())).get("text") or "another worker of the same records")
+    return {"metadata": {"annotations": annotations}, "spec": {**spec, "holderIdentity": text}}
+
+
+def _on(current: Document, new: Document) -> Document:
+    """The new content under the resourceVersion that was read: of two who write at once one is refused."""
+    return {**current, **new, "metadata": {**_mapping(current.get("metadata")), **new["metadata"]}}
+
+
+def _held(document: Document, namespace: str, name: str, worker: Worker, seconds: int) -> SharedLease:
+    seen = _seen(document)
+    return SharedLease(
+        namespace=namespace,
+        name=name,
+        worker=worker,
+        seconds=seconds,
+        epoch=seen.epoch,
+        resource_version=seen.resource_version,
+        alone=set(seen.workers) == {worker.task},
+    )
+
+
+def _mapping(value: t.Any) -> Document:
+    return value if isinstance(value, dict) else {}
+
+
+def _number(value: t.Any) -> int:
+    """As 32 bits have it, which is what API servers take."""
+    return min(max(value, 0), 2**31 - 1) if isinstance(value, int) else 0

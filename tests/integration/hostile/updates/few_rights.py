@@ -1,0 +1,74 @@
+# Copyright: Contributors to the gitops.fleet project
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Users of the hub with client certificates, and no more rights than a test gives them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.apply import apply_object
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.credentials import connection_from_kubeconfig
+from ansible_collections.gitops.fleet.plugins.module_utils._local.kubeconfigs import client_kubeconfig
+from ansible_collections.gitops.fleet.plugins.module_utils._store.open_records import open_records
+from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Records
+from update_fleet import API, MERGE, Document, UpdateFleet
+
+Rules = tuple[Document, ...]
+RBAC = "rbac.authorization.k8s.io"
+OURS = "gitops.fleet"
+POLICIES = ("validatingadmissionpolicies", "validatingadmissionpolicybindings")
+
+
+def rule(verbs: str, *resources: str, group: str = OURS) -> Document:
+    return {"apiGroups": [group], "resources": list(resources), "verbs": verbs.split()}
+
+
+# As docs/updates.md has them.
+APPROVER: Rules = (
+    rule("get", "updateruns", "gates"),
+    rule("update patch", "gates/status"),
+    rule("get", *POLICIES, group="admissionregistration.k8s.io"),
+)
+CONDUCTOR: Rules = (
+    rule("get list create update delete", "updateruns", "updatestrategies", "gates"),
+    rule("get list create update", "fleetmaintenances", "releasecatalogs"),
+    rule("update", "updateruns/status", "gates/status", "fleetmembers/status"),
+    rule("get list", "fleetmembers"),
+    rule("get list", "memberclusters", group="cluster.kubernetes-fleet.io"),
+    rule("get list create update delete", "leases", group="coordination.k8s.io"),
+    rule("get list create", "events", group=""),
+    rule("get", *POLICIES, group="admissionregistration.k8s.io"),
+)
+# Whoever may do nothing but write what is recorded of runs.
+STATUS_WRITER: Rules = (rule("get list", "updateruns"), rule("update patch", "updateruns/status"))
+
+
+class User:
+    """One who logs in with a certificate of that name."""
+
+    def __init__(self, fleet: UpdateFleet, name: str, rules: Rules) -> None:
+        self.name = name
+        metadata = {"name": f"tests-{name}"}
+        subject = {"kind": "User", "name": name, "apiGroup": RBAC}
+        reference = {"apiGroup": RBAC, "kind": "ClusterRole", "name": metadata["name"]}
+        role = {"apiVersion": f"{RBAC}/v1", "kind": "ClusterRole", "metadata": metadata, "rules": list(rules)}
+        bound = {"kind": "ClusterRoleBinding", "metadata": metadata, "roleRef": reference, "subjects": [subject]}
+        for each in (role, {"apiVersion": f"{RBAC}/v1", **bound}):
+            apply_object(fleet.client, each, "administrator", force=True)
+        self.kubeconfig = client_kubeconfig(Path(fleet.hub.after.folder), name)
+        self.client = KubeClient(connection_from_kubeconfig(self.kubeconfig))
+
+    @property
+    def options(self) -> Document:
+        return {"type": "hub", "kubeconfig": str(self.kubeconfig)}
+
+    def records(self) -> Records:
+        return open_records(self.options, {}, lambda: datetime.now(UTC))
+
+    def writes(self, kind: str, name: str, body: Document, subresource: str = "/status") -> Document:
+        """A merge patch, as kubectl sends it."""
+        path = f"/apis/{API}/{kind}/{name}{subresource}"
+        return self.client.request("PATCH", path, body, {"fieldManager": "kubectl-patch"}, MERGE)

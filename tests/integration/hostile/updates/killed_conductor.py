@@ -1,0 +1,53 @@
+# Copyright: Contributors to the gitops.fleet project
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A conductor in a process of its own that ends itself by SIGKILL where it is told to. Arguments as one JSON object.
+
+``begun``: the upgrade runs, and nothing but the intent is recorded. ``intent``: the upgrade was not begun yet.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import typing as t
+from datetime import UTC, datetime
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[4] / ".cache" / "collections"))
+
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet import operation
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers import detached
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.executor import Pace
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.gate import user
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_conducting import Wish, carry_on
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_run import present
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_sources import written
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.credentials import connection_from_kubeconfig
+from ansible_collections.gitops.fleet.plugins.module_utils._store.open_records import open_records
+
+
+def die(*_arguments: t.Any, **_options: t.Any) -> t.NoReturn:
+    os.kill(os.getpid(), signal.SIGKILL)
+    raise AssertionError("still alive")
+
+
+def main() -> None:
+    told = json.loads(sys.argv[1])
+    if told["point"] == "begun":
+        operation.Operation._refer = die  # type: ignore[method-assign]
+    else:
+        detached.start = die
+    records = open_records(told["options"], {}, lambda: datetime.now(UTC))
+    hub = KubeClient(connection_from_kubeconfig(told["options"]["kubeconfig"]))
+    who = user(hub, {})
+    run = present(records, told["name"], written([], [told["run"]], strict=False), write=True, who=who).run
+    wish = Wish(drivers=told["drivers"], operations=told["operations"], pace=Pace(interval=0.2))
+    carry_on(records, run, hub, wish, "first", dict(os.environ), lambda _line: None, who)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,96 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Bytes that are an answer, and bytes that are none."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.answers import Answer, TooLarge, seconds
+from hypothesis import given
+from hypothesis import strategies as st
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def document(data: bytes):
+    return Answer(200, "application/json", data).document
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"null",
+        b"[]",
+        b'"text"',
+        b"{",
+        b'{"a": 1} {}',
+        b'{"a": NaN}',
+        b'{"a": -Infinity}',
+        b'{"a": 1e999}',
+        b'{"a": ' + b"9" * 5000 + b"}",
+        b'{"a": ' * 100_000 + b"1" + b"}" * 100_000,
+        b'{"a": "\\ud800"}',
+        b'{"a": "\\uDFFF"}',
+        b'{"a": "\xff"}',
+        b'{"a": "\xed\xa0\x80"}',
+        '{"a": 1}'.encode("utf-16"),
+        b"\xef\xbb\xbf{}",
+        b"<html></html>",
+    ],
+    ids=range(18),
+)
+def test_what_is_no_json_object(data):
+    assert document(data) is None
+
+
+@pytest.mark.parametrize(
+    ("data", "found"),
+    [
+        (b'{"a": 1, "a": 2}', {"a": 2}),
+        (b'{"a": "\\ud83d\\ude80"}', {"a": "\N{ROCKET}"}),
+        (b'{"a": "\\\\ud800"}', {"a": "\\ud800"}),
+        (b'{"a": 9223372036854775808, "b": 1e3}', {"a": 2**63, "b": 1000.0}),
+    ],
+)
+def test_what_is_one(data, found):
+    assert document(data) == found
+
+
+def test_values_are_bounded():
+    with pytest.raises(TooLarge):
+        document(b'{"a": [' + b"[]," * 3_000_000 + b"0]}")
+
+
+@given(JSON)
+def test_every_object_reads_back(value):
+    try:
+        data = json.dumps({"a": value}, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return
+    assert document(data) == {"a": value}
+
+
+@given(st.binary() | st.text(alphabet='{}[]",:0 \\ud8', max_size=40).map(str.encode))
+def test_any_bytes_are_an_object_or_none(data):
+    assert isinstance(document(data), dict | None)
+
+
+@pytest.mark.parametrize(
+    ("text", "wait"),
+    [(None, None), ("3", 3.0), (" 4 ", 4.0), ("-1", None), ("nan", None), ("1e9", None), ("9" * 99, 1e9)],
+)
+def test_retry_after(text, wait):
+    assert seconds(text) == wait
+
+
+@pytest.mark.parametrize("date", ["", "canary", "Mon, 99 Foo 2026 07:28:00 GMT", "\x00"])
+def test_a_clock_that_cannot_be_read_is_none(date):
+    assert Answer(200, "", b"", date).date is None
