@@ -12,24 +12,27 @@ from .._core.errors import FleetError, Problem
 from .._core.plan.brakes import removals
 from .._core.plan.outcome import MemberOutcome
 from .._core.resources.applyset import ID_LABEL, ApplySet
+from .._core.resources.identity import ObjectId
 from .._kube.client import KubeClient
 from .._kube.lists import list_objects
 from .._kube.parallel import in_parallel
-from .._store.records import Records
-from .holding import take
+from .._store.records import Lease, Records
+from .holding import leaving_lease
+from .interrupts import Interrupts
+from .keeping import Keeper
 from .known import PARENT
+from .look import Writing, settled
 from .member_apply import MemberTask, run_on_member
 from .members import Clients, recorded_members
 from .observe import PARENTS, parsed_parent
 from .update_claims import busy
 
-LEASE_SECONDS = 600
-
 
 @dataclass(frozen=True, kw_only=True)
 class Farewell:
     """``remove`` deletes what was placed, otherwise it stays there without our marks. ``forget_unreachable`` lets
-    members go that cannot be asked; what is on them stays.
+    members go that cannot be asked; what is on them stays. ``patience`` is how many seconds to wait until what is
+    deleted is gone.
     """
 
     names: tuple[str, ...]
@@ -37,6 +40,7 @@ class Farewell:
     forget_unreachable: bool = False
     max_removals: int | str = "30%"
     prune_kinds: tuple[str, ...] = ()
+    patience: float = 60.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,54 +53,105 @@ class Left:
     failed: tuple[Problem, ...] = ()
 
 
-def leave(records: Records, wish: Farewell, hub: KubeClient | None, holder: str, write: bool) -> Left:
-    """Lets the named members go; names that are no members are passed over."""
+def leave(
+    records: Records,
+    wish: Farewell,
+    hub: KubeClient | None,
+    holder: str,
+    write: bool,
+    say: t.Callable[[str], None] = lambda _line: None,
+) -> Left:
+    """Lets the named members go; names that are no members are passed over.
+
+    Meanwhile no placement that they hold is carried out, and no other is brought to them: FleetError ``lease-held``
+    where somebody is at it. A member on which something is not done stays a member.
+    """
     members = recorded_members(records)
     names = [name for name in wish.names if name in members]
     _refuse_busy(records, names)
-    if wish.remove:
-        _check_brakes(records, names, wish.max_removals)
+    _check_brakes(records, names, wish)
     with Clients(members={name: members[name].fleet for name in names}, hub=hub) as clients:
-        work = {name: _emptied(clients, name, wish, write=False) for name in names}
-        looked = in_parallel(work)
+        looked = in_parallel({name: _emptied(clients, name, wish) for name in names})
         unreachable = [name for name in names if isinstance(looked[name], FleetError)]
         if unreachable and not wish.forget_unreachable:
             raise FleetError.of(_unreachable(looked, unreachable))
         if not write:
             return Left(left=tuple(names), outcomes=_outcomes(looked), unreachable=tuple(unreachable))
-        leases = [take(records, f"member/{name}", holder, LEASE_SECONDS) for name in names]
-        try:
-            done = in_parallel(
-                {name: _emptied(clients, name, wish, write=True) for name in names if name not in unreachable}
-            )
+        with Interrupts() as told, Keeper(records, holder, told) as keeper:
+            leases = _taken(records, keeper, names, looked)
+            _refuse_busy(records, names)
+            _check_brakes(records, names, wish)
+            writing = Writing(permit=keeper.check, say=say)
+            asked = [name for name in names if name not in unreachable]
+            done = in_parallel({name: _emptied(clients, name, wish, writing) for name in asked}, told=told)
             failed = _failed(done)
             stuck = {each.where for each in failed}
             gone = [name for name in names if name not in stuck]
             for name in gone:
-                _forget(records, name)
-        finally:
-            for lease in leases:
-                records.release(lease)
+                keeper.check_leases()
+                _forget(records, name, leases)
     return Left(left=tuple(gone), outcomes=_outcomes(done), unreachable=tuple(unreachable), failed=failed)
 
 
-def _emptied(clients: Clients, name: str, wish: Farewell, write: bool) -> t.Callable[[], dict[str, MemberOutcome]]:
+def _taken(records: Records, keeper: Keeper, names: t.Sequence[str], looked: t.Mapping[str, t.Any]) -> dict[str, Lease]:
+    """The leases of the members and of every placement that they hold, by name.
+
+    Word that a member leaves comes first: whoever brings a placement there records that before it looks for such words,
+    so that one of the two sees the other.
+    """
+    leases = {}
+    for name in names:
+        for lease in (f"member/{name}", leaving_lease(name)):
+            leases[lease] = keeper.take(lease)
+    placements = {
+        (each["metadata"].get("labels") or {}).get(PARENT, "")
+        for each in records.list("ClusterResourceBinding")
+        if each["spec"]["targetCluster"] in names
+    }
+    for outcomes in looked.values():
+        placements |= outcomes.keys() if not isinstance(outcomes, FleetError) else set()
+    held: list[Problem] = []
+    for each in sorted(filter(None, placements)):
+        try:
+            leases[f"placement/{each}"] = keeper.take(f"placement/{each}")
+        except FleetError as error:
+            held += error.problems
+    if held:
+        raise FleetError.of(held)
+    return leases
+
+
+def _emptied(
+    clients: Clients, name: str, wish: Farewell, writing: Writing | None = None
+) -> t.Callable[[], dict[str, MemberOutcome]]:
+    how = writing or Writing()
+
     def work() -> dict[str, MemberOutcome]:
         client = clients.get(name)
-        return {
-            each.placement: run_on_member(
-                client,
-                MemberTask(
-                    cluster=name,
-                    identity=each,
-                    leaving=True,
-                    abandon=not wish.remove,
-                    prune_kinds=wish.prune_kinds,
-                    write=write,
-                ),
+        found = applysets_on(client)
+        outcomes = {}
+        for each in found:
+            wrote: list[ObjectId] = []
+            task = MemberTask(
+                cluster=name,
+                identity=each,
+                leaving=True,
+                ending=tuple(other.placement for other in found),
+                abandon=not wish.remove,
+                prune_kinds=wish.prune_kinds,
+                patience=wish.patience,
+                write=writing is not None,
+                permit=how.permit,
+                wrote=wrote.append,
+                say=how.say,
             )
-            for each in applysets_on(client)
-        }
+            try:
+                outcomes[each.placement] = run_on_member(client, task)
+            except FleetError as error:
+                if writing is None:
+                    raise
+                outcomes[each.placement] = settled(name, error, wrote)
+        return outcomes
 
     return work
 
@@ -107,14 +162,17 @@ def applysets_on(client: KubeClient) -> tuple[ApplySet, ...]:
     return tuple(sorted(found, key=lambda each: each.placement))
 
 
-def _check_brakes(records: Records, names: t.Sequence[str], limit: int | str) -> None:
+def _check_brakes(records: Records, names: t.Sequence[str], wish: Farewell) -> None:
+    """Nothing is removed where it is not asked for."""
+    if not wish.remove:
+        return
     held: dict[str, set[str]] = {}
     for binding in records.list("ClusterResourceBinding"):
         placement = (binding["metadata"].get("labels") or {}).get(PARENT, "")
         held.setdefault(placement, set()).add(binding["spec"]["targetCluster"])
     stopped = []
     for placement, clusters in sorted(held.items()):
-        brake = removals(placement, len(clusters), len(clusters & set(names)), limit)
+        brake = removals(placement, len(clusters), len(clusters & set(names)), wish.max_removals)
         if brake.stops:
             stopped.append(Problem("brake-max-removals", brake.message, placement, f"if it is meant: {brake.option}"))
     if stopped:
@@ -146,17 +204,20 @@ def _failed(done: t.Mapping[str, t.Any]) -> tuple[Problem, ...]:
         if isinstance(answer, FleetError):
             found.append(Problem(answer.code, answer.message, name))
             continue
-        found += [
-            Problem("not-removed", f"{failure.id}: {failure.message}", name)
-            for outcome in answer.values()
-            for failure in outcome.failures
-        ]
+        for placement, outcome in answer.items():
+            if outcome.error:
+                written = ", ".join(map(str, outcome.written)) or "nothing"
+                message = f"{placement}: {outcome.error.message}; written there until then: {written}"
+                found.append(Problem(outcome.error.code, message, name, outcome.error.hint or "run again"))
+            found += [Problem("not-removed", f"{failure.id}: {failure.message}", name) for failure in outcome.failures]
     return tuple(found)
 
 
-def _forget(records: Records, name: str) -> None:
+def _forget(records: Records, name: str, leases: t.Mapping[str, Lease]) -> None:
     for binding in records.list("ClusterResourceBinding"):
         if binding["spec"]["targetCluster"] == name:
-            records.delete("ClusterResourceBinding", binding["metadata"]["name"])
-    records.delete("MemberCluster", name)
-    records.delete("FleetMember", name)
+            placement = (binding["metadata"].get("labels") or {}).get(PARENT, "")
+            lease = leases.get(f"placement/{placement}")
+            records.delete("ClusterResourceBinding", binding["metadata"]["name"], lease=lease)
+    for kind in ("MemberCluster", "FleetMember"):
+        records.delete(kind, name, lease=leases[f"member/{name}"])

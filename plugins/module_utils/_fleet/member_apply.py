@@ -10,34 +10,48 @@ import typing as t
 from dataclasses import dataclass, replace
 from functools import partial
 
+from .._core.errors import FleetError
 from .._core.objects.rollout_strategy import ApplyStrategy
 from .._core.plan.document import Rendered
-from .._core.plan.member import PRUNE, REFUSED, RELEASE, WRITES, Step, decide_member, key
-from .._core.plan.outcome import Failure, MemberOutcome
-from .._core.resources.applyset import (
-    MANAGED_BY,
-    MANAGER,
-    NAMESPACE,
-    PART_OF_LABEL,
-    ApplySet,
-    Held,
-    parent_manifest,
+from .._core.plan.member import (
+    NOT_GONE,
+    PRUNE,
+    REFUSED,
+    RELEASE,
+    WRITES,
+    Deletable,
+    Step,
+    as_planned,
+    decide_member,
+    key,
 )
+from .._core.plan.outcome import APPLY_FAILED, Failure, MemberOutcome
+from .._core.resources.applyset import MANAGER, PART_OF_LABEL, ApplySet, Held
 from .._core.resources.availability import availability
 from .._core.resources.identity import ObjectId
 from .._kube.apply import apply_object, delete_object
 from .._kube.client import KubeClient
 from .._kube.discovery import resource_for
 from .._kube.errors import ApiError
-from .._kube.lists import list_objects
-from .observe import PARENTS, Observed, observe
+from .gone import GONE, wait_until_gone
+from .home import HOME, empty_home
+from .member_parent import Parent
+from .observe import Observed, observe
 
 MERGE_PATCH = "application/merge-patch+json"
-GONE = ("not-found", "unknown-kind")
 SERVED_SECONDS = 10.0
-# A hub may be a member as well: whoever writes to its records leaves a lease, and the key of digests lies beside it.
-LEASES = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases"
-WHOLE_MEMBER = ("unreachable", "timeout", "certificate", "credentials-expired", "unauthorized")
+WHOLE_MEMBER = (
+    "unreachable",
+    "timeout",
+    "certificate",
+    "credentials-expired",
+    "unauthorized",
+    "too-many-requests",
+)
+
+
+def always() -> None:
+    """Nothing keeps a write back."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +59,9 @@ class MemberTask:
     """What one member is to hold. ``identity`` is the ApplySet without its inventory.
 
     ``leaving`` says that the placement ends on this member, ``abandon`` that what leaves stays there unowned.
+    ``deletable`` is what may be deleted; None where nothing that leaves is kept back. ``ending`` are other placements
+    that end on the member in the same run. ``patience`` is how many seconds to wait until deleted objects are gone.
+    ``permit`` is called before each write, and raises where there is to be none any more; ``wrote`` after each.
     """
 
     cluster: str
@@ -52,18 +69,40 @@ class MemberTask:
     desired: tuple[Rendered, ...] = ()
     strategy: ApplyStrategy = ApplyStrategy()
     leaving: bool = False
+    ending: tuple[str, ...] = ()
     abandon: bool = False
     prune_kinds: tuple[str, ...] = ()
+    deletable: Deletable | None = None
+    patience: float = 0.0
     write: bool = False
     validate: bool = False
+    permit: t.Callable[[], None] = always
+    wrote: t.Callable[[ObjectId], None] = lambda _object: None
+    say: t.Callable[[str], None] = lambda _line: None
 
     @property
     def placement(self) -> str:
         return self.identity.placement
 
+    @property
+    def reports_only(self) -> bool:
+        """``ReportDiff`` writes nothing, but what an earlier strategy put there leaves with the placement."""
+        return self.strategy.type == "ReportDiff" and not self.leaving
+
 
 def run_on_member(client: KubeClient, task: MemberTask) -> MemberOutcome:
     """What is to be done on the member, and, with ``write``, doing it. One object's failure does not stop others."""
+    observed, steps = _decided(client, task)
+    if not task.write:
+        failures = _validated(client, task, steps) if task.validate else ()
+        outcome = _outcome(task, observed, steps, {}, (*_refusals(steps), *failures), done=False)
+        return _with_home(client, task, observed, outcome)
+    if not _anything_due(task, observed, steps):
+        return _outcome(task, observed, steps, {}, () if task.reports_only else _refusals(steps), done=True)
+    return _written(client, task, observed, steps)
+
+
+def _decided(client: KubeClient, task: MemberTask) -> tuple[Observed, tuple[Step, ...]]:
     observed = observe(client, task.placement, task.identity.uid, task.desired)
     steps = decide_member(
         task.desired,
@@ -74,40 +113,67 @@ def run_on_member(client: KubeClient, task: MemberTask) -> MemberOutcome:
         task.prune_kinds,
         task.abandon,
     )
-    if not task.write:
-        failures = _validated(client, task, steps) if task.validate else ()
-        return _outcome(task, observed, steps, {}, (*_refusals(steps), *failures), done=False)
-    return _written(client, task, observed, steps)
+    held = len(observed.recorded.inventory) if observed.recorded else 0
+    return observed, as_planned(steps, task.deletable, held)
+
+
+def _anything_due(task: MemberTask, observed: Observed, steps: tuple[Step, ...]) -> bool:
+    """Whether an object or the parent is to be written."""
+    if task.reports_only:
+        return False
+    wanted = replace(task.identity, inventory=_inventory(observed, steps, ()))
+    parent_due = not wanted.same_content(observed.recorded) and not (task.leaving and not observed.recorded)
+    return parent_due or any(step.action in WRITES for step in steps)
 
 
 def _written(client: KubeClient, task: MemberTask, observed: Observed, steps: tuple[Step, ...]) -> MemberOutcome:
-    if task.strategy.type == "ReportDiff":
-        return _outcome(task, observed, steps, {}, (), done=True)
-    to_do = [step for step in steps if step.action in WRITES]
-    wanted = replace(task.identity, inventory=_inventory(task, observed, steps, ()))
-    parent_due = not wanted.same_content(observed.recorded) and not (task.leaving and not observed.recorded)
-    if not to_do and not parent_due:
-        return _outcome(task, observed, steps, {}, _refusals(steps), done=True)
-    intent = replace(task.identity, inventory=_intended(observed, to_do))
-    if to_do and not intent.same_content(observed.recorded):
-        _write_parent(client, intent)
+    parent = Parent(client, observed.recorded, observed.version)
+    results, failures = _carried_out(client, task, observed, steps, parent)
+    left = replace(task.identity, inventory=_inventory(observed, steps, failures))
+    outcome = _outcome(task, observed, steps, results, failures, done=True)
+    if not task.leaving or left.inventory:
+        parent.write(left, task.permit)
+        return outcome
+    task.permit()
+    return _and_home(outcome) if parent.delete(task.placement) else outcome
+
+
+def _carried_out(
+    client: KubeClient,
+    task: MemberTask,
+    observed: Observed,
+    steps: tuple[Step, ...],
+    parent: Parent,
+) -> tuple[dict[ObjectId, dict[str, t.Any]], tuple[Failure, ...]]:
+    """Writes the intent and then object by object; gives what the server answered, and what failed."""
     results: dict[ObjectId, dict[str, t.Any]] = {}
+    to_do = [step for step in steps if step.action in WRITES]
+    if to_do:
+        parent.write(replace(task.identity, inventory=_intended(observed, to_do)), task.permit)
     failures = [*_refusals(steps)]
     defined = _defined(to_do)
     for step in to_do:
+        task.permit()
         try:
             work = partial(_carry_out, client, step, task, observed)
             results[step.id] = _once_served(work, step.id.group in defined)
+            task.wrote(step.id)
         except ApiError as error:
             if error.code in WHOLE_MEMBER:
-                raise
-            failures.append(Failure(id=step.id, reason="ManifestApplyFailed", message=error.message))
-    left = replace(task.identity, inventory=_inventory(task, observed, steps, failures))
-    if task.leaving and not left.inventory:
-        _forget(client, task.placement)
-    elif not left.same_content(intent if to_do else observed.recorded):
-        _write_parent(client, left)
-    return _outcome(task, observed, steps, results, tuple(failures), done=True)
+                message = f"{error.message}, while {step.id} was written"
+                raise FleetError(error.code, message, error.where, error.hint) from None
+            failures.append(Failure(id=step.id, reason=APPLY_FAILED, message=error.message))
+    deleted = {
+        step.id: observed.live[key(step.id)]["metadata"]["uid"]
+        for step in to_do
+        if step.action == PRUNE and step.id in results
+    }
+    say = partial(_say, task)
+    return results, (*failures, *wait_until_gone(client, deleted, task.patience, task.permit, say))
+
+
+def _say(task: MemberTask, line: str) -> None:
+    task.say(f"{task.placement}: {task.cluster} {line}")
 
 
 def _defined(to_do: t.Iterable[Step]) -> set[str]:
@@ -172,35 +238,21 @@ def _released(client: KubeClient, each: ObjectId) -> dict[str, t.Any]:
     return {}
 
 
-def _write_parent(client: KubeClient, applyset: ApplySet) -> None:
-    manifest = parent_manifest(applyset)
-    try:
-        apply_object(client, manifest, MANAGER, force=True)
-    except ApiError as error:
-        if error.code != "not-found":
-            raise
-        namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE, "labels": MANAGED_BY}}
-        apply_object(client, namespace, MANAGER, force=True)
-        apply_object(client, manifest, MANAGER, force=True)
+def _with_home(client: KubeClient, task: MemberTask, observed: Observed, outcome: MemberOutcome) -> MemberOutcome:
+    """With the end of our namespace, if it goes with the last that this placement has on the member."""
+    left = _inventory(observed, outcome.steps, ())
+    if (
+        not task.leaving
+        or observed.recorded is None
+        or left
+        or empty_home(client, (task.placement, *task.ending)) is None
+    ):
+        return outcome
+    return _and_home(outcome)
 
 
-def _forget(client: KubeClient, placement: str) -> None:
-    """Deletes the parent, and our namespace with the last parent in it, unless records of a fleet are kept there."""
-    delete_object(client, f"{PARENTS}/{placement}")
-    ours = f"app.kubernetes.io/managed-by={MANAGED_BY['app.kubernetes.io/managed-by']}"
-    try:
-        if _any(client, PARENTS, ours) or _any(client, LEASES):
-            return
-        namespace = client.get(f"/api/v1/namespaces/{NAMESPACE}")
-        if (namespace["metadata"].get("labels") or {}).items() >= MANAGED_BY.items():
-            delete_object(client, f"/api/v1/namespaces/{NAMESPACE}", uid=namespace["metadata"]["uid"])
-    except ApiError as error:
-        if error.code not in (*GONE, "forbidden"):
-            raise
-
-
-def _any(client: KubeClient, path: str, selector: str = "") -> bool:
-    return next(list_objects(client, path, label_selector=selector, limit=1), None) is not None
+def _and_home(outcome: MemberOutcome) -> MemberOutcome:
+    return replace(outcome, steps=(*outcome.steps, Step(id=HOME, action=PRUNE)))
 
 
 def _intended(observed: Observed, to_do: t.Sequence[Step]) -> tuple[Held, ...]:
@@ -212,12 +264,10 @@ def _intended(observed: Observed, to_do: t.Sequence[Step]) -> tuple[Held, ...]:
     return tuple(sorted(held.values()))
 
 
-def _inventory(
-    task: MemberTask, observed: Observed, steps: t.Sequence[Step], failures: t.Sequence[Failure]
-) -> tuple[Held, ...]:
+def _inventory(observed: Observed, steps: t.Sequence[Step], failures: t.Sequence[Failure]) -> tuple[Held, ...]:
     """What is held once the steps are done: failures keep what was recorded, refused objects are not ours."""
     before = {key(each.id): each for each in (observed.recorded.inventory if observed.recorded else ())}
-    failed = {each.id for each in failures if each.reason == "ManifestApplyFailed"}
+    failed = {each.id for each in failures if each.reason in (APPLY_FAILED, NOT_GONE)}
     held: list[Held] = []
     for step in steps:
         old = before.get(key(step.id))
@@ -246,7 +296,7 @@ def _validated(client: KubeClient, task: MemberTask, steps: t.Iterable[Step]) ->
             except ApiError as error:
                 if error.code in WHOLE_MEMBER:
                     raise
-                failures.append(Failure(id=step.id, reason="ManifestApplyFailed", message=error.message))
+                failures.append(Failure(id=step.id, reason=APPLY_FAILED, message=error.message))
     return tuple(failures)
 
 
@@ -261,7 +311,7 @@ def _outcome(
     judged: dict[ObjectId, str] = {}
     for step in steps:
         live = results.get(step.id) or observed.live.get(key(step.id))
-        if live and step.action not in (PRUNE, RELEASE):
+        if live and step.manifest is not None:
             judged[step.id] = availability(step.id.group, step.id.kind, live)
     return MemberOutcome(
         cluster=task.cluster,

@@ -24,9 +24,11 @@ PARENTS = f"/api/v1/namespaces/{NAMESPACE}/configmaps"
 
 @dataclass(frozen=True, kw_only=True)
 class Observed:
-    """``recorded`` is None where the placement has never been applied; ``live`` holds the objects that exist."""
+    """``recorded`` is None where the placement has never been applied, and ``version`` the resourceVersion of its
+    parent; ``live`` holds the objects that exist."""
 
     recorded: ApplySet | None
+    version: str = ""
     live: t.Mapping[Key, dict[str, t.Any]] = field(default_factory=dict, repr=False)
 
 
@@ -35,7 +37,8 @@ def observe(client: KubeClient, placement: str, uid: str, desired: t.Sequence[Re
 
     FleetError ``foreign-applyset`` when a placement of the same name but of another fleet holds the member.
     """
-    recorded = recorded_applyset(client, placement)
+    parent = _parent(client, placement)
+    recorded = parsed_parent(parent, client.server_name) if parent else None
     if recorded and uid and recorded.uid != uid:
         raise FleetError(
             "foreign-applyset",
@@ -62,22 +65,21 @@ def observe(client: KubeClient, placement: str, uid: str, desired: t.Sequence[Re
                 found = _get(client, resource, each)
                 if found is not None:
                     live[key(each)] = found
-    return Observed(recorded=recorded, live=live)
+    version = str(parent["metadata"].get("resourceVersion", "")) if parent else ""
+    return Observed(recorded=recorded, version=version, live=live)
 
 
-def recorded_applyset(client: KubeClient, placement: str) -> ApplySet | None:
-    """The ApplySet of the placement on the member; FleetError ``applyset-invalid`` if its parent is damaged."""
+def _parent(client: KubeClient, placement: str) -> dict[str, t.Any] | None:
     try:
-        parent = client.get(f"{PARENTS}/{placement}")
+        return client.get(f"{PARENTS}/{placement}")
     except ApiError as error:
         if error.code == "not-found":
             return None
         raise
-    return parsed_parent(parent, client.server_name)
 
 
 def parsed_parent(parent: t.Mapping[str, t.Any], where: str) -> ApplySet:
-    """The ApplySet in a parent ConfigMap that was read on a member."""
+    """The ApplySet in a parent ConfigMap of a member; FleetError ``applyset-invalid`` if it is damaged."""
     try:
         return read_parent(parent)
     except ValueError as error:

@@ -29,9 +29,12 @@ def test_a_plan_reads_like_this() -> None:
         f"Digest `{'d' * 64}`",
         f"Facts `{'f' * 16}`",
         "",
-        "| placement | gained | kept | lost | objects | stopped by |",
-        "| --- | --- | --- | --- | --- | --- |",
-        "| web | 0 | 1 | 1 | 2 | nothing |",
+        "| placement | gained | kept | lost | objects | deleted | stopped by |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+        "| web | 0 | 1 | 1 | 2 | 1 on 1 | nothing |",
+        "",
+        "- web: deleted from b: ConfigMap test/test-1",
+        "- web: released, and staying, on b: Namespace test",
         "",
         "<details>",
         "<summary>web</summary>",
@@ -55,7 +58,7 @@ def test_what_stops_it_and_what_is_noted() -> None:
     fleet = facts("a", "b", "c")
     wish = wanted(pick_all(affinity=require({"no": "where"})), findings=(Problem("code", "message", "file.yml:1"),))
     text = plans_markdown([plan(wish, fleet, placed(pick_all(), fleet))], "d", "f")
-    assert "| web | 0 | 0 | 3 | 2 | max&#95;removals, allow&#95;empty |" in text
+    assert "| web | 0 | 0 | 3 | 2 | 1 on 3 | max&#95;removals, allow&#95;empty |" in text
     assert "\n- stopped by max&#95;removals: web: 3 of 3 clusters would lose it" in text
     assert "\n- note: file.yml:1: message &#91;code&#93;\n" in text
 
@@ -79,7 +82,7 @@ def test_it_fits_into_a_comment_and_says_what_is_missing() -> None:
     many = plans_markdown([made] * 1000, "d", "f")
     assert len(many.encode()) < LIMIT + 300
     assert many.endswith("Details of web and the rest are in the JSON plan: this comment is full.\n")
-    assert "| 800 more | | | | | |" in many
+    assert "| 800 more | | | | | | |" in many
 
 
 def test_a_long_list_shows_its_changes() -> None:

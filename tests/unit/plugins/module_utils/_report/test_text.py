@@ -113,8 +113,8 @@ def test_a_plan_reads_like_this() -> None:
         "  x  d           ClusterEligibility  its last heartbeat was 30.00 minutes old,",
         "                                     more than 5",
         "  2 objects: Namespace test, Deployment test/web",
-        "  leaving b: ConfigMap test/test-1, Namespace test",
-        "  leaving c: ConfigMap test/test-1",
+        "  deleted from b, c: ConfigMap test/test-1",
+        "  released, and staying, on b: Namespace test",
     ]
 
 
@@ -134,7 +134,8 @@ def test_a_deletion_lists_what_disappears_from_which_member() -> None:  # D1-49
     known = placed(None, facts("a", "b"))
     lines = plan_text(plan(wanted(objects=(), deleting="deleted"), facts("a", "b"), known))
     assert lines[0].startswith("web: is deleted, digest ")
-    assert "  leaving a, b: ConfigMap test/test-1, Namespace test" in lines
+    assert "  deleted from a, b: ConfigMap test/test-1" in lines
+    assert "  released, and staying, on a, b: Namespace test" in lines
 
 
 def test_equal_plans_give_equal_bytes() -> None:

@@ -62,7 +62,8 @@ def test_a_lowered_number_names_its_cause() -> None:  # D4-96, D4-99, D4-104
     fleet = facts("a", "b", "c")
     made = plan(wanted(pick_n(2)), fleet, placed(pick_n(3), fleet))
     assert changes(made)["a"] == ("lost", "scaled-down")
-    assert next(each for each in made.clusters if each.cluster == "a").prune == (NAMESPACE, CONFIG)
+    lost = next(each for each in made.clusters if each.cluster == "a")
+    assert (lost.prune, lost.release, lost.leftover) == ((CONFIG,), (NAMESPACE,), ())
 
 
 def test_a_changed_policy_names_its_cause_and_the_next_snapshot() -> None:  # D4-97, D4-104
@@ -141,7 +142,7 @@ def test_a_deleted_placement_lists_what_disappears_from_which_member() -> None: 
     fleet = facts("a", "b")
     made = plan(wanted(objects=(), deleting="deleted"), fleet, placed(None, fleet), FREE)
     assert changes(made) == {"a": ("lost", "deleted"), "b": ("lost", "deleted")}
-    assert all(each.prune == (NAMESPACE, CONFIG) for each in made.clusters)
+    assert all((each.prune, each.release) == ((CONFIG,), (NAMESPACE,)) for each in made.clusters)
     assert all(each.spec.state == UNSCHEDULED for each in made.bindings)
     assert made.left_out == () and made.deleting and not made.resource_snapshot_new
 
@@ -203,6 +204,8 @@ def test_all_brakes_are_on_and_the_one_of_emptiness_is_not_asked_of_a_deletion()
     assert [each.name for each in plan(wanted(), fleet, known).brakes] == [
         "max_removals",
         "max_facts_age",
+        "max_object_removals",
+        "allow_no_objects",
         "allow_empty",
     ]
     older = older_source("web", "b" * 40, "a" * 40, older=True, allow=False)
