@@ -33,7 +33,7 @@ def wait_until_gone(
     left = dict.fromkeys(deleted, "")
     while True:
         for each in list(left):
-            live = _live(client, each)
+            live = live_object(client, each)
             if live is None or live["metadata"].get("uid") != deleted[each]:
                 del left[each]
             else:
@@ -51,7 +51,8 @@ def wait_until_gone(
         pause = min(2 * pause, LONGEST_PAUSE)
 
 
-def _live(client: KubeClient, each: ObjectId) -> dict[str, t.Any] | None:
+def live_object(client: KubeClient, each: ObjectId) -> dict[str, t.Any] | None:
+    """The object as it is on the member, None if it is gone."""
     try:
         return client.get(resource_for(client, each.api_version, each.kind).path(each.namespace, each.name))
     except ApiError as error:

@@ -17,7 +17,6 @@ from .._core.plan.member import (
     NOT_GONE,
     PRUNE,
     REFUSED,
-    RELEASE,
     WRITES,
     Deletable,
     Step,
@@ -26,19 +25,18 @@ from .._core.plan.member import (
     key,
 )
 from .._core.plan.outcome import APPLY_FAILED, Failure, MemberOutcome
-from .._core.resources.applyset import MANAGER, PART_OF_LABEL, ApplySet, Held
+from .._core.resources.applyset import MANAGER, ApplySet, Held
 from .._core.resources.availability import availability
 from .._core.resources.identity import ObjectId
-from .._kube.apply import apply_object, delete_object
+from .._kube.apply import apply_object
 from .._kube.client import KubeClient
-from .._kube.discovery import resource_for
 from .._kube.errors import ApiError
 from .gone import GONE, wait_until_gone
 from .home import HOME, empty_home
 from .member_parent import Parent
+from .object_writes import forces, write_object
 from .observe import Observed, observe
 
-MERGE_PATCH = "application/merge-patch+json"
 SERVED_SECONDS = 10.0
 WHOLE_MEMBER = (
     "unreachable",
@@ -198,44 +196,8 @@ def _once_served(work: t.Callable[[], dict[str, t.Any]], fresh: bool) -> dict[st
 
 
 def _carry_out(client: KubeClient, step: Step, task: MemberTask, observed: Observed) -> dict[str, t.Any]:
-    if step.action == PRUNE:
-        return _pruned(client, step.id, observed)
-    if step.action == RELEASE:
-        return _released(client, step.id)
-    if step.manifest is None:
-        raise AssertionError("a step that applies has a manifest")
-    return apply_object(client, step.manifest, MANAGER, force=_forces(task.strategy))
-
-
-def _forces(strategy: ApplyStrategy) -> bool:
-    """ClientSideApply overwrites what others set, so its server-side form takes fields over."""
-    if strategy.type == "ClientSideApply":
-        return True
-    return bool(strategy.server_side_apply_config and strategy.server_side_apply_config.force)
-
-
-def _pruned(client: KubeClient, each: ObjectId, observed: Observed) -> dict[str, t.Any]:
-    uid = observed.live[key(each)]["metadata"]["uid"]
-    try:
-        resource = resource_for(client, each.api_version, each.kind)
-        delete_object(client, resource.path(each.namespace, each.name), uid=uid)
-    except ApiError as error:
-        if error.code not in GONE:
-            raise
-    return {}
-
-
-def _released(client: KubeClient, each: ObjectId) -> dict[str, t.Any]:
-    """The object stays as it is, without our label."""
-    path = resource_for(client, each.api_version, each.kind).path(each.namespace, each.name)
-    try:
-        client.request(
-            "PATCH", path, {"metadata": {"labels": {PART_OF_LABEL: None}}}, {"fieldManager": MANAGER}, MERGE_PATCH
-        )
-    except ApiError as error:
-        if error.code not in GONE:
-            raise
-    return {}
+    live = observed.live.get(key(step.id))
+    return write_object(client, step, live, forces(task.strategy), task.permit)
 
 
 def _with_home(client: KubeClient, task: MemberTask, observed: Observed, outcome: MemberOutcome) -> MemberOutcome:
@@ -292,7 +254,7 @@ def _validated(client: KubeClient, task: MemberTask, steps: t.Iterable[Step]) ->
     for step in steps:
         if step.action in WRITES and step.manifest is not None:
             try:
-                apply_object(client, step.manifest, MANAGER, force=_forces(task.strategy), dry_run=True)
+                apply_object(client, step.manifest, MANAGER, force=forces(task.strategy), dry_run=True)
             except ApiError as error:
                 if error.code in WHOLE_MEMBER:
                     raise
