@@ -287,8 +287,8 @@ def _cut_short(name: str, came: str, outcomes: Outcomes) -> Problem:
 
 def _account(outcomes: Outcomes) -> str:
     """What was written, by cluster."""
-    told = {cluster: ", ".join(map(str, each.wrote)) for cluster, each in outcomes.items() if each.wrote}
-    return "; ".join(f"{cluster}: {objects}" for cluster, objects in told.items()) or "nothing"
+    told = [f"{cluster}: {each.account}" for cluster, each in outcomes.items() if each.wrote or each.doubtful]
+    return "; ".join(told) or "nothing"
 
 
 def _same_plan(fresh: FleetPlan, before: PlacementPlan) -> FleetPlan:

@@ -12,7 +12,6 @@ from .._core.errors import FleetError, Problem
 from .._core.plan.brakes import removals
 from .._core.plan.outcome import MemberOutcome
 from .._core.resources.applyset import ID_LABEL, ApplySet
-from .._core.resources.identity import ObjectId
 from .._kube.client import KubeClient
 from .._kube.lists import list_objects
 from .._kube.parallel import in_parallel
@@ -22,7 +21,7 @@ from .interrupts import Interrupts
 from .keeping import Keeper
 from .known import PARENT
 from .look import Writing, settled
-from .member_apply import MemberTask, run_on_member
+from .member_apply import MemberTask, Progress, run_on_member
 from .members import Clients, recorded_members
 from .observe import PARENTS, parsed_parent
 from .update_claims import busy
@@ -131,7 +130,7 @@ def _emptied(
         found = applysets_on(client)
         outcomes = {}
         for each in found:
-            wrote: list[ObjectId] = []
+            progress = Progress()
             task = MemberTask(
                 cluster=name,
                 identity=each,
@@ -142,7 +141,7 @@ def _emptied(
                 patience=wish.patience,
                 write=writing is not None,
                 permit=how.permit,
-                wrote=wrote.append,
+                progress=progress,
                 say=how.say,
             )
             try:
@@ -150,7 +149,7 @@ def _emptied(
             except FleetError as error:
                 if writing is None:
                     raise
-                outcomes[each.placement] = settled(name, error, wrote)
+                outcomes[each.placement] = settled(name, error, progress)
         return outcomes
 
     return work
@@ -206,8 +205,7 @@ def _failed(done: t.Mapping[str, t.Any]) -> tuple[Problem, ...]:
             continue
         for placement, outcome in answer.items():
             if outcome.error:
-                written = ", ".join(map(str, outcome.written)) or "nothing"
-                message = f"{placement}: {outcome.error.message}; written there until then: {written}"
+                message = f"{placement}: {outcome.error.message}; written there until then: {outcome.account}"
                 found.append(Problem(outcome.error.code, message, name, outcome.error.hint or "run again"))
             found += [Problem("not-removed", f"{failure.id}: {failure.message}", name) for failure in outcome.failures]
     return tuple(found)

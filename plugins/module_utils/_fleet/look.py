@@ -14,9 +14,8 @@ from .._core.plan.document import LOST, ClusterPlan, PlacementPlan
 from .._core.plan.member import Deletable, abandons, key
 from .._core.plan.outcome import MemberOutcome
 from .._core.resources.applyset import ApplySet
-from .._core.resources.identity import ObjectId
 from .._kube.parallel import in_parallel
-from .member_apply import MemberTask, always, run_on_member
+from .member_apply import MemberTask, Progress, always, run_on_member
 from .members import Clients
 
 Outcomes = dict[str, MemberOutcome]
@@ -59,16 +58,16 @@ def on_members(
     """Outcome by cluster, in the plan's order; without ``writing`` nothing is written. A member that cannot be reached
     hides no other. ``told`` says why this run is to end at once."""
     how = writing or Writing()
-    wrote: dict[str, list[ObjectId]] = {}
+    progress: dict[str, Progress] = {}
     work: dict[str, t.Callable[[], MemberOutcome]] = {}
     for each in plan.clusters:
         if each.cause != "left-the-fleet" and each.cluster not in how.barred:
-            note = wrote.setdefault(each.cluster, []).append
-            task = replace(_task(plan, each, uid, ways), write=writing is not None, wrote=note)
+            note = progress.setdefault(each.cluster, Progress())
+            task = replace(_task(plan, each, uid, ways), write=writing is not None, progress=note)
             work[each.cluster] = _work(clients, replace(task, permit=how.permit, say=how.say))
     answers = in_parallel(work, threads=ways.threads, deadline=ways.deadline, told=told)
     found = {name: MemberOutcome(cluster=name, error=why) for name, why in how.barred.items()}
-    found |= {name: settled(name, answer, wrote[name]) for name, answer in answers.items()}
+    found |= {name: settled(name, answer, progress[name]) for name, answer in answers.items()}
     return {each.cluster: found[each.cluster] for each in plan.clusters if each.cluster in found}
 
 
@@ -111,8 +110,9 @@ def _work(clients: Clients, task: MemberTask) -> t.Callable[[], MemberOutcome]:
     return work
 
 
-def settled(name: str, answer: MemberOutcome | FleetError, wrote: t.Iterable[ObjectId]) -> MemberOutcome:
+def settled(name: str, answer: MemberOutcome | FleetError, progress: Progress) -> MemberOutcome:
     """The outcome on a member; what was written there before it failed is told, for it stands."""
     if isinstance(answer, FleetError):
-        return MemberOutcome(cluster=name, error=answer.problems[0], written=tuple(wrote))
+        error, written = answer.problems[0], tuple(progress.written)
+        return MemberOutcome(cluster=name, error=error, written=written, doubtful=progress.underway)
     return answer

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import time
 import typing as t
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
-from .._core.errors import FleetError
 from .._core.objects.rollout_strategy import ApplyStrategy
 from .._core.plan.document import Rendered
 from .._core.plan.member import (
@@ -52,6 +51,14 @@ def always() -> None:
     """Nothing keeps a write back."""
 
 
+@dataclass
+class Progress:
+    """What was written on one member so far, and what is on its way there."""
+
+    written: list[ObjectId] = field(default_factory=list)
+    underway: ObjectId | None = None
+
+
 @dataclass(frozen=True, kw_only=True)
 class MemberTask:
     """What one member is to hold. ``identity`` is the ApplySet without its inventory.
@@ -59,7 +66,7 @@ class MemberTask:
     ``leaving`` says that the placement ends on this member, ``abandon`` that what leaves stays there unowned.
     ``deletable`` is what may be deleted; None where nothing that leaves is kept back. ``ending`` are other placements
     that end on the member in the same run. ``patience`` is how many seconds to wait until deleted objects are gone.
-    ``permit`` is called before each write, and raises where there is to be none any more; ``wrote`` after each.
+    ``permit`` is called before each write, and raises where there is to be none any more.
     """
 
     cluster: str
@@ -75,7 +82,7 @@ class MemberTask:
     write: bool = False
     validate: bool = False
     permit: t.Callable[[], None] = always
-    wrote: t.Callable[[ObjectId], None] = lambda _object: None
+    progress: Progress = field(default_factory=Progress)
     say: t.Callable[[str], None] = lambda _line: None
 
     @property
@@ -152,15 +159,16 @@ def _carried_out(
     defined = _defined(to_do)
     for step in to_do:
         task.permit()
+        task.progress.underway = step.id
         try:
             work = partial(_carry_out, client, step, task, observed)
             results[step.id] = _once_served(work, step.id.group in defined)
-            task.wrote(step.id)
+            task.progress.written.append(step.id)
         except ApiError as error:
             if error.code in WHOLE_MEMBER:
-                message = f"{error.message}, while {step.id} was written"
-                raise FleetError(error.code, message, error.where, error.hint) from None
+                raise
             failures.append(Failure(id=step.id, reason=APPLY_FAILED, message=error.message))
+        task.progress.underway = None
     deleted = {
         step.id: observed.live[key(step.id)]["metadata"]["uid"]
         for step in to_do

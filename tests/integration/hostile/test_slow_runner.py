@@ -104,7 +104,7 @@ def test_a_run_that_lost_its_lease_overwrites_nothing_and_says_what_it_wrote(
     assert (problem.code, problem.where) == ("lease-lost", fleet.name)
     told = problem.message.partition("this run has written ")[2]
     names = {name: f"ConfigMap {fleet.namespace}/{name}" for name in NAMES}
-    assert told == f"m1: {', '.join(names.values())}; m2: {names['a-before']}"
+    assert told == f"m1: {', '.join(names.values())}; m2: {names['a-before']} ({names['c-first']} was on its way)"
     assert [data(fleet, "m2", each) for each in NAMES] == [{"by": "newer"}] * 3
     assert not fleet.apply(holder="newer").changed
 

@@ -27,7 +27,7 @@ class Failure:
 @dataclass(frozen=True, kw_only=True)
 class MemberOutcome:
     """``error`` is set when the member as a whole could not be read or written; then ``steps`` is empty, and
-    ``written`` names the objects that were written before.
+    ``written`` names the objects that were written before, and ``doubtful`` one of which that is not known.
 
     ``availability`` holds upstream's availability reason of each object that is there. ``done`` says that the steps
     were carried out; otherwise they are what would be done.
@@ -40,6 +40,7 @@ class MemberOutcome:
     availability: t.Mapping[ObjectId, str] | None = None
     error: Problem | None = None
     written: tuple[ObjectId, ...] = ()
+    doubtful: ObjectId | None = None
 
     @property
     def changes(self) -> tuple[Step, ...]:
@@ -54,6 +55,12 @@ class MemberOutcome:
         """What was written, whether the member as a whole failed afterwards or not."""
         failed = {each.id for each in self.failures}
         return self.written or tuple(each.id for each in self.changes if self.done and each.id not in failed)
+
+    @property
+    def account(self) -> str:
+        """What was written, in words."""
+        text = ", ".join(map(str, self.wrote)) or "nothing"
+        return f"{text} ({self.doubtful} was on its way)" if self.doubtful else text
 
     @property
     def unremoved(self) -> tuple[ObjectId, ...]:
@@ -75,4 +82,5 @@ class MemberOutcome:
         if self.error:
             row["error"] = self.error.as_dict()
             row["written"] = [str(each) for each in self.written]
+            row["doubtful"] = str(self.doubtful) if self.doubtful else ""
         return row
