@@ -8,6 +8,7 @@ from dataclasses import replace
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import Problem
 from ansible_collections.gitops.fleet.plugins.module_utils._report.markdown import LIMIT, plans_markdown
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.plan.made import (
+    CONFIG,
     SILENT,
     cluster,
     facts,
@@ -15,6 +16,7 @@ from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.plan
     pick_n,
     placed,
     plan,
+    rendered,
     require,
     wanted,
 )
@@ -99,3 +101,28 @@ def test_equal_plans_give_equal_bytes_without_instants() -> None:
     two = plan(wanted(pick_n(1)), facts("c", "b", "a"), replace(known, bindings=known.bindings[::-1]))
     assert plans_markdown([one], "d", "f") == plans_markdown([two], "d", "f")
     assert "2026" not in plans_markdown([one], "d", "f")
+
+
+def test_every_object_that_goes_is_named_before_any_detail() -> None:
+    fleet = facts("a", "b")
+    many = tuple(rendered(replace(CONFIG, name=f"c{number:03}")) for number in range(300))
+    made = plan(wanted(), fleet, placed(pick_all(), fleet, objects=many))
+    text = plans_markdown([made], "d", "f")
+    before = text.partition("<details>")[0]
+    assert all(f"ConfigMap test/{each.id.name}" in before for each in many)
+    assert "| 300 on 2 | max&#95;object&#95;removals |" in text
+
+
+def test_where_names_have_no_room_it_is_said_how_many_lack() -> None:
+    fleet = facts("a")
+    many = tuple(rendered(replace(CONFIG, name=f"{'c' * 240}{number:05}")) for number in range(500))
+    made = plan(wanted(), fleet, placed(pick_all(), fleet, objects=many))
+    text = plans_markdown([made] * 50, "d", "f")
+    assert len(text.encode()) < LIMIT + 300
+    assert "and 480 more, see the JSON plan" in text
+    assert "more lists of objects that leave are in the JSON plan" in text
+
+
+def test_what_is_to_be_told_of_all_stands_at_the_top() -> None:
+    text = plans_markdown([plan(wanted(), facts("a"))], "d", "f", (Problem("no-manifests", "resources: x | y"),))
+    assert "- note: resources: x &#124; y" in text.partition("<details>")[0]

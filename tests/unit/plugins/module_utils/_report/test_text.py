@@ -235,3 +235,14 @@ def test_a_long_cell_ends_its_line_and_the_next_goes_on_under_its_column() -> No
 
 def test_a_table_without_rows_is_its_header() -> None:
     assert table(("A", "B"), []) == ["  A  B"]
+
+
+def test_every_object_that_goes_is_named_with_every_cluster() -> None:
+    names = [f"m{number:03}" for number in range(100)]
+    fleet = facts(*names)
+    many = tuple(rendered(replace(CONFIG, name=f"c{number:03}")) for number in range(100))
+    lines = plan_text(plan(wanted(), fleet, placed(pick_all(), fleet, objects=many)))
+    text = " ".join(" ".join(lines).split())
+    told = text.partition("deleted from ")[2].partition(" brake ")[0]
+    assert fits(lines) and all(f"ConfigMap test/{each.id.name}" in told for each in many)
+    assert all(name in told for name in names)
