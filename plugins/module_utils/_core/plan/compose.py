@@ -188,7 +188,7 @@ def _leaving(
     """What leaves a cluster, by what becomes of it. A cluster that keeps a placement which only reports loses nothing,
     and what is on one that has left the fleet stays there."""
     only_reports = wanted.placement.spec.strategy.apply_strategy
-    if old is None or cause == "left-the-fleet":
+    if old is None or cause in ("left-the-fleet", "unchanged"):
         return {}
     if change != LOST and only_reports is not None and only_reports.type == "ReportDiff":
         return {}
