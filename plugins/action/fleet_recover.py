@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import typing as t
 
-from ..module_utils._fleet.place import open_place
+from ..module_utils._fleet.place import open_place, refuse_empty
 from ..module_utils._fleet.placement import Asked
+from ..module_utils._fleet.present import instant
 from ..module_utils._fleet.recovering import recover_records
 from ..plugin_utils._verb import Answer, Run, Verb
 
@@ -15,13 +16,14 @@ class ActionModule(Verb):
     """Records rebuilt from the members."""
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
+        refuse_empty(options, "src", "resources")
         asked = Asked(
             src=tuple(options["src"] or ()),
             resources=tuple(options["resources"]) if options["resources"] else None,
             timeout=options["timeout"],
             write=not run.check_mode,
         )
-        with open_place(options, run.environ, run.now, writes=asked.write) as place:
+        with open_place(options, run.environ, run.now, writes=asked.write, clock=instant) as place:
             found = recover_records(place, asked)
         return Answer(
             changed=bool(found.recovered),

@@ -9,7 +9,8 @@ from ..module_utils._core.errors import FleetError
 from ..module_utils._fleet.join import Wish, join, wishes_of_contexts
 from ..module_utils._fleet.leave import Farewell, leave
 from ..module_utils._fleet.place import Place, open_place
-from ..module_utils._fleet.placement import brake_limits
+from ..module_utils._fleet.placement import removal_limit
+from ..module_utils._fleet.present import instant
 from ..plugin_utils._verb import Answer, Run, Verb
 
 FIELDS = ("group", "provider", "location", "driver", "maintenance")
@@ -24,7 +25,7 @@ class ActionModule(Verb):
     }
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
-        with open_place(options, run.environ, run.now, writes=not run.check_mode) as place:
+        with open_place(options, run.environ, run.now, writes=not run.check_mode, clock=instant) as place:
             if options["state"] == "absent":
                 return _left(options, place, run)
             return _joined(options, place, run)
@@ -85,10 +86,11 @@ def _left(options: dict[str, t.Any], place: Place, run: Run) -> Answer:
         names=tuple(names),
         remove=options["placed"] == "remove",
         forget_unreachable=options["forget_unreachable"],
-        max_removals=brake_limits(options["max_removals"], False, False).max_removals,
+        max_removals=removal_limit(options["max_removals"], "max_removals"),
         prune_kinds=tuple(options["prune_kinds"]),
+        patience=max(0, options["removal_timeout"]),
     )
-    outcome = leave(place.records, wish, place.hub, place.holder, write=not run.check_mode)
+    outcome = leave(place.records, wish, place.hub, place.holder, not run.check_mode, run.say)
     data = {
         "left": list(outcome.left),
         "unreachable": list(outcome.unreachable),

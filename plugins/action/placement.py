@@ -9,10 +9,18 @@ from datetime import timedelta
 
 from ..module_utils._core.errors import FleetError
 from ..module_utils._fleet.look import Ways
-from ..module_utils._fleet.place import approved_plan, facts_file, open_place, refuse_unwritable, write_file
+from ..module_utils._fleet.place import (
+    approved_plan,
+    facts_file,
+    open_place,
+    refuse_empty,
+    refuse_unwritable,
+    write_file,
+)
 from ..module_utils._fleet.placement import Asked, Report, brake_limits, run
+from ..module_utils._fleet.present import instant
 from ..module_utils._report.markdown import plans_markdown
-from ..module_utils._report.text import plan_text
+from ..module_utils._report.text import notes_text, plan_text
 from ..plugin_utils._verb import Answer, Run, Verb
 
 
@@ -22,16 +30,18 @@ class ActionModule(Verb):
     RULES: t.ClassVar[dict[str, t.Any]] = {"mutually_exclusive": [["src", "definition"]]}
 
     def carry_out(self, options: dict[str, t.Any], run_of: Run) -> Answer:
-        asked = _asked(options, run_of)
-        with open_place(options, run_of.environ, run_of.now, writes=asked.write) as place:
+        approved = approved_plan(options["approved_plan"]) if options["approved_plan"] else None
+        asked = _asked(options, run_of, approved.digest if approved else options["digest"] or "")
+        with open_place(options, run_of.environ, run_of.now, writes=asked.write, clock=instant) as place:
             try:
                 report = run(place.records, place.hub, asked, run_of.now, place.holder, run_of.say)
             except FleetError as error:
-                raise _with_difference(error, options["approved_plan"]) from error
+                raise _with_difference(error, approved.changes if approved else ()) from error
         return _answer(report, options, run_of)
 
 
-def _asked(options: dict[str, t.Any], run_of: Run) -> Asked:
+def _asked(options: dict[str, t.Any], run_of: Run, approved: str) -> Asked:
+    refuse_empty(options, "src", "resources")
     if options["state"] == "absent" and not options["names"]:
         raise FleetError("nothing-asked", "state absent needs the names of the placements", "names")
     refuse_unwritable(options["write_plan"], options["write_markdown"])
@@ -43,16 +53,17 @@ def _asked(options: dict[str, t.Any], run_of: Run) -> Asked:
         names=tuple(options["names"]),
         absent=options["state"] == "absent",
         resources=tuple(options["resources"]) if options["resources"] else None,
-        facts=facts_file(options["facts"]) if options["facts"] else None,
+        facts=facts_file(options["facts"], run_of.now) if options["facts"] else None,
         max_facts_age=timedelta(seconds=age) if age else None,
-        limits=brake_limits(options["max_removals"], options["allow_empty"], options["allow_older"]),
+        limits=brake_limits(options),
         ways=Ways(
             prune_kinds=tuple(options["prune_kinds"]),
+            patience=max(0, options["removal_timeout"]),
             validate=options["validate"] == "server",
             threads=options["threads"],
         ),
         strict=options["strict"],
-        approved=_approved(options),
+        approved=approved,
         look=not plan_only,
         write=not plan_only and not run_of.check_mode,
         timeout=options["timeout"],
@@ -60,21 +71,16 @@ def _asked(options: dict[str, t.Any], run_of: Run) -> Asked:
     )
 
 
-def _approved(options: dict[str, t.Any]) -> str:
-    if options["approved_plan"]:
-        return str(approved_plan(options["approved_plan"])["digest"])
-    return options["digest"] or ""
-
-
 def _answer(report: Report, options: dict[str, t.Any], run_of: Run) -> Answer:
     lines = [line for plan in report.plan.plans for line in plan_text(plan, report.of(plan.name))]
+    lines += notes_text(report.plan.findings)
     for line in lines:
         run_of.say(line)
     document = report.plan.as_dict()
     if options["write_plan"]:
         write_file(options["write_plan"], json.dumps(document, indent=1, sort_keys=True) + "\n")
     if options["write_markdown"]:
-        text = plans_markdown(report.plan.plans, report.plan.digest, report.plan.facts_digest)
+        text = plans_markdown(report.plan.plans, report.plan.digest, report.plan.facts_digest, report.plan.findings)
         write_file(options["write_markdown"], text)
     data = {
         "plan": document,
@@ -120,15 +126,8 @@ def _diff(report: Report) -> list[dict[str, str]]:
     ]
 
 
-def _with_difference(error: FleetError, path: str | None) -> FleetError:
+def _with_difference(error: FleetError, approved: t.Sequence[str]) -> FleetError:
     """A refused digest, told with what the approved plan says; the plan of now is shown by planning again."""
-    if error.code != "digest-mismatch" or not path:
+    if error.code != "digest-mismatch" or not approved:
         return error
-    try:
-        rows = [
-            f"{one['placement']}: " + ", ".join(f"{each['cluster']} {each['change']}" for each in one["clusters"])
-            for one in approved_plan(path)["placements"]
-        ]
-    except (KeyError, TypeError):
-        return error
-    return FleetError(error.code, f"{error.message}; approved was {'; '.join(rows)}", error.where, error.hint)
+    return FleetError(error.code, f"{error.message}; approved was {'; '.join(approved)}", error.where, error.hint)

@@ -35,7 +35,7 @@ class ActionModule(Verb):
                 clusters=tuple(options["explain"]),
                 definition=options["definition"],
                 src=tuple(options["src"] or ()),
-                facts=facts_file(options["facts"]) if options["facts"] else None,
+                facts=facts_file(options["facts"], run.now) if options["facts"] else None,
             )
             found = explanations(place.records, question, run.now) if question.clusters else ()
             bindings = [*place.records.list("ClusterResourceBinding", labels)]

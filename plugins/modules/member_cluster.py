@@ -122,6 +122,12 @@ options:
     elements: str
     choices: [Namespace, CustomResourceDefinition]
     default: []
+  removal_timeout:
+    description:
+      - Seconds to wait until what was deleted with O(placed=remove) is really gone; finalizers may keep it.
+      - A member on which something is not gone by then stays a member, and the outcome is C(partial).
+    type: int
+    default: 60
   forget_unreachable:
     description:
       - Let members go that cannot be reached, or whose connection leads to another cluster than the one that joined.

@@ -47,7 +47,10 @@ options:
     type: list
     elements: path
   facts:
-    description: Facts snapshot to decide on. Without it the members are read now.
+    description:
+      - Facts snapshot to decide on. Without it the members are read now.
+      - It is only what was known. A recorded member that it lacks keeps what it has; a cluster that is not recorded
+        gets nothing.
     type: path
   strict:
     description: Refuse manifests that would be repaired otherwise.
@@ -57,7 +60,10 @@ options:
     description: Digest of the approved plan; any other plan is refused.
     type: str
   approved_plan:
-    description: File with the approved plan, as O(write_plan) wrote it; its digest counts, in place of O(digest).
+    description:
+      - File with the approved plan, as O(write_plan) wrote it, in place of O(digest).
+      - Its digest is computed from what it shows; a file that shows something else than its digest stands for is
+        refused.
     type: path
   max_removals:
     description:
@@ -69,21 +75,43 @@ options:
     description: Permit a plan that picks no cluster at all where some hold the placement now.
     type: bool
     default: false
+  max_object_removals:
+    description:
+      - Most objects that may be deleted on a cluster that keeps a placement, in one apply; a number or a percentage of
+        those that it holds there. One object may always go.
+      - It also limits what is deleted on a member that holds more than the records know; with an approved digest
+        nothing of that is deleted.
+    type: str
+    default: "30%"
+  allow_no_objects:
+    description: Permit a plan that selects no object at all where the placement holds some now.
+    type: bool
+    default: false
   max_facts_age:
     description: Most seconds since the facts were captured. The default is 600 for an apply and 86400 for a plan.
     type: int
   allow_older:
-    description: Permit a Git revision that does not descend from the one applied last.
+    description:
+      - Permit a Git revision that does not descend from the one applied last, or of which that cannot be told, as in a
+        shallow clone.
     type: bool
     default: false
   prune_kinds:
     description:
       - Kinds that are deleted when they leave a placement although they may hold more than it put there.
-      - Other objects that leave are always deleted.
+      - Otherwise objects of these kinds are released; they stay without our label. Other objects that leave are always
+        deleted.
+      - It is part of what is approved, so give it to the plan as to the apply.
     type: list
     elements: str
     choices: [Namespace, CustomResourceDefinition]
     default: []
+  removal_timeout:
+    description:
+      - Seconds to wait until deleted objects are really gone; finalizers may keep them.
+      - What is not gone by then is told with the outcome C(partial), and stays recorded until a run finds it gone.
+    type: int
+    default: 60
   validate:
     description:
       - V(server) adds a dry run on every member that would be written, for accounts that may write.

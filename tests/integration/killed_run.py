@@ -31,7 +31,7 @@ def arm(point: str) -> None:
     """``intent``: the records know the plan, no member does. ``object``: a member has its intent and the first object.
     ``members``: all members are done, the records do not know."""
     if point == "intent":
-        member_apply._write_parent = die
+        member_apply.Parent.write = die
     elif point == "object":
         real, calls = member_apply._carry_out, []
 

@@ -10,11 +10,13 @@ import os
 import platform
 import re
 import typing as t
+from datetime import UTC, datetime, timedelta
 
 from .._core.errors import FleetError
 from .._store.records import Lease, Records
 
 UNKNOWN = "00000000"
+SKEW = timedelta(minutes=10)
 _HOLDER = re.compile(r".*:(?P<pid>\d+)#(?P<machine>[0-9a-f]{8})-(?P<started>\d+)")
 
 
@@ -39,6 +41,21 @@ def take(records: Records, name: str, holder: str, seconds: int) -> Lease:
         if error.code != "lease-lost":
             raise
     return records.acquire(name, holder, seconds)
+
+
+def leaving_lease(member: str) -> str:
+    """The lease that is held while a member is let go, so that nothing is written to it meanwhile."""
+    return f"leaving/{member}"
+
+
+def leaving_members(records: Records) -> dict[str, str]:
+    """Who lets which member go, by member. A holder that died long ago does not count; clocks may differ."""
+    past = datetime.now(UTC) - SKEW
+    return {
+        each.name.partition("/")[2]: each.holder
+        for each in records.leases()
+        if each.name.startswith(leaving_lease("")) and not each.expired(past) and not has_ended(each.holder)
+    }
 
 
 def has_ended(holder: str) -> bool:

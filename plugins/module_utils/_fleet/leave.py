@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from .._core.errors import FleetError, Problem
@@ -16,24 +16,29 @@ from .._core.resources.applyset import ID_LABEL, ApplySet
 from .._kube.client import KubeClient
 from .._kube.lists import list_objects
 from .._kube.parallel import in_parallel
-from .._store.records import Records
-from .holding import take
+from .._store.records import Lease, Records
+from .holding import leaving_lease
 from .identity import recorded_uids, several_names
+from .interrupts import Interrupts
+from .keeping import Keeper
 from .known import PARENT
-from .member_apply import WHOLE_MEMBER, MemberTask, run_on_member
+from .look import Writing, settled
+from .member_apply import WHOLE_MEMBER, MemberTask, Progress, run_on_member
 from .member_lease import MemberLeases
 from .members import Clients, Member, identified_members
 from .observe import PARENTS, parsed_parent
 from .sources import PLACEMENT
 from .update_claims import busy
 
-LEASE_SECONDS = 600
+Ours = t.Container[tuple[str, str]]
+"""Name and uid of each placement of these records."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Farewell:
     """``remove`` deletes what was placed, otherwise it stays there without our marks. ``forget_unreachable`` lets
-    members go that cannot be asked, or whose cluster is another one by now; what is on them stays.
+    members go that cannot be asked, or whose cluster is another one by now; what is on them stays. ``patience`` is how
+    many seconds to wait until what is deleted is gone.
     """
 
     names: tuple[str, ...]
@@ -41,6 +46,7 @@ class Farewell:
     forget_unreachable: bool = False
     max_removals: int | str = "30%"
     prune_kinds: tuple[str, ...] = ()
+    patience: float = 60.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,60 +63,62 @@ class Left:
     failed: tuple[Problem, ...] = ()
 
 
-def leave(records: Records, wish: Farewell, hub: KubeClient | None, holder: str, write: bool) -> Left:
+def leave(
+    records: Records,
+    wish: Farewell,
+    hub: KubeClient | None,
+    holder: str,
+    write: bool,
+    say: t.Callable[[str], None] = lambda _line: None,
+) -> Left:
     """Lets the named members go; names that are no members are passed over. What other records placed on a member is
     not touched, nor is a cluster that is still a member under another name.
 
-    One that cannot be reached stops all; one whose answers or ApplySets are damaged stays, and the others go.
+    Meanwhile no placement that they hold is carried out, and no other is brought to them: FleetError ``lease-held``
+    where somebody is at it. A member that cannot be reached stops all; one whose answers or ApplySets are damaged, or
+    on which something is not done, stays a member, and the others go.
     """
     members = identified_members(records, hub, write)
     names = [name for name in wish.names if name in members]
     _refuse_busy(records, names)
     doubles = _doubles(members, names)
-    if wish.remove:
-        _check_brakes(records, [name for name in names if name not in doubles], wish.max_removals)
+    _check_brakes(records, names, doubles, wish)
     asked = {name: members[name].fleet for name in names if name not in doubles}
     with Clients(members=asked, hub=hub, strict=True, leases=MemberLeases(records, holder)) as clients:
         ours = {(each["metadata"]["name"], each["metadata"]["uid"]) for each in records.list(PLACEMENT)}
-        looked = in_parallel({name: _emptied(clients, name, wish, ours, write=False) for name in asked})
+        looked = in_parallel({name: _emptied(clients, name, wish, ours) for name in asked})
         unreachable = [name for name in asked if isinstance(looked[name], FleetError)]
         damaged: tuple[Problem, ...] = ()
         if unreachable and not wish.forget_unreachable:
             damaged = tuple(_unreachable(looked, unreachable))
             if len(damaged) == len(names) or any(each.code in WHOLE_MEMBER for each in damaged):
                 raise FleetError.of(damaged)
-            names = [name for name in names if name not in unreachable]
-            asked, unreachable = {name: each for name, each in asked.items() if name in names}, []
+            names, unreachable = [name for name in names if name not in unreachable], []
+        found = Left(
+            left=tuple(names),
+            outcomes=_outcomes(looked),
+            unreachable=tuple(unreachable),
+            doubles=doubles,
+            others=_others(looked),
+            failed=damaged,
+        )
         if not write:
-            return Left(
-                left=tuple(names),
-                outcomes=_outcomes(looked),
-                unreachable=tuple(unreachable),
-                failed=damaged,
-                doubles=doubles,
-                others=_others(looked),
-            )
-        leases = [take(records, f"member/{name}", holder, LEASE_SECONDS) for name in names]
-        try:
-            done = in_parallel(
-                {name: _emptied(clients, name, wish, ours, write=True) for name in asked if name not in unreachable}
-            )
+            return found
+        with Interrupts() as told, Keeper(records, holder, told) as keeper:
+            leases = _taken(records, keeper, names, looked)
+            _refuse_busy(records, names)
+            _check_brakes(records, names, doubles, wish)
+            writing = Writing(permit=keeper.check, say=say)
+            emptied = [name for name in names if name in asked and name not in unreachable]
+            done = in_parallel({name: _emptied(clients, name, wish, ours, writing) for name in emptied}, told=told)
             failed = (*damaged, *_failed(done))
             stuck = {each.where for each in failed}
-            gone = [name for name in names if name not in stuck]
+            gone = tuple(name for name in names if name not in stuck)
             for name in gone:
-                _forget(records, name)
-        finally:
-            for lease in leases:
-                records.release(lease)
-    return Left(
-        left=tuple(gone),
-        outcomes=_outcomes(done),
-        unreachable=tuple(unreachable),
-        doubles=tuple(name for name in doubles if name in gone),
-        others=_others(looked),
-        failed=failed,
-    )
+                keeper.check_leases()
+                _forget(records, name, leases)
+    stayed = tuple(name for name in doubles if name in gone)
+    return replace(found, left=gone, outcomes=_outcomes(done), doubles=stayed, failed=failed)
 
 
 def _doubles(members: t.Mapping[str, Member], leaving: t.Container[str]) -> tuple[str, ...]:
@@ -122,6 +130,34 @@ def _doubles(members: t.Mapping[str, Member], leaving: t.Container[str]) -> tupl
     return tuple(found)
 
 
+def _taken(records: Records, keeper: Keeper, names: t.Sequence[str], looked: t.Mapping[str, t.Any]) -> dict[str, Lease]:
+    """The leases of the members and of every placement that they hold, by name.
+
+    Word that a member leaves comes first: whoever brings a placement there records that before it looks for such words,
+    so that one of the two sees the other.
+    """
+    leases = {}
+    for name in names:
+        for lease in (f"member/{name}", leaving_lease(name)):
+            leases[lease] = keeper.take(lease)
+    placements = {
+        (each["metadata"].get("labels") or {}).get(PARENT, "")
+        for each in records.list("ClusterResourceBinding")
+        if each["spec"]["targetCluster"] in names
+    }
+    for outcomes in _outcomes(looked).values():
+        placements |= outcomes.keys()
+    held: list[Problem] = []
+    for each in sorted(filter(None, placements)):
+        try:
+            leases[f"placement/{each}"] = keeper.take(f"placement/{each}")
+        except FleetError as error:
+            held += error.problems
+    if held:
+        raise FleetError.of(held)
+    return leases
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Emptied:
     outcomes: t.Mapping[str, MemberOutcome]
@@ -129,29 +165,39 @@ class _Emptied:
 
 
 def _emptied(
-    clients: Clients, name: str, wish: Farewell, ours: t.Container[tuple[str, str]], write: bool
+    clients: Clients, name: str, wish: Farewell, ours: Ours, writing: Writing | None = None
 ) -> t.Callable[[], _Emptied]:
+    how = writing or Writing()
+    holding = partial(clients.holding, name, f"member/{name}")
+
     def work() -> _Emptied:
         client = clients.get(name)
         found = applysets_on(client)
-        outcomes = {
-            each.placement: run_on_member(
-                client,
-                MemberTask(
-                    cluster=name,
-                    identity=each,
-                    leaving=True,
-                    abandon=not wish.remove,
-                    prune_kinds=wish.prune_kinds,
-                    write=write,
-                    due=True,
-                ),
-                partial(clients.holding, name, f"member/{name}"),
+        mine = [each for each in found if (each.placement, each.uid) in ours]
+        outcomes = {}
+        for each in mine:
+            progress = Progress()
+            task = MemberTask(
+                cluster=name,
+                identity=each,
+                leaving=True,
+                ending=tuple(other.placement for other in mine),
+                abandon=not wish.remove,
+                prune_kinds=wish.prune_kinds,
+                patience=wish.patience,
+                write=writing is not None,
+                due=True,
+                permit=how.permit,
+                progress=progress,
+                say=how.say,
             )
-            for each in found
-            if (each.placement, each.uid) in ours
-        }
-        return _Emptied(outcomes=outcomes, others=tuple(x.placement for x in found if x.placement not in outcomes))
+            try:
+                outcomes[each.placement] = run_on_member(client, task, holding)
+            except FleetError as error:
+                if writing is None:
+                    raise
+                outcomes[each.placement] = settled(name, error, progress)
+        return _Emptied(outcomes=outcomes, others=tuple(each.placement for each in found if each not in mine))
 
     return work
 
@@ -166,14 +212,18 @@ def _parents(client: KubeClient) -> t.Iterator[dict[str, t.Any]]:
     return list_objects(client, PARENTS, label_selector=ID_LABEL, kind="ConfigMap")
 
 
-def _check_brakes(records: Records, names: t.Sequence[str], limit: int | str) -> None:
+def _check_brakes(records: Records, names: t.Sequence[str], doubles: t.Container[str], wish: Farewell) -> None:
+    """Nothing is removed where it is not asked for, and nothing from a cluster that stays under another name."""
+    if not wish.remove:
+        return
+    losing = {name for name in names if name not in doubles}
     held: dict[str, set[str]] = {}
     for binding in records.list("ClusterResourceBinding"):
         placement = (binding["metadata"].get("labels") or {}).get(PARENT, "")
         held.setdefault(placement, set()).add(binding["spec"]["targetCluster"])
     stopped = []
     for placement, clusters in sorted(held.items()):
-        brake = removals(placement, len(clusters), len(clusters & set(names)), limit)
+        brake = removals(placement, len(clusters), len(clusters & losing), wish.max_removals)
         if brake.stops:
             stopped.append(Problem("brake-max-removals", brake.message, placement, f"if it is meant: {brake.option}"))
     if stopped:
@@ -209,17 +259,19 @@ def _failed(done: t.Mapping[str, t.Any]) -> tuple[Problem, ...]:
         if isinstance(answer, FleetError):
             found.append(Problem(answer.code, answer.message, name))
             continue
-        found += [
-            Problem("not-removed", f"{failure.id}: {failure.message}", name)
-            for outcome in answer.outcomes.values()
-            for failure in outcome.failures
-        ]
+        for placement, outcome in answer.outcomes.items():
+            if outcome.error:
+                message = f"{placement}: {outcome.error.message}; written there until then: {outcome.account}"
+                found.append(Problem(outcome.error.code, message, name, outcome.error.hint or "run again"))
+            found += [Problem("not-removed", f"{failure.id}: {failure.message}", name) for failure in outcome.failures]
     return tuple(found)
 
 
-def _forget(records: Records, name: str) -> None:
+def _forget(records: Records, name: str, leases: t.Mapping[str, Lease]) -> None:
     for binding in records.list("ClusterResourceBinding"):
         if binding["spec"]["targetCluster"] == name:
-            records.delete("ClusterResourceBinding", binding["metadata"]["name"])
-    records.delete("MemberCluster", name)
-    records.delete("FleetMember", name)
+            placement = (binding["metadata"].get("labels") or {}).get(PARENT, "")
+            lease = leases.get(f"placement/{placement}")
+            records.delete("ClusterResourceBinding", binding["metadata"]["name"], lease=lease)
+    for kind in ("MemberCluster", "FleetMember"):
+        records.delete(kind, name, lease=leases[f"member/{name}"])

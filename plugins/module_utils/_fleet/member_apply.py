@@ -7,53 +7,74 @@ from __future__ import annotations
 
 import time
 import typing as t
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from .._core.foreign import in_data
 from .._core.objects.rollout_strategy import ApplyStrategy
 from .._core.plan.document import Rendered
-from .._core.plan.member import PRUNE, REFUSED, RELEASE, WRITES, Step, decide_member, key
-from .._core.plan.outcome import Failure, MemberOutcome
-from .._core.resources.applyset import (
-    MANAGED_BY,
-    MANAGER,
-    NAMESPACE,
-    PART_OF_LABEL,
-    ApplySet,
-    Held,
-    parent_manifest,
+from .._core.plan.member import (
+    NOT_GONE,
+    PRUNE,
+    REFUSED,
+    WRITES,
+    Deletable,
+    Step,
+    as_planned,
+    decide_member,
+    key,
 )
+from .._core.plan.outcome import APPLY_FAILED, Failure, MemberOutcome
+from .._core.resources.applyset import MANAGER, ApplySet, Held
 from .._core.resources.availability import availability
 from .._core.resources.compare import FieldDiff
 from .._core.resources.identity import ObjectId
 from .._core.resources.ownership import FieldDrift
-from .._kube.apply import apply_object, delete_object
+from .._kube.apply import apply_object
 from .._kube.client import KubeClient
-from .._kube.discovery import resource_for
-from .._kube.documents import read_object
 from .._kube.errors import ApiError
-from .._kube.lists import list_objects
-from .home import at_home
-from .member_lease import MEMBER_LEASE, Keep
-from .observe import PARENTS, Observed, observe
+from .gone import GONE, wait_until_gone
+from .home import HOME, empty_home
+from .member_lease import Keep
+from .member_parent import Parent
+from .object_writes import forces, write_object
+from .observe import Observed, observe
 
-MERGE_PATCH = "application/merge-patch+json"
-GONE = ("not-found", "unknown-kind")
 SERVED_SECONDS = 10.0
-# A hub may be a member as well: whoever writes to its records leaves a lease, and the key of digests lies beside it.
-LEASES = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases"
-WHOLE_MEMBER = ("unreachable", "timeout", "certificate", "credentials-expired", "unauthorized")
+WHOLE_MEMBER = (
+    "unreachable",
+    "timeout",
+    "certificate",
+    "credentials-expired",
+    "unauthorized",
+    "too-many-requests",
+)
+
 
 Holding = t.Callable[[], t.ContextManager[Keep]]
+
+
+def always() -> None:
+    """Nothing keeps a write back."""
+
+
+@dataclass
+class Progress:
+    """What was written on one member so far, and what is on its way there."""
+
+    written: list[ObjectId] = field(default_factory=list)
+    underway: ObjectId | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class MemberTask:
     """What one member is to hold. ``identity`` is the ApplySet without its inventory.
 
-    ``leaving`` says that the placement ends on this member, ``abandon`` that what leaves stays there unowned. ``due``:
-    an earlier look found something to do.
+    ``leaving`` says that the placement ends on this member, ``abandon`` that what leaves stays there unowned.
+    ``deletable`` is what may be deleted; None where nothing that leaves is kept back. ``ending`` are other placements
+    that end on the member in the same run. ``patience`` is how many seconds to wait until deleted objects are gone.
+    ``permit`` is called before each write, and raises where there is to be none any more. ``due`` says that an earlier
+    look found something to do.
     """
 
     cluster: str
@@ -61,40 +82,63 @@ class MemberTask:
     desired: tuple[Rendered, ...] = ()
     strategy: ApplyStrategy = ApplyStrategy()
     leaving: bool = False
+    ending: tuple[str, ...] = ()
     abandon: bool = False
     prune_kinds: tuple[str, ...] = ()
+    deletable: Deletable | None = None
+    patience: float = 0.0
     write: bool = False
     due: bool = False
     validate: bool = False
+    permit: t.Callable[[], None] = always
+    progress: Progress = field(default_factory=Progress)
+    say: t.Callable[[str], None] = lambda _line: None
 
     @property
     def placement(self) -> str:
         return self.identity.placement
 
+    @property
+    def reports_only(self) -> bool:
+        """``ReportDiff`` writes nothing, but what an earlier strategy put there leaves with the placement."""
+        return self.strategy.type == "ReportDiff" and not self.leaving
 
-def run_on_member(client: KubeClient, task: MemberTask, holding: Holding | None = None) -> MemberOutcome:
+
+def run_on_member(client: KubeClient, task: MemberTask, holding: Holding) -> MemberOutcome:
     """What is to be done on the member, and, with ``write``, doing it. One object's failure does not stop others.
 
     What is written was decided on what was seen under the lease on the member, which ``holding`` takes.
     """
-    if not task.write:
+    if not (task.write and task.due):
         observed, steps = _decided(client, task)
-        failures = _validated(client, task, steps) if task.validate else ()
-        return _outcome(task, observed, steps, {}, (*_refusals(steps), *failures), done=False)
-    if holding is None:
-        raise AssertionError("nothing is written on a member that is not held")
-    if not task.due:
-        observed, steps = _decided(client, task)
+        if not task.write:
+            failures = _validated(client, task, steps) if task.validate else ()
+            outcome = _outcome(task, observed, steps, {}, (*_refusals(steps), *failures), done=False)
+            return _with_home(client, task, observed, outcome)
         if not _anything_due(task, observed, steps):
             return _nothing_written(task, observed, steps)
     with holding() as keep:
         observed, steps = _decided(client, task)
-        return _written(client, task, observed, steps, keep)
+        if not _anything_due(task, observed, steps):
+            return _nothing_written(task, observed, steps)
+        return _written(client, replace(task, permit=_both(task.permit, keep)), observed, steps)
+
+
+def _nothing_written(task: MemberTask, observed: Observed, steps: tuple[Step, ...]) -> MemberOutcome:
+    return _outcome(task, observed, steps, {}, () if task.reports_only else _refusals(steps), done=True)
+
+
+def _both(permit: t.Callable[[], None], keep: Keep) -> t.Callable[[], None]:
+    def check() -> None:
+        permit()
+        keep()
+
+    return check
 
 
 def _decided(client: KubeClient, task: MemberTask) -> tuple[Observed, tuple[Step, ...]]:
     observed = observe(client, task.placement, task.identity.uid, task.desired)
-    decided = decide_member(
+    steps = decide_member(
         task.desired,
         observed.recorded,
         observed.live,
@@ -103,7 +147,9 @@ def _decided(client: KubeClient, task: MemberTask) -> tuple[Observed, tuple[Step
         task.prune_kinds,
         task.abandon,
     )
-    return observed, tuple(_fit_to_be_told(client, step) for step in decided)
+    held = len(observed.recorded.inventory) if observed.recorded else 0
+    planned = as_planned(steps, task.deletable, held)
+    return observed, tuple(_fit_to_be_told(client, step) for step in planned)
 
 
 def _fit_to_be_told(client: KubeClient, step: Step) -> Step:
@@ -122,52 +168,68 @@ def _fit_to_be_told(client: KubeClient, step: Step) -> Step:
 
 def _anything_due(task: MemberTask, observed: Observed, steps: tuple[Step, ...]) -> bool:
     """Whether an object or the parent is to be written."""
-    if task.strategy.type == "ReportDiff":
+    if task.reports_only:
         return False
-    wanted = replace(task.identity, inventory=_inventory(task, observed, steps, ()))
+    wanted = replace(task.identity, inventory=_inventory(observed, steps, ()))
     parent_due = not wanted.same_content(observed.recorded) and not (task.leaving and not observed.recorded)
     return parent_due or any(step.action in WRITES for step in steps)
 
 
-def _nothing_written(task: MemberTask, observed: Observed, steps: tuple[Step, ...]) -> MemberOutcome:
-    refusals = () if task.strategy.type == "ReportDiff" else _refusals(steps)
-    return _outcome(task, observed, steps, {}, refusals, done=True)
+def _written(client: KubeClient, task: MemberTask, observed: Observed, steps: tuple[Step, ...]) -> MemberOutcome:
+    parent = Parent(client, observed.recorded, observed.version)
+    results, failures = _carried_out(client, task, observed, steps, parent)
+    left = replace(task.identity, inventory=_inventory(observed, steps, failures))
+    outcome = _outcome(task, observed, steps, results, failures, done=True)
+    if not task.leaving or left.inventory:
+        parent.write(left, task.permit)
+        return outcome
+    task.permit()
+    return _and_home(outcome) if parent.delete(task.placement) else outcome
 
 
-def _written(
-    client: KubeClient, task: MemberTask, observed: Observed, steps: tuple[Step, ...], keep: Keep
-) -> MemberOutcome:
-    if not _anything_due(task, observed, steps):
-        return _nothing_written(task, observed, steps)
-    to_do = [step for step in steps if step.action in WRITES]
-    intent = replace(task.identity, inventory=_intended(observed, to_do))
-    if to_do and not intent.same_content(observed.recorded):
-        _write_parent(client, intent)
+def _carried_out(
+    client: KubeClient,
+    task: MemberTask,
+    observed: Observed,
+    steps: tuple[Step, ...],
+    parent: Parent,
+) -> tuple[dict[ObjectId, dict[str, t.Any]], tuple[Failure, ...]]:
+    """Writes the intent and then object by object; gives what the server answered, and what failed."""
     results: dict[ObjectId, dict[str, t.Any]] = {}
+    to_do = [step for step in steps if step.action in WRITES]
+    if to_do:
+        parent.write(replace(task.identity, inventory=_intended(observed, to_do)), task.permit)
     failures = [*_refusals(steps)]
     defined = _defined(to_do)
     for step in to_do:
-        keep()
+        task.permit()
+        task.progress.underway = step.id
         try:
             work = partial(_carry_out, client, step, task, observed)
             results[step.id] = _once_served(work, step.id.group in defined)
+            task.progress.written.append(step.id)
         except ApiError as error:
             if error.code in WHOLE_MEMBER:
                 raise
-            failures.append(Failure(id=step.id, reason="ManifestApplyFailed", message=error.message))
-    keep()
-    left = replace(task.identity, inventory=_inventory(task, observed, steps, failures))
-    if task.leaving and not left.inventory:
-        _forget(client, task.placement)
-    elif not left.same_content(intent if to_do else observed.recorded):
-        _write_parent(client, left)
-    return _outcome(task, observed, steps, results, tuple(failures), done=True)
+            failures.append(Failure(id=step.id, reason=APPLY_FAILED, message=error.message))
+        task.progress.underway = None
+    deleted = {
+        step.id: observed.live[key(step.id)]["metadata"]["uid"]
+        for step in to_do
+        if step.action == PRUNE and step.id in results
+    }
+    say = partial(_say, task)
+    return results, (*failures, *wait_until_gone(client, deleted, task.patience, task.permit, say))
+
+
+def _say(task: MemberTask, line: str) -> None:
+    task.say(f"{task.placement}: {task.cluster} {line}")
 
 
 def _defined(to_do: t.Iterable[Step]) -> set[str]:
     """API groups that get a definition in this very run."""
     return {
-        str((step.manifest.get("spec") or {}).get("group"))
+        step.manifest["spec"]["group"]
         for step in to_do
         if step.manifest is not None and step.id.kind == "CustomResourceDefinition"
     }
@@ -186,69 +248,25 @@ def _once_served(work: t.Callable[[], dict[str, t.Any]], fresh: bool) -> dict[st
 
 
 def _carry_out(client: KubeClient, step: Step, task: MemberTask, observed: Observed) -> dict[str, t.Any]:
-    if step.action == PRUNE:
-        return _pruned(client, step.id, observed)
-    if step.action == RELEASE:
-        return _released(client, step.id)
-    if step.manifest is None:
-        raise AssertionError("a step that applies has a manifest")
-    return apply_object(client, step.manifest, MANAGER, force=_forces(task.strategy))
+    live = observed.live.get(key(step.id))
+    return write_object(client, step, live, forces(task.strategy), task.permit)
 
 
-def _forces(strategy: ApplyStrategy) -> bool:
-    """ClientSideApply overwrites what others set, so its server-side form takes fields over."""
-    if strategy.type == "ClientSideApply":
-        return True
-    return bool(strategy.server_side_apply_config and strategy.server_side_apply_config.force)
+def _with_home(client: KubeClient, task: MemberTask, observed: Observed, outcome: MemberOutcome) -> MemberOutcome:
+    """With the end of our namespace, if it goes with the last that this placement has on the member."""
+    left = _inventory(observed, outcome.steps, ())
+    if (
+        not task.leaving
+        or observed.recorded is None
+        or left
+        or empty_home(client, (task.placement, *task.ending)) is None
+    ):
+        return outcome
+    return _and_home(outcome)
 
 
-def _pruned(client: KubeClient, each: ObjectId, observed: Observed) -> dict[str, t.Any]:
-    uid = observed.live[key(each)]["metadata"]["uid"]
-    try:
-        resource = resource_for(client, each.api_version, each.kind)
-        delete_object(client, resource.path(each.namespace, each.name), uid=uid)
-    except ApiError as error:
-        if error.code not in GONE:
-            raise
-    return {}
-
-
-def _released(client: KubeClient, each: ObjectId) -> dict[str, t.Any]:
-    """The object stays as it is, without our label."""
-    path = resource_for(client, each.api_version, each.kind).path(each.namespace, each.name)
-    try:
-        client.request(
-            "PATCH", path, {"metadata": {"labels": {PART_OF_LABEL: None}}}, {"fieldManager": MANAGER}, MERGE_PATCH
-        )
-    except ApiError as error:
-        if error.code not in GONE:
-            raise
-    return {}
-
-
-def _write_parent(client: KubeClient, applyset: ApplySet) -> None:
-    manifest = parent_manifest(applyset)
-    at_home(client, lambda: apply_object(client, manifest, MANAGER, force=True))
-
-
-def _forget(client: KubeClient, placement: str) -> None:
-    """Deletes the parent, and our namespace with the last parent in it, unless records of a fleet are kept there."""
-    delete_object(client, f"{PARENTS}/{placement}")
-    ours = f"app.kubernetes.io/managed-by={MANAGED_BY['app.kubernetes.io/managed-by']}"
-    try:
-        # Our own lease on the member is there at this moment.
-        if _any(client, PARENTS, ours) or _any(client, LEASES, but=MEMBER_LEASE):
-            return
-        namespace = read_object(client, f"/api/v1/namespaces/{NAMESPACE}", "Namespace")
-        if (namespace["metadata"].get("labels") or {}).items() >= MANAGED_BY.items():
-            delete_object(client, f"/api/v1/namespaces/{NAMESPACE}", uid=namespace["metadata"]["uid"])
-    except ApiError as error:
-        if error.code not in (*GONE, "forbidden"):
-            raise
-
-
-def _any(client: KubeClient, path: str, selector: str = "", but: str = "") -> bool:
-    return any(each["metadata"]["name"] != but for each in list_objects(client, path, label_selector=selector, limit=2))
+def _and_home(outcome: MemberOutcome) -> MemberOutcome:
+    return replace(outcome, steps=(*outcome.steps, Step(id=HOME, action=PRUNE)))
 
 
 def _intended(observed: Observed, to_do: t.Sequence[Step]) -> tuple[Held, ...]:
@@ -260,12 +278,10 @@ def _intended(observed: Observed, to_do: t.Sequence[Step]) -> tuple[Held, ...]:
     return tuple(sorted(held.values()))
 
 
-def _inventory(
-    task: MemberTask, observed: Observed, steps: t.Sequence[Step], failures: t.Sequence[Failure]
-) -> tuple[Held, ...]:
+def _inventory(observed: Observed, steps: t.Sequence[Step], failures: t.Sequence[Failure]) -> tuple[Held, ...]:
     """What is held once the steps are done: failures keep what was recorded, refused objects are not ours."""
     before = {key(each.id): each for each in (observed.recorded.inventory if observed.recorded else ())}
-    failed = {each.id for each in failures if each.reason == "ManifestApplyFailed"}
+    failed = {each.id for each in failures if each.reason in (APPLY_FAILED, NOT_GONE)}
     held: list[Held] = []
     for step in steps:
         old = before.get(key(step.id))
@@ -290,11 +306,11 @@ def _validated(client: KubeClient, task: MemberTask, steps: t.Iterable[Step]) ->
     for step in steps:
         if step.action in WRITES and step.manifest is not None:
             try:
-                apply_object(client, step.manifest, MANAGER, force=_forces(task.strategy), dry_run=True)
+                apply_object(client, step.manifest, MANAGER, force=forces(task.strategy), dry_run=True)
             except ApiError as error:
                 if error.code in WHOLE_MEMBER:
                     raise
-                failures.append(Failure(id=step.id, reason="ManifestApplyFailed", message=error.message))
+                failures.append(Failure(id=step.id, reason=APPLY_FAILED, message=error.message))
     return tuple(failures)
 
 
@@ -309,7 +325,7 @@ def _outcome(
     judged: dict[ObjectId, str] = {}
     for step in steps:
         live = results.get(step.id) or observed.live.get(key(step.id))
-        if live and step.action not in (PRUNE, RELEASE):
+        if live and step.manifest is not None:
             judged[step.id] = availability(step.id.group, step.id.kind, live)
     return MemberOutcome(
         cluster=task.cluster,

@@ -25,9 +25,11 @@ PARENTS = f"/api/v1/namespaces/{NAMESPACE}/configmaps"
 
 @dataclass(frozen=True, kw_only=True)
 class Observed:
-    """``recorded`` is None where the placement has never been applied; ``live`` holds the objects that exist."""
+    """``recorded`` is None where the placement has never been applied, and ``version`` the resourceVersion of its
+    parent; ``live`` holds the objects that exist."""
 
     recorded: ApplySet | None
+    version: str = ""
     live: t.Mapping[Key, dict[str, t.Any]] = field(default_factory=dict, repr=False)
 
 
@@ -36,7 +38,8 @@ def observe(client: KubeClient, placement: str, uid: str, desired: t.Sequence[Re
 
     FleetError ``foreign-applyset`` when a placement of the same name but of another fleet holds the member.
     """
-    recorded = recorded_applyset(client, placement)
+    parent = _parent(client, placement)
+    recorded = parsed_parent(parent, client) if parent else None
     if recorded and uid and recorded.uid != uid:
         raise FleetError(
             "foreign-applyset",
@@ -64,23 +67,22 @@ def observe(client: KubeClient, placement: str, uid: str, desired: t.Sequence[Re
                 found = _get(client, resource, each)
                 if found is not None:
                     live[key(each)] = found
-    return Observed(recorded=recorded, live=live)
+    version = str(parent["metadata"].get("resourceVersion", "")) if parent else ""
+    return Observed(recorded=recorded, version=version, live=live)
 
 
-def recorded_applyset(client: KubeClient, placement: str) -> ApplySet | None:
-    """The ApplySet of the placement on the member; FleetError ``applyset-invalid`` if its parent is damaged."""
+def _parent(client: KubeClient, placement: str) -> dict[str, t.Any] | None:
     try:
-        parent = read_object(client, f"{PARENTS}/{placement}", "ConfigMap")
+        return read_object(client, f"{PARENTS}/{placement}", "ConfigMap")
     except ApiError as error:
         if error.code == "not-found":
             return None
         raise
-    return parsed_parent(parent, client)
 
 
 def parsed_parent(parent: t.Mapping[str, t.Any], client: KubeClient) -> ApplySet:
     """The ApplySet in a parent ConfigMap that was read on a member. What is in it is recorded and shown, so one that
-    holds what we log in with is refused."""
+    holds what we log in with is refused. FleetError ``applyset-invalid`` for that, and if it is damaged."""
     try:
         data = str(parent.get("data"))
         if client.hide(data) != data:

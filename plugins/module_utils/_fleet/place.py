@@ -9,12 +9,14 @@ import errno
 import json
 import os
 import typing as t
+from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
 
-from .._core.errors import FleetError
+from .._core.errors import FleetError, Problem
 from .._core.facts.prices import NO_PRICES, PriceList, read_prices
 from .._core.facts.snapshot import FactsSnapshot, read_snapshot
+from .._core.plan.approved import Approved, read_approved
 from .._kube import files
 from .._kube.client import KubeClient
 from .._kube.credentials import connection_from_kubeconfig
@@ -68,15 +70,15 @@ def open_place(
     return Place(records, hub_client(given, environ) if kind == "hub" else None, holder)
 
 
-def facts_file(path: str) -> FactsSnapshot:
+def facts_file(path: str, now: datetime) -> FactsSnapshot:
     """The facts snapshot in a file."""
-    return read_snapshot(json_file(path, "facts-missing", "facts-invalid"), path)
+    return read_snapshot(json_file(path, "facts-missing", "facts-invalid"), path, now)
 
 
 def json_file(path: str, missing: str, invalid: str) -> t.Any:
     """A JSON file's content; FleetError with one of the codes otherwise."""
     try:
-        return json.loads(read_file(path, MAX_JSON), parse_constant=_no_number)
+        return json.loads(read_file(path, MAX_JSON), parse_constant=_no_number, object_pairs_hook=_unrepeated)
     except OSError as error:
         raise FleetError(missing, f"the file cannot be read: {error.strerror}", path) from None
     except (ValueError, RecursionError) as error:
@@ -88,6 +90,15 @@ def _no_number(name: str) -> t.NoReturn:
     raise ValueError(f"there is no number {name}")
 
 
+def _unrepeated(pairs: list[tuple[str, t.Any]]) -> dict[str, t.Any]:
+    """Of a key that stands twice, readers take one or the other: nobody knows which was meant."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = next(key for key, count in Counter(key for key, _value in pairs).items() if count > 1)
+        raise ValueError(f"the key {twice!r:.80} stands twice in one object")
+    return found
+
+
 def prices_file(path: str | None) -> PriceList:
     """The price list in a JSON file; without a file there are no prices."""
     if not path:
@@ -95,12 +106,17 @@ def prices_file(path: str | None) -> PriceList:
     return read_prices(json_file(path, "prices-missing", "prices-invalid"), path)
 
 
-def approved_plan(path: str) -> dict[str, t.Any]:
-    """A plan that was written to a file for approval; only its digest is sure to be there."""
-    plan = json_file(path, "plan-missing", "plan-invalid")
-    if not isinstance(plan, dict) or not isinstance(plan.get("digest"), str) or not plan["digest"]:
-        raise FleetError("plan-invalid", "this is no plan: it has no digest", path, "write one with write_plan")
-    return plan
+def approved_plan(path: str) -> Approved:
+    """A plan that was written to a file for approval, checked against its own digest."""
+    return read_approved(json_file(path, "plan-missing", "plan-invalid"), path)
+
+
+def refuse_empty(options: t.Mapping[str, t.Any], *names: str) -> None:
+    """A list without a path is not the same as no list: it comes from a variable that lost its content."""
+    empty = [name for name in names if options[name] is not None and not any(options[name])]
+    if empty:
+        hint = "leave the option out if that is meant"
+        raise FleetError.of(Problem("bad-option", f"{name} names no path", name, hint) for name in empty)
 
 
 def refuse_unwritable(*paths: str | None) -> None:

@@ -27,10 +27,17 @@ from .look import Outcomes, Ways, on_members
 from .member_lease import MemberLeases
 from .members import Clients, Member, members_to_write, recorded_members
 from .plan import FleetPlan, PlanRequest, Source, make_plans
-from .sources import PLACEMENT, Sourced, placements_in, read_placement, resources_from_files
+from .sources import (
+    PLACEMENT,
+    Sourced,
+    credentials_of,
+    placements_in,
+    read_placement,
+    resources_in,
+    without_manifests,
+)
 
 APPLY_AGE, FILE_AGE = timedelta(minutes=10), timedelta(hours=24)
-UNSEALED = b"no key is kept yet"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,41 +78,52 @@ class Report:
         return self.outcomes.get(placement, {})
 
 
-def brake_limits(max_removals: str, allow_empty: bool, allow_older: bool) -> BrakeLimits:
-    """Limits from options; FleetError ``bad-option`` where ``max_removals`` is neither a number nor a percentage."""
-    share = max_removals.removesuffix("%")
-    if not (share.isascii() and share.isdigit()) or (share != max_removals and int(share) > 100):
-        raise FleetError("bad-option", f"{max_removals!r} is neither a number nor 0% to 100%", "max_removals")
+def brake_limits(options: t.Mapping[str, t.Any]) -> BrakeLimits:
+    """Limits from a verb's options; FleetError ``bad-option``."""
     return BrakeLimits(
-        max_removals=max_removals if share != max_removals else int(share),
-        allow_empty=allow_empty,
-        allow_older=allow_older,
+        max_removals=removal_limit(options["max_removals"], "max_removals"),
+        allow_empty=options["allow_empty"],
+        max_object_removals=removal_limit(options["max_object_removals"], "max_object_removals"),
+        allow_no_objects=options["allow_no_objects"],
+        allow_older=options["allow_older"],
     )
+
+
+def removal_limit(text: str, option: str) -> int | str:
+    """A limit from an option; FleetError ``bad-option`` where it is neither a number nor a percentage."""
+    share = text.removesuffix("%")
+    most = 100 if share != text else 2**31 - 1
+    if not (share.isascii() and share.isdigit() and len(share) <= 10 and int(share) <= most):
+        raise FleetError("bad-option", f"{text!r:.80} is neither a number nor 0% to 100%", option)
+    return text if share != text else int(share)
 
 
 def run(
     records: Records, hub: KubeClient | None, asked: Asked, now: datetime, holder: str, say: t.Callable[[str], None]
 ) -> Report:
     """Plans what is asked for; looks at the members; writes if asked to and neither brake nor digest forbids it."""
-    placements = wanted_placements(records, hub, asked)
+    placements, told = _wanted(records, hub, asked)
     members = members_to_write(records, hub) if asked.write else recorded_members(records)
     fleet = {name: each.fleet for name, each in members.items()}
     timeouts = Timeouts(connect=asked.timeout, read=max(30.0, asked.timeout))
     leases = MemberLeases(records, holder)
     with Clients(members=fleet, hub=hub, timeout=timeouts, strict=asked.write, leases=leases) as clients:
         facts = asked.facts
+        if not members and not asked.absent and (facts is None or asked.write):
+            raise FleetError(
+                "no-members", "no cluster has joined the fleet", records.place, "join some with member_cluster"
+            )
         if facts is None:
-            if not members and not asked.absent:
-                raise FleetError(
-                    "no-members", "no cluster has joined the fleet", records.place, "join some with member_cluster"
-                )
             pods = needs_pods(each.placement.spec for each in placements)
             facts = _read(members, clients, now, pods)
-        request = plan_request(records, asked, placements, facts, now)
+        request = plan_request(records, asked, placements, members, facts, now)
+        request = replace(request, findings=(*told, *request.findings))
         plan = make_plans(records, hub, request)
+        # What was approved is all that may be deleted; else the brake counts what no plan names.
+        ways = replace(asked.ways, unplanned=None if asked.approved else asked.limits.max_object_removals)
         parts = () if asked.absent else facts.partly_read
         if not asked.write:
-            report = _looked(plan, clients, asked, parts)
+            report = _looked(plan, clients, asked.look, ways, parts)
             for note in clients.identities.notes():
                 say(f"note: {note}")
             return report
@@ -113,9 +131,7 @@ def run(
         check_brakes(plan)
         if asked.approved:
             _still_eligible(members.keys() & _picked(plan), clients)
-        done = carry_out(
-            records, clients, plan, lambda: make_plans(records, hub, request), request, asked.ways, holder, say
-        )
+        done = carry_out(records, clients, plan, lambda: make_plans(records, hub, request), request, ways, holder, say)
     return _done(plan, done, parts)
 
 
@@ -129,12 +145,20 @@ def _read(members: t.Mapping[str, Member], clients: Clients, now: datetime, pods
 
 def wanted_placements(records: Records, hub: KubeClient | None, asked: Asked) -> tuple[Sourced, ...]:
     """The placements to be present: from files, inline, or those on the hub; all their problems at once."""
+    return _wanted(records, hub, asked)[0]
+
+
+def _wanted(records: Records, hub: KubeClient | None, asked: Asked) -> tuple[tuple[Sourced, ...], tuple[Problem, ...]]:
+    """The same, and what is to be told of where they were looked for."""
     if asked.absent:
-        return ()
+        return (), ()
     if asked.definition is not None:
-        return (read_placement(asked.definition, "definition", asked.strict),)
+        return (read_placement(asked.definition, "definition", asked.strict),), ()
+    told: tuple[Problem, ...] = ()
     if asked.src:
-        found = placements_in(read_manifests(asked.src), asked.strict)
+        manifests = read_manifests(asked.src)
+        found = placements_in(manifests, asked.strict)
+        told = without_manifests(asked.src, manifests, "src")
     elif hub is not None:
         documents = records.list(PLACEMENT)
         found = tuple(read_placement(_as_written(each), "hub", asked.strict) for each in documents)
@@ -146,33 +170,37 @@ def wanted_placements(records: Records, hub: KubeClient | None, asked: Asked) ->
         raise FleetError("no-such-placement", f"there is no placement {', '.join(missing)}", ", ".join(asked.src))
     if not chosen and not asked.src:
         raise FleetError("nothing-asked", "no placement is recorded", records.place)
-    return chosen
+    return chosen, told
 
 
 def plan_request(
-    records: Records, asked: Asked, placements: tuple[Sourced, ...], facts: FactsSnapshot, now: datetime
+    records: Records,
+    asked: Asked,
+    placements: tuple[Sourced, ...],
+    members: t.Mapping[str, Member],
+    facts: FactsSnapshot,
+    now: datetime,
 ) -> PlanRequest:
     """What ``make_plans`` needs, with the source's revision and the key that seals Secrets."""
     folder = asked.src[0] if asked.src else ""
     revision = source_revision(folder, asked.environ) if folder else ""
     age = asked.max_facts_age or (APPLY_AGE if asked.write and not asked.approved else FILE_AGE)
-    limits = BrakeLimits(
-        max_removals=asked.limits.max_removals,
-        allow_empty=asked.limits.allow_empty,
-        max_facts_age=age,
-        allow_older=asked.limits.allow_older,
-    )
-    key = digest_key(records) if asked.write else known_digest_key(records) or UNSEALED
+    files = read_manifests(asked.resources) if asked.resources is not None else None
+    empty = without_manifests(asked.resources or (), files or (), "resources")
     return PlanRequest(
         placements=placements,
         absent=asked.names if asked.absent else (),
         complete=bool(asked.src) and not asked.names and not asked.absent,
-        resources=resources_from_files(asked.resources) if asked.resources is not None else None,
+        resources=resources_in(files) if files is not None else None,
         facts=facts,
-        limits=limits,
+        limits=replace(asked.limits, max_facts_age=age),
         source=Source(name=f"files:{','.join(asked.src)}" if asked.src else "", revision=revision, folder=folder),
+        members={name: each.cluster for name, each in members.items()},
+        credentials=credentials_of(each.fleet for each in members.values()),
+        prune_kinds=asked.ways.prune_kinds,
+        findings=empty,
         now=now,
-        key=key,
+        key=digest_key(records) if asked.write else known_digest_key(records),
     )
 
 
@@ -183,12 +211,10 @@ def _as_written(document: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     return {**{key: document[key] for key in ("apiVersion", "kind", "spec")}, "metadata": kept}
 
 
-def _looked(plan: FleetPlan, clients: Clients, asked: Asked, parts: tuple[Problem, ...]) -> Report:
+def _looked(plan: FleetPlan, clients: Clients, look: bool, ways: Ways, parts: tuple[Problem, ...]) -> Report:
     outcomes: dict[str, Outcomes] = {}
-    if asked.look:
-        for each in plan.plans:
-            uid = plan.recorded[each.name].uid
-            outcomes[each.name] = on_members(each, uid, clients, asked.ways, write=False)
+    for each in plan.plans if look else ():
+        outcomes[each.name] = on_members(each, plan.recorded[each.name].uid, clients, ways)
     changed = any(changes(each, outcomes.get(each.name, {})) for each in plan.plans)
     return Report(plan=plan, outcomes=outcomes, statuses={}, changed=changed, problems=(*parts, *failures(outcomes)))
 

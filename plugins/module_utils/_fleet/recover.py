@@ -15,24 +15,24 @@ from .._core.objects.schema import encode
 from .._core.plan.compose import policy_snapshot_of
 from .._core.plan.document import Rendered
 from .._core.plan.member import key
-from .._core.resources.applyset import MANAGER, ApplySet, Held, parent_manifest
+from .._core.resources.applyset import ApplySet, Held
 from .._core.resources.sealing import sealed
 from .._core.resources.snapshots import resource_hash, snapshot_index
 from .._core.scheduling.bindings import binding_name
-from .._kube.apply import apply_object
 from .._kube.client import KubeClient
 from .._kube.parallel import in_parallel
-from .._store.records import Records
-from .holding import take
+from .._store.records import Lease, Records
+from .interrupts import Interrupts
+from .keeping import Keeper
 from .known import CLEANUP, LATEST, PARENT, POLICY_INDEX, RESOURCE_HASH, RESOURCE_INDEX
 from .leave import applysets_on
 from .member_lease import Keep
+from .member_parent import Parent
 from .members import Clients
 from .observe import observe
 from .sources import Sourced
 
 API = "placement.kubernetes-fleet.io/v1beta1"
-LEASE_SECONDS = 600
 EVERY_MEMBER = "records are rebuilt from all members or not at all: from some of them the others would be forgotten"
 
 
@@ -82,14 +82,13 @@ def recover(
         for name, by in sorted(held.items())
         if name in described and not records.list("ClusterResourceBinding", {PARENT: name})
     }
-    for name, by_cluster in lost.items() if write else ():
-        lease = take(records, f"placement/{name}", holder, LEASE_SECONDS)
-        try:
-            with contextlib.ExitStack() as leases:
+    with Interrupts() as told:
+        for name, by_cluster in lost.items() if write else ():
+            with Keeper(records, holder, told) as keeper, contextlib.ExitStack() as leases:
+                lease = keeper.take(f"placement/{name}")
                 keeps = [leases.enter_context(clients.holding(each, f"placement/{name}")) for each in by_cluster]
-                _rebuild(records, clients, described[name], by_cluster, key_bytes, keeps)
-        finally:
-            records.release(lease)
+                under = _Lease(records, lease, (keeper.check, *keeps))
+                _rebuild(under, clients, described[name], by_cluster, key_bytes)
     return Recovered(recovered={name: tuple(sorted(by)) for name, by in lost.items()}, unknown=unknown)
 
 
@@ -109,32 +108,47 @@ def _refuse_mixed(held: t.Mapping[str, t.Mapping[str, ApplySet]]) -> None:
         )
 
 
+@dataclass(frozen=True)
+class _Lease:
+    """The records under one lease, and the members under theirs."""
+
+    records: Records
+    lease: Lease
+    keeps: tuple[Keep, ...]
+
+    def permit(self) -> None:
+        """Raises where there is to be no further write."""
+        for keep in self.keeps:
+            keep()
+
+    def get(self, kind: str, name: str) -> dict[str, t.Any] | None:
+        return self.records.get(kind, name)
+
+    def create(self, record: dict[str, t.Any]) -> dict[str, t.Any]:
+        self.permit()
+        return self.records.create(record, self.lease)
+
+
 def _rebuild(
-    records: Records,
-    clients: Clients,
-    described: Described,
-    held: t.Mapping[str, ApplySet],
-    key_bytes: bytes,
-    keeps: t.Sequence[Keep],
+    records: _Lease, clients: Clients, described: Described, held: t.Mapping[str, ApplySet], key_bytes: bytes
 ) -> None:
     placement = described.sourced.placement
     uid = _placement_record(records, placement)
-    adopted = {name: _adopted(clients.get(name), each, uid, described.objects) for name, each in held.items()}
+    parents = {name: _adopted(clients.get(name), each, uid, described.objects) for name, each in held.items()}
+    adopted = {name: each for name, (each, _parent) in parents.items()}
     latest = max(held.values(), key=lambda each: _index(each.resource_snapshot))
     policy = _policy_record(records, placement, max(held.values(), key=lambda each: _index(each.policy_snapshot)))
     for snapshot in sorted({each.resource_snapshot for each in adopted.values()}):
         of_it = next(each for each in adopted.values() if each.resource_snapshot == snapshot)
         _resource_record(records, of_it, described.objects, key_bytes, snapshot == latest.resource_snapshot)
-    for cluster, each in sorted(adopted.items()):
-        for keep in keeps:
-            keep()
-        apply_object(clients.get(cluster), parent_manifest(each), MANAGER, force=True)
+    for cluster, (each, parent) in sorted(parents.items()):
+        parent.write(each, records.permit)
         name = binding_name("", placement.name, cluster, policy, ())
         if records.get("ClusterResourceBinding", name) is None:
             records.create(_binding_record(name, cluster, each))
 
 
-def _placement_record(records: Records, placement: ClusterResourcePlacement) -> str:
+def _placement_record(records: _Lease, placement: ClusterResourcePlacement) -> str:
     found = records.get("ClusterResourcePlacement", placement.name)
     if found is None:
         metadata = {
@@ -150,9 +164,9 @@ def _placement_record(records: Records, placement: ClusterResourcePlacement) -> 
     return str(found["metadata"]["uid"])
 
 
-def _adopted(client: KubeClient, held: ApplySet, uid: str, objects: t.Sequence[Rendered]) -> ApplySet:
-    """The ApplySet under its new uid. Digests of Secrets are under a new key too, so those whose live content is the
-    wanted one take over the new digest.
+def _adopted(client: KubeClient, held: ApplySet, uid: str, objects: t.Sequence[Rendered]) -> tuple[ApplySet, Parent]:
+    """The ApplySet under its new uid, and the parent that it will be written to. Digests of Secrets are under a new key
+    too, so those whose live content is the wanted one take over the new digest.
     """
     wanted = {key(each.id): each for each in objects}
     observed = observe(client, held.placement, held.uid, objects)
@@ -164,14 +178,15 @@ def _adopted(client: KubeClient, held: ApplySet, uid: str, objects: t.Sequence[R
         inventory.append(Held(id=each.id, hash=new.hash) if new is not None and same else each)
     whole = {key(each.id): each.hash for each in inventory} == {place: each.hash for place, each in wanted.items()}
     digest = resource_hash([each.hash for each in objects]) if whole else held.resource_hash
-    return replace(held, uid=uid, inventory=tuple(inventory), resource_hash=digest)
+    adopted = replace(held, uid=uid, inventory=tuple(inventory), resource_hash=digest)
+    return adopted, Parent(client, observed.recorded, observed.version)
 
 
 def _same_secret(wanted: Rendered, live: t.Mapping[str, t.Any] | None) -> bool:
     return live is not None and (wanted.manifest.get("data") or {}) == (live.get("data") or {})
 
 
-def _policy_record(records: Records, placement: ClusterResourcePlacement, held: ApplySet) -> str:
+def _policy_record(records: _Lease, placement: ClusterResourcePlacement, held: ApplySet) -> str:
     """The policy under which the members were picked; if it is not today's, its text is lost, the hash is known."""
     snapshot, _new = policy_snapshot_of(placement, None)
     spec = encode(snapshot.spec) if snapshot.spec.policy_hash == held.policy_hash else {"policyHash": held.policy_hash}
@@ -189,7 +204,7 @@ def _policy_record(records: Records, placement: ClusterResourcePlacement, held: 
 
 
 def _resource_record(
-    records: Records, held: ApplySet, objects: t.Sequence[Rendered], key_bytes: bytes, latest: bool
+    records: _Lease, held: ApplySet, objects: t.Sequence[Rendered], key_bytes: bytes, latest: bool
 ) -> None:
     """The snapshot with its content where the manifests still have it, else with the names of its objects alone."""
     name = held.resource_snapshot

@@ -5,17 +5,20 @@
 
 from __future__ import annotations
 
+import os
 import typing as t
 from dataclasses import dataclass
 
 from .._core.errors import FleetError, Problem
 from .._core.objects.cluster_resource_placement import ClusterResourcePlacement
+from .._core.objects.fleet_member import FleetMember
 from .._core.objects.reading import read
 from .._core.plan.document import Rendered
 from .._core.resources.cleaning import cleaned
 from .._core.resources.identity import identify
 from .._core.resources.scopes import known_scopes
-from .._core.resources.sealing import object_hash, sealed
+from .._core.resources.sealing import object_hash, sealed, without_values
+from .._core.resources.selectable import is_reserved_namespace
 from .._core.resources.selection import Selected, Selector, select
 from .._kube.client import KubeClient
 from .._kube.discovery import namespaced_resources, resource_for
@@ -81,16 +84,45 @@ def read_placement(document: t.Mapping[str, t.Any], where: str, strict: bool) ->
 
 def resources_from_files(paths: t.Sequence[str]) -> tuple[Manifest, ...]:
     """Every manifest below the paths that is not one of our own kinds."""
-    return tuple(each for each in read_manifests(paths) if not _ours(each.document))
+    return resources_in(read_manifests(paths))
 
 
-def selected_from_files(placement: ClusterResourcePlacement, manifests: t.Sequence[Manifest]) -> Selected:
-    """What the placement selects among the manifests."""
+def resources_in(manifests: t.Iterable[Manifest]) -> tuple[Manifest, ...]:
+    """Those that are not of our own kinds."""
+    return tuple(each for each in manifests if not _ours(each.document))
+
+
+def without_manifests(paths: t.Sequence[str], manifests: t.Iterable[Manifest], option: str) -> tuple[Problem, ...]:
+    """A finding for each path that adds nothing: an empty folder is more often a slip than a wish."""
+    read = {os.path.realpath(path) for path in {each.path for each in manifests}}
+    found = []
+    for path in paths:
+        real = os.path.realpath(path)
+        if not any(file == real or file.startswith(f"{real}{os.sep}") for file in read):
+            found.append(Problem("no-manifests", f"{option}: {path} holds no manifest at all", path, "is it meant?"))
+    return tuple(found)
+
+
+def credentials_of(members: t.Iterable[FleetMember]) -> frozenset[tuple[str, str]]:
+    """Namespace and name of the Secrets by which members are reached. They are never placed."""
+    references = (each.spec.connection.secret_ref for each in members)
+    return frozenset((each.namespace, each.name) for each in references if each is not None)
+
+
+def selected_from_files(
+    placement: ClusterResourcePlacement,
+    manifests: t.Sequence[Manifest],
+    credentials: frozenset[tuple[str, str]] = frozenset(),
+) -> Selected:
+    """What the placement selects among the manifests; ``credentials`` are Secrets that are never placed."""
     documents = [each.document for each in manifests]
-    return select(placement.spec.resource_selectors, documents, known_scopes(documents))
+    scopes = known_scopes(documents)
+    return select(placement.spec.resource_selectors, documents, scopes, credentials=credentials)
 
 
-def selected_from_hub(placement: ClusterResourcePlacement, hub: KubeClient) -> Selected:
+def selected_from_hub(
+    placement: ClusterResourcePlacement, hub: KubeClient, credentials: frozenset[tuple[str, str]] = frozenset()
+) -> Selected:
     """What the placement selects among the objects on the hub; each kind is listed once."""
     objects: dict[str, dict[str, t.Any]] = {}
     scopes: dict[tuple[str, str], bool] = {}
@@ -104,15 +136,18 @@ def selected_from_hub(placement: ClusterResourcePlacement, hub: KubeClient) -> S
     for namespace in _whole_namespaces(placement.spec.resource_selectors, objects.values()):
         for each in _inside(hub, namespace):
             objects[each["metadata"]["uid"]] = each
-    return select(placement.spec.resource_selectors, objects.values(), known_scopes((), scopes))
+    found, known = objects.values(), known_scopes((), scopes)
+    return select(placement.spec.resource_selectors, found, known, credentials=credentials)
 
 
 def rendered(selected: Selected, key: bytes, source: str) -> tuple[Rendered, ...]:
-    """The selected objects as members get them, in hash order."""
+    """The selected objects as members get them, in hash order. Without a ``key`` hashes do not cover what Secrets hold:
+    such a plan may be published, and its digest is no other run's."""
     out = []
     for manifest in selected.objects:
         clean = cleaned(manifest)
-        out.append(Rendered(id=identify(clean), hash=object_hash(sealed(clean, key, source)), manifest=clean))
+        hidden = sealed(clean, key, source) if key else without_values(clean)
+        out.append(Rendered(id=identify(clean), hash=object_hash(hidden), manifest=clean))
     return tuple(out)
 
 
@@ -137,14 +172,15 @@ def _resource(hub: KubeClient, api_version: str, kind: str) -> t.Any:
 
 
 def _whole_namespaces(selectors: t.Sequence[Selector], objects: t.Iterable[t.Mapping[str, t.Any]]) -> list[str]:
-    """Namespaces whose contents are meant too; which of them are picked is for ``select`` to say."""
+    """Namespaces whose contents are meant too; which of them are picked is for ``select`` to say. It refuses reserved
+    ones, so that their contents need not even be read."""
     means = [each for each in selectors if (each.group, each.kind) == ("", "Namespace")]
     if not any(each.selection_scope == "NamespaceWithResources" for each in means):
         return []
     named = {each.name for each in means if each.selection_scope == "NamespaceWithResources" and each.name}
     anything = any(each.selection_scope == "NamespaceWithResources" and not each.name for each in means)
     names = [each["metadata"]["name"] for each in objects if each.get("kind") == "Namespace"]
-    return sorted(name for name in names if anything or name in named)
+    return sorted(name for name in names if (anything or name in named) and not is_reserved_namespace(name))
 
 
 def _inside(hub: KubeClient, namespace: str) -> t.Iterator[dict[str, t.Any]]:

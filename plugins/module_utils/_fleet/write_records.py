@@ -111,7 +111,8 @@ class Writer:
                     self.records.delete("ClusterResourceBinding", name, lease=self.lease)
                 continue
             spec = dict(document["spec"])
-            if outcome is not None and outcome.done and outcome.error is None:
+            # While something that left is still there, the binding names what it left from: the next plan does so too.
+            if outcome is not None and outcome.done and outcome.error is None and not outcome.unremoved:
                 spec |= {"state": BOUND, "resourceSnapshotName": self.plan.resource_snapshot}
             row = rows.get(cluster)
             new = {**document, "spec": spec}

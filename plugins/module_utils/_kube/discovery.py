@@ -53,9 +53,9 @@ def resource_for(client: KubeClient, api_version: str, kind: str) -> Resource:
     raise ApiError("unknown-kind", unknown, client.server_name, "install its CustomResourceDefinition first")
 
 
-def discover(client: KubeClient) -> Discovered:
-    """All resources outside the core group, in one request."""
-    document = client.request("GET", "/apis", accept=_AGGREGATED)
+def discover(client: KubeClient, path: str = "/apis") -> Discovered:
+    """All resources outside the core group, or (``/api``) those of the core group, in one request."""
+    document = client.request("GET", path, accept=_AGGREGATED)
     if document.get("kind") != "APIGroupDiscoveryList":
         lacks = "the server does not offer aggregated discovery"
         raise ApiError("bad-answer", lacks, client.server_name, "Kubernetes 1.30 or later is needed")
@@ -88,6 +88,17 @@ def namespaced_resources(client: KubeClient) -> tuple[Resource, ...]:
     """Every kind of object that lives in namespaces and can be listed, each in its preferred version."""
     core = [each for (version, _kind), each in BUILT_IN.items() if version == "v1" and each.namespaced]
     return (*core, *(each for each in discover(client).lists if each.namespaced))
+
+
+def all_in_namespaces(client: KubeClient) -> tuple[Resource, ...]:
+    """The same as the server itself tells it, for who must not miss a kind: ApiError ``server-error`` if it does not
+    know all of them at present."""
+    found = [discover(client, path) for path in ("/api", "/apis")]
+    stale = sorted(version for each in found for version in each.stale)
+    if stale:
+        text = f"the API servers behind {', '.join(stale)} do not answer, so not all kinds are known at present"
+        raise ApiError("server-error", text, client.server_name, "see kubectl get apiservices")
+    return tuple(resource for each in found for resource in each.lists if resource.namespaced)
 
 
 def _resource(group: str, version: str, row: t.Mapping[str, t.Any]) -> Resource:

@@ -8,8 +8,10 @@ from __future__ import annotations
 import re
 import typing as t
 
+from .._core.errors import Problem
 from .._core.foreign import in_line
-from .._core.plan.document import GAINED, KEPT, LOST, PlacementPlan
+from .._core.plan.document import GAINED, KEPT, LOST, PRUNE, PlacementPlan
+from .text import GOING
 
 MARKS = re.compile(r"[&<>|`*_~\[\]()!#@\\]")
 # Code hosts make links of these: mentions, numbers of issues and requests, addresses.
@@ -18,16 +20,20 @@ BREAK = "\u200b"
 CELL = 300
 
 LIMIT = 60_000
-SHOWN = 200
+SHOWN, FEW = 200, 20
 
 
-def plans_markdown(plans: t.Sequence[PlacementPlan], digest: str, facts: str) -> str:
+def plans_markdown(
+    plans: t.Sequence[PlacementPlan], digest: str, facts: str, findings: t.Sequence[Problem] = ()
+) -> str:
     """Summary first, then one folded section for each placement; cut below the size that code hosts accept."""
     lines = ["## Fleet plan", "", f"Digest `{digest}`", f"Facts `{facts[:16]}`", ""]
-    lines += ["| placement | gained | kept | lost | objects | stopped by |", "| --- | --- | --- | --- | --- | --- |"]
+    lines += ["| placement | gained | kept | lost | objects | deleted | stopped by |", "|" + " --- |" * 7]
     lines += [_summary(plan) for plan in plans[:SHOWN]]
     if len(plans) > SHOWN:
-        lines.append(f"| {len(plans) - SHOWN} more | | | | | |")
+        lines.append(f"| {len(plans) - SHOWN} more | | | | | | |")
+    lines += ["", *(f"- note: {_text(str(finding))}" for finding in findings[:SHOWN])] if findings else []
+    lines += _removals(plans, LIMIT * 3 // 4 - _size(lines))
     room = LIMIT - _size(lines)
     for plan in plans:
         section = _section(plan)
@@ -46,7 +52,41 @@ def _size(lines: t.Iterable[str]) -> int:
 def _summary(plan: PlacementPlan) -> str:
     gained, kept, lost = (len(plan.changed_clusters(change)) for change in (GAINED, KEPT, LOST))
     stops = ", ".join(brake.name for brake in plan.brakes if brake.stops) or "nothing"
-    return f"| {_text(plan.name)} | {gained} | {kept} | {lost} | {len(plan.objects)} | {_text(stops)} |"
+    return (
+        f"| {_text(plan.name)} | {gained} | {kept} | {lost} | {len(plan.objects)} | {_deleted(plan)} | {_text(stops)} |"
+    )
+
+
+def _deleted(plan: PlacementPlan) -> str:
+    """How many objects, and on how many clusters."""
+    gone = plan.going(PRUNE)
+    objects = {each for each_set, _clusters in gone for each in each_set}
+    return f"{len(objects)} on {sum(len(clusters) for _set, clusters in gone)}" if gone else "0"
+
+
+def _removals(plans: t.Sequence[PlacementPlan], room: int) -> list[str]:
+    """Every object that leaves, with its clusters; where there is no room for all names it is said how many lack."""
+    rows = [
+        (f"- {_text(plan.name)}: {verb} ", clusters, [str(each) for each in objects])
+        for plan in plans
+        for way, verb in GOING.items()
+        for objects, clusters in plan.going(way)
+    ]
+    lines = [""] if rows else []
+    for place, (head, clusters, objects) in enumerate(rows):
+        line = f"{head}{_names(clusters)}: {_names(objects)}"
+        if _size([line]) > room:
+            line = f"{head}{_names(clusters, FEW)}: {_names(objects, FEW)}"
+        room -= _size([line])
+        if room < 0:
+            return [*lines, f"- {len(rows) - place} more lists of objects that leave are in the JSON plan"]
+        lines.append(line)
+    return lines
+
+
+def _names(names: t.Sequence[str], most: int | None = None) -> str:
+    left = len(names[most:]) if most is not None else 0
+    return _text(", ".join(names[:most])) + (f" and {left} more, see the JSON plan" if left else "")
 
 
 def _section(plan: PlacementPlan) -> list[str]:

@@ -9,18 +9,24 @@ import textwrap
 import typing as t
 from dataclasses import replace
 
+from .._core.errors import Problem
 from .._core.facts.prices import CURRENCY, PERIOD, UNITS
 from .._core.facts.snapshot import FactsSnapshot
 from .._core.foreign import in_line
 from .._core.objects.member_cluster import MemberCluster
 from .._core.objects.meta import find_condition
-from .._core.plan.document import GAINED, KEPT, LOST, ClusterPlan, PlacementPlan
+from .._core.plan.document import GAINED, KEPT, LEFTOVER, LOST, PRUNE, RELEASE, ClusterPlan, PlacementPlan
 from .._core.plan.member import DIFFERS, UNCHANGED, Step
 from .._core.plan.outcome import MemberOutcome
 
 WIDTH = 80
 MARKS = {GAINED: "+", KEPT: "=", LOST: "-"}
 SHOWN = 40
+GOING = {
+    PRUNE: "deleted from",
+    LEFTOVER: "deleted, if an unfinished run has put it there, from",
+    RELEASE: "released, and staying, on",
+}
 GAP, ROOM = 2, 24
 VALUE, CELL = 120, 1_000
 
@@ -73,10 +79,15 @@ def plan_text(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome] | Non
         if brake.tripped:
             word = "lifted" if brake.lifted else "STOPS"
             lines += _folded(f"brake {brake.name} {word}: {brake.message}")
-    notes = [f"note: {finding}" for finding in plan.findings[:SHOWN]]
-    if len(plan.findings) > SHOWN:
-        notes.append(f"{len(plan.findings) - SHOWN} more notes")
-    return lines + [part for note in notes for part in _folded(note)]
+    return lines + notes_text(plan.findings)
+
+
+def notes_text(findings: t.Sequence[Problem]) -> list[str]:
+    """What is to be told besides, each thing once."""
+    notes = [f"note: {finding}" for finding in findings[:SHOWN]]
+    if len(findings) > SHOWN:
+        notes.append(f"{len(findings) - SHOWN} more notes")
+    return [part for note in notes for part in _folded(note)]
 
 
 def member_lines(cluster: str, outcome: MemberOutcome) -> list[str]:
@@ -159,19 +170,15 @@ def _cluster_row(each: ClusterPlan, outcome: MemberOutcome | None) -> tuple[str,
 
 
 def _object_lines(plan: PlacementPlan) -> list[str]:
-    """What is placed, and what leaves which clusters; clusters that lose the same objects share a line."""
+    """What is placed, and every object that leaves, with the clusters; those that lose the same share a line."""
     lines = (
         [] if plan.deleting else [f"{len(plan.objects)} objects: {_listed([str(each.id) for each in plan.objects])}"]
     )
-    gone: dict[tuple[str, ...], list[str]] = {}
-    for each in plan.clusters:
-        if each.prune:
-            gone.setdefault(tuple(sorted(map(str, each.prune))), []).append(each.cluster)
-    for objects, clusters in list(gone.items())[:SHOWN]:
-        lines.append(f"leaving {_listed(clusters)}: {_listed(objects, SHOWN)}")
-    if len(gone) > SHOWN:
-        lines.append(f"{len(gone) - SHOWN} more groups of clusters that lose objects")
-    return lines
+    return lines + [
+        f"{verb} {', '.join(clusters)}: {', '.join(map(str, objects))}"
+        for way, verb in GOING.items()
+        for objects, clusters in plan.going(way)
+    ]
 
 
 def _listed(names: t.Sequence[str], most: int = 6) -> str:

@@ -121,8 +121,16 @@ def _below(path: str, problems: list[Problem]) -> list[str]:
 
     for folder, folders, files in os.walk(path, onerror=unreadable):
         folders[:] = [name for name in folders if not name.startswith(".")]
+        problems += [
+            _linked(os.path.join(folder, name)) for name in folders if os.path.islink(os.path.join(folder, name))
+        ]
         found += [os.path.join(folder, name) for name in files if name.endswith(SUFFIXES)]
     return sorted(found, key=lambda name: Path(name).parts)
+
+
+def _linked(path: str) -> Problem:
+    """What is behind it would look as if it were gone; and a link may lead anywhere."""
+    return Problem("unreadable", "this is a link to a folder, and such links are not followed", path, "name the folder")
 
 
 def _text(path: str, problems: list[Problem]) -> str | None:

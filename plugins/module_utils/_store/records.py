@@ -145,7 +145,7 @@ def lease_lost(name: str, holder: str, now_held_by: str, place: str) -> FleetErr
     taken = f": {now_held_by} took it" if now_held_by and now_held_by != holder else ""
     return FleetError(
         "lease-lost",
-        f"{holder} no longer holds {name}{taken}; nothing was written",
+        f"{holder} no longer holds {name}{taken}; its write was refused",
         place,
         "start again: a new run takes up what this one left",
     )

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import typing as t
 from pathlib import Path
@@ -46,6 +47,12 @@ def is_descendant(folder: str | Path, old: str, new: str, environ: t.Mapping[str
     if answer.returncode == 1 and _is_shallow(folder, environ):
         return None
     return answer.returncode == 0
+
+
+def deepening(folder: str | Path, commit: str, environ: t.Mapping[str, str] | None = None) -> str:
+    """The command that brings the history into this clone that ``is_descendant`` lacks."""
+    where = f"git -C {shlex.quote(os.fspath(folder))} fetch"
+    return f"{where} --unshallow" if _is_shallow(folder, environ) else f"{where} origin {commit}"
 
 
 def _is_shallow(folder: str | Path, environ: t.Mapping[str, str] | None) -> bool:

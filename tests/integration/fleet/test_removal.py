@@ -36,7 +36,7 @@ def foreign(fleet: Fleet, name: str) -> str:
 
 
 def steps(report: Report, fleet: Fleet, cluster: str) -> dict[str, str]:
-    return {each.id.kind: each.action for each in report.of(fleet.name)[cluster].steps}
+    return {str(each.id): each.action for each in report.of(fleet.name)[cluster].steps}
 
 
 def test_an_object_gone_from_the_files_is_pruned_and_a_foreign_one_stays(fleet: Fleet) -> None:
@@ -76,7 +76,11 @@ def test_a_lost_member_keeps_the_namespace_without_our_label(fleet: Fleet) -> No
     stranger = foreign(fleet, "m2")
     fleet.place({"placementType": "PickFixed", "clusterNames": ["m1"]})
     report = fleet.apply()
-    assert steps(report, fleet, "m2") == {"ConfigMap": "prune", "Namespace": "release"}
+    assert steps(report, fleet, "m2") == {
+        f"ConfigMap {fleet.namespace}/settings": "prune",
+        f"Namespace {fleet.namespace}": "release",
+        "Namespace gitops-fleet": "prune",
+    }
     assert fleet.holders() == ["m1"] and fleet.servers["m2"].get(stranger)
     namespace = fleet.servers["m2"].get(fleet.namespaced())
     assert namespace and not namespace["metadata"].get("deletionTimestamp")
@@ -87,7 +91,7 @@ def test_the_namespace_goes_too_if_its_kind_is_named(fleet: Fleet) -> None:
     fleet.join("m1")
     fleet.place()
     fleet.apply()
-    fleet.end(limits=LIFTED, ways=Ways(prune_kinds=("Namespace",)))
+    fleet.end(limits=LIFTED, ways=Ways(prune_kinds=("Namespace",), patience=0))
     namespace = fleet.servers["m1"].get(fleet.namespaced())
     assert namespace is None or namespace["metadata"].get("deletionTimestamp")
 

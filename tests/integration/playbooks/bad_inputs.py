@@ -59,7 +59,16 @@ FILES: dict[str, bytes] = {
     "facts-wrong.json": b'{"schema": 1, "capturedAt": "2026-11-02T08:00:00Z", "members": [7]}',
     "facts-noon.json": b'{"schema": 1, "capturedAt": "noon", "members": []}',
     "facts-list.json": b'{"schema": 1, "capturedAt": "2026-11-02T08:00:00Z", "members": [], "nodes": [1]}',
+    "facts-later.json": b'{"schema": 1, "capturedAt": "2999-11-02T08:00:00Z", "members": []}',
+    "facts-named.json": (
+        b'{"schema": 1, "capturedAt": "2026-11-02T08:00:00Z",'
+        b' "members": [{"metadata": {"name": "../east"}}, {"metadata": {"name": "EAST"}}]}'
+    ),
+    "facts-twice.json": b'{"schema": 1, "capturedAt": "2026-11-02T08:00:00Z", "members": [], "members": []}',
     "plan-list.json": b"[]",
+    "plan-old.json": b'{"digest": "0123456789abcdef", "facts": "", "placements": []}',
+    "plan-doctored.json": b'{"schema": 2, "digest": "0123456789abcdef", "placements": []}',
+    "plan-types.json": b'{"schema": 2, "digest": 7, "placements": {"a": []}}',
     "not-yaml": b"clusters: [\n",
     "kubeconfig-text": b"just words",
     "kubeconfig-half": b"contexts: [{name: a, context: {cluster: nowhere}}]\n",
@@ -217,6 +226,22 @@ OPTIONS = (
     placed("another digest", "digest-mismatch", "0123456789abcdef", "plan again", digest="0123456789abcdef"),
     placed("no approved plan", "plan-missing", "{folder}/nowhere.json", approved_plan="{folder}/nowhere.json"),
     placed("an approved plan that is none", "plan-invalid", "plan-list.json", approved_plan="{folder}/plan-list.json"),
+    placed(
+        "facts from the future", "facts-invalid", "ahead of this machine's clock", facts="{folder}/facts-later.json"
+    ),
+    placed("facts with odd names", "facts-invalid", "'../east'", "'EAST'", facts="{folder}/facts-named.json"),
+    placed("facts with a key twice", "facts-invalid", "'members' stands twice", facts="{folder}/facts-twice.json"),
+    placed("a plan of an older release", "plan-too-old", "schema 1", approved_plan="{folder}/plan-old.json"),
+    placed("a plan that was changed", "plan-doctored", "plan again", approved_plan="{folder}/plan-doctored.json"),
+    placed(
+        "a plan of wrong types",
+        "plan-invalid",
+        "digest: a text is wanted",
+        "placements: a list is wanted",
+        approved_plan="{folder}/plan-types.json",
+    ),
+    placed("max_object_removals in words", "bad-option", "max_object_removals", "many", max_object_removals="many"),
+    placed("a list without a path", "bad-option", "resources names no path", resources=[]),
     placed("the brake on removals", "brake-max-removals", "2 of 2", "max_removals: 2", state="absent", names=["shop"]),
     placed(
         "the brake on emptiness",

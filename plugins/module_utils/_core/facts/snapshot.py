@@ -6,11 +6,13 @@
 from __future__ import annotations
 
 import typing as t
+from collections import Counter
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from ..errors import FleetError, Problem
 from ..objects.member_cluster import MemberCluster
+from ..objects.metadata_rules import name_problem
 from ..objects.schema import decode, encode
 from ..resources.canonical import digest_of
 from .node import NodeFacts
@@ -18,6 +20,7 @@ from .prices import Cost, PriceSource, costs_of
 
 SCHEMA = 1
 PARTLY_READ, OLDER = "partly-read", "what was read of it before still stands"
+SKEW = timedelta(minutes=5)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,8 +70,11 @@ def write_snapshot(snapshot: FactsSnapshot) -> dict[str, t.Any]:
     return document | ({"prices": snapshot.prices.as_dict()} if snapshot.prices else {})
 
 
-def read_snapshot(document: t.Any, where: str) -> FactsSnapshot:
-    """The snapshot that ``write_snapshot`` wrote; FleetError ``facts-invalid`` or ``facts-too-new`` otherwise."""
+def read_snapshot(document: t.Any, where: str, now: datetime | None = None) -> FactsSnapshot:
+    """The snapshot that ``write_snapshot`` wrote. FleetError ``facts-invalid`` with all problems, ``facts-too-new``.
+
+    Given ``now``, one that was captured later than that (but for clocks that differ a little) is refused too.
+    """
     schema = document.get("schema") if isinstance(document, t.Mapping) and "capturedAt" in document else None
     if not isinstance(schema, int) or schema < 1:
         raise FleetError(
@@ -93,9 +99,34 @@ def read_snapshot(document: t.Any, where: str) -> FactsSnapshot:
         prices = PriceSource(**document["prices"]) if document.get("prices") else None
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise FleetError("facts-invalid", f"the facts snapshot cannot be read: {error}", where) from error
-    return FactsSnapshot(
+    found = FactsSnapshot(
         captured_at=captured_at, members=members, nodes=nodes, failed=failed, prices=prices, missing=missing
     )
+    problems = [*_name_problems(found, where), *_time_problems(captured_at, now, where)]
+    if problems:
+        raise FleetError.of(problems)
+    return found
+
+
+def _name_problems(snapshot: FactsSnapshot, where: str) -> t.Iterator[Problem]:
+    names = [each.name for each in snapshot.members]
+    hint = "capture the facts again; nobody writes them by hand"
+    for name, count in Counter(names).items():
+        wrong = name_problem(name)
+        if wrong:
+            yield Problem("facts-invalid", f"members: {wrong}", where, hint)
+        elif count > 1:
+            yield Problem("facts-invalid", f"members: {name} stands there {count} times", where, hint)
+    for part, rows in (("nodes", snapshot.nodes), ("failed", snapshot.failed), ("missing", snapshot.missing)):
+        for name in sorted(rows.keys() - set(names)):
+            yield Problem("facts-invalid", f"{part}: {name!r:.80} is none of the members", where, hint)
+
+
+def _time_problems(captured_at: datetime, now: datetime | None, where: str) -> t.Iterator[Problem]:
+    if now is not None and captured_at > now + SKEW:
+        ahead = int((captured_at - now).total_seconds())
+        message = f"capturedAt is {ahead} s ahead of this machine's clock; {int(SKEW.total_seconds())} s are allowed"
+        yield Problem("facts-invalid", message, where, "set the clocks right, then capture the facts again")
 
 
 def snapshot_digest(snapshot: FactsSnapshot) -> str:

@@ -7,17 +7,26 @@ from __future__ import annotations
 
 import typing as t
 
-from ..resources.identity import Manifest, group_version, metadata_of
+from ..resources.identity import Manifest, group_version, identify, metadata_of
 from ..resources.scopes import BUILT_IN, Scopes
-from ..resources.selectable import ENVELOPES, PLACEMENT_GROUP, is_reserved_namespace, kind_refusal
+from ..resources.selectable import (
+    ENVELOPES,
+    PLACEMENT_GROUP,
+    Secrets,
+    is_reserved_namespace,
+    kind_refusal,
+    refusal,
+    stops_cluster,
+)
 from .envelope import ClusterResourceEnvelope, Envelope
 from .rules import Found
 
 
-def check_envelope(envelope: Envelope, scopes: Scopes = BUILT_IN) -> t.Iterator[Found]:
+def check_envelope(envelope: Envelope, scopes: Scopes = BUILT_IN, credentials: Secrets = ()) -> t.Iterator[Found]:
     """Every broken rule of one envelope, its manifests in the order of their keys.
 
     ``scopes`` tells by (group, kind) whether a kind is namespaced; a kind that is not in it is judged by its namespace.
+    ``credentials`` are the Secrets by which members are reached.
     """
     clusterwide = isinstance(envelope, ClusterResourceEnvelope)
     namespace = "" if clusterwide else envelope.metadata.namespace
@@ -26,6 +35,7 @@ def check_envelope(envelope: Envelope, scopes: Scopes = BUILT_IN) -> t.Iterator[
         manifest = envelope.data[key]
         path = f"data[{key}]"
         found = [*_check_identity(manifest, path), *_check_scope(manifest, namespace, clusterwide, scopes, path)]
+        found = found or [*_check_object(manifest, credentials, path)]
         yield from found
         if not found:
             place = _place(manifest)
@@ -48,6 +58,16 @@ def _check_identity(manifest: Manifest, path: str) -> t.Iterator[Found]:
         yield Found("enveloped-never-placed", path, "an envelope inside an envelope is never opened")
     elif never := kind_refusal(group, kind):
         yield Found("enveloped-never-placed", path, f"kind {kind} is never placed: {never}")
+
+
+def _check_object(manifest: Manifest, credentials: Secrets, path: str) -> t.Iterator[Found]:
+    """What could not be selected without an envelope either."""
+    each = identify(manifest)
+    never, stops = refusal(each, manifest, credentials=credentials), stops_cluster(each, manifest)
+    if never:
+        yield Found("enveloped-never-placed", path, never.message)
+    if stops:
+        yield Found(stops.code, path, stops.message, stops.hint)
 
 
 def _check_scope(manifest: Manifest, namespace: str, clusterwide: bool, scopes: Scopes, path: str) -> t.Iterator[Found]:

@@ -14,10 +14,13 @@ from ..values.int_or_percent import scaled
 
 @dataclass(frozen=True, kw_only=True)
 class BrakeLimits:
-    """``max_removals`` is a number of clusters or a percentage of the clusters that a placement holds."""
+    """``max_removals`` is a number of clusters or a percentage of the clusters that a placement holds,
+    ``max_object_removals`` likewise of the objects that it holds on one cluster."""
 
     max_removals: int | str = "30%"
     allow_empty: bool = False
+    max_object_removals: int | str = "30%"
+    allow_no_objects: bool = False
     max_facts_age: timedelta = timedelta(hours=24)
     allow_older: bool = False
 
@@ -41,12 +44,29 @@ class Brake:
 
 
 DEFAULT_REMOVALS = BrakeLimits().max_removals
+DEFAULT_OBJECT_REMOVALS = BrakeLimits().max_object_removals
+
+
+@dataclass(frozen=True, kw_only=True)
+class ObjectLoss:
+    """How many of the objects that a placement holds on one cluster would be deleted there."""
+
+    cluster: str
+    held: int
+    deleted: int
+
+    def exceeds(self, limit: int | str) -> bool:
+        return self.deleted > permitted(limit, self.held)
+
+
+def permitted(limit: int | str, held: int) -> int:
+    """How many of ``held`` may go under a limit; one always may."""
+    return max(1, scaled(limit, held, round_up=False))
 
 
 def removals(placement: str, held: int, lost: int, limit: int | str) -> Brake:
     """At most ``limit`` of the ``held`` clusters may lose the placement in one apply; one always may."""
-    default = max(1, scaled(DEFAULT_REMOVALS, held, round_up=False))
-    allowed = max(1, scaled(limit, held, round_up=False))
+    default, allowed = permitted(DEFAULT_REMOVALS, held), permitted(limit, held)
     return Brake(
         name="max_removals",
         tripped=lost > min(default, allowed),
@@ -67,6 +87,41 @@ def emptied(placement: str, held: int, kept: int, allow: bool) -> Brake:
     )
 
 
+def object_removals(placement: str, losses: t.Iterable[ObjectLoss], limit: int | str) -> Brake:
+    """At most ``limit`` of the objects on a cluster that keeps the placement may be deleted in one apply."""
+    found = [each for each in losses if each.exceeds(DEFAULT_OBJECT_REMOVALS) or each.exceeds(limit)]
+    stopped = [each for each in found if each.exceeds(limit)]
+    worst = max(stopped or found, key=lambda each: each.deleted / max(1, each.held), default=None)
+    most = max((each.deleted for each in stopped), default=0)
+    message = f"{placement}: no cluster loses more objects than max_object_removals {limit} permits"
+    if worst is not None:
+        others = len(stopped or found) - 1
+        message = (
+            f"{placement}: {worst.deleted} of {worst.held} objects would be deleted on {worst.cluster}"
+            + (f" (and {others} more clusters lose too many)" if others else "")
+            + f"; max_object_removals {limit} permits {permitted(limit, worst.held)}"
+        )
+    return Brake(
+        name="max_object_removals",
+        tripped=bool(found),
+        lifted=bool(found) and not stopped,
+        message=message,
+        option=f"max_object_removals: {most}",
+    )
+
+
+def no_objects(placement: str, held: int, selected: int, allow: bool) -> Brake:
+    """A placement that holds objects may not end with none on clusters that keep it, unless that is said."""
+    tripped = held > 0 and selected == 0
+    return Brake(
+        name="allow_no_objects",
+        tripped=tripped,
+        lifted=allow and tripped,
+        message=f"{placement}: nothing is selected any more where it holds {held} objects now",
+        option="allow_no_objects: true",
+    )
+
+
 def facts_age(captured_at: datetime, now: datetime, limit: timedelta) -> Brake:
     """Facts older than ``limit`` are no ground to act on."""
     age = now - captured_at
@@ -79,13 +134,16 @@ def facts_age(captured_at: datetime, now: datetime, limit: timedelta) -> Brake:
     )
 
 
-def older_source(placement: str, revision: str, last: str, older: bool, allow: bool) -> Brake:
-    """A source revision that does not descend from the one applied last would undo newer work."""
+def older_source(placement: str, revision: str, last: str, older: bool | None, allow: bool, deepen: str = "") -> Brake:
+    """A source revision that does not descend from the one applied last would undo newer work; ``older`` is None if
+    that cannot be told, and ``deepen`` the command after which it can."""
+    unknown = f"it cannot be told whether revision {revision[:12]} is a descendant of {last[:12]}, applied last"
+    known = f"revision {revision[:12] or 'unknown'} is not a descendant of {last[:12]}, applied last"
     return Brake(
         name="allow_older",
-        tripped=older,
-        lifted=older and allow,
-        message=f"{placement}: revision {revision[:12] or 'unknown'} is not a descendant of {last[:12]}, applied last",
+        tripped=older is not False,
+        lifted=older is not False and allow,
+        message=f"{placement}: {unknown if older is None else known}" + (f"; run {deepen}" if deepen else ""),
         option="allow_older: true",
     )
 

@@ -20,9 +20,10 @@ from ..resources.identity import ObjectId
 from ..resources.snapshots import policy_hash, resource_hash, snapshot_index
 from ..scheduling.index import FleetIndex
 from . import brakes
-from .brakes import Brake, BrakeLimits
+from .brakes import Brake, BrakeLimits, ObjectLoss
 from .digest import plan_digest
-from .document import GAINED, KEPT, LOST, ClusterPlan, PlacementPlan, Rendered
+from .document import GAINED, KEPT, LEAVING, LEFTOVER, LOST, PRUNE, RELEASE, ClusterPlan, PlacementPlan, Rendered
+from .member import Key, abandons, key, stays
 from .unreadable import decide
 
 
@@ -49,13 +50,16 @@ class Facts:
 
 @dataclass(frozen=True, kw_only=True)
 class Wanted:
-    """``objects`` in apply order. ``deleting`` is empty, or why the placement ends (``deleted``, ``source-gone``)."""
+    """``objects`` in apply order. ``deleting`` is empty, or why the placement ends (``deleted``, ``source-gone``).
+    ``prune_kinds`` are kinds that are deleted although they may hold more than ours.
+    """
 
     placement: ClusterResourcePlacement
     objects: tuple[Rendered, ...] = ()
     deleting: str = ""
     findings: tuple[Problem, ...] = ()
     older_source: Brake | None = None
+    prune_kinds: tuple[str, ...] = ()
 
 
 def compose(wanted: Wanted, known: Known, facts: Facts, now: datetime, limits: BrakeLimits) -> PlacementPlan:
@@ -68,8 +72,7 @@ def compose(wanted: Wanted, known: Known, facts: Facts, now: datetime, limits: B
     decided = None if wanted.deleting else decide(placement, policy, facts.index, known.bindings)
     after = decided.bindings if decided else tuple(_unscheduled(each) for each in known.bindings)
     clusters = _clusters(wanted, known, facts.index, after, snapshot, policy.name, decided.kept if decided else ())
-    held = len({each.spec.target_cluster for each in known.bindings if each.spec.resource_snapshot_name})
-    tripped = _brakes(wanted, facts, now, limits, held, clusters)
+    tripped = _brakes(wanted, known, facts, now, limits, clusters)
     return PlacementPlan(
         placement=placement,
         deleting=bool(wanted.deleting),
@@ -93,16 +96,26 @@ def compose(wanted: Wanted, known: Known, facts: Facts, now: datetime, limits: B
 
 
 def _brakes(
-    wanted: Wanted, facts: Facts, now: datetime, limits: BrakeLimits, held: int, clusters: t.Sequence[ClusterPlan]
+    wanted: Wanted, known: Known, facts: Facts, now: datetime, limits: BrakeLimits, clusters: t.Sequence[ClusterPlan]
 ) -> tuple[Brake, ...]:
     name = wanted.placement.name
+    held = {each.spec.target_cluster: len(_held(known, each)) for each in known.bindings if _had(each)}
     lost = sum(1 for each in clusters if each.change == LOST)
+    kept = [
+        ObjectLoss(cluster=each.cluster, held=held.get(each.cluster, 0), deleted=len(each.prune))
+        for each in clusters
+        if each.change == KEPT
+    ]
     found = [
-        brakes.removals(name, held, lost, limits.max_removals),
+        brakes.removals(name, len(held), lost, limits.max_removals),
         brakes.facts_age(facts.captured_at, now, limits.max_facts_age),
     ]
+    if not wanted.deleting:
+        most = max((each.held for each in kept), default=0)
+        found.append(brakes.object_removals(name, kept, limits.max_object_removals))
+        found.append(brakes.no_objects(name, most, len(wanted.objects), limits.allow_no_objects))
     if wanted.deleting != "deleted":  # a file that is gone may be a slip; a deletion is not
-        found.append(brakes.emptied(name, held, len(clusters) - lost, limits.allow_empty))
+        found.append(brakes.emptied(name, len(held), len(clusters) - lost, limits.allow_empty))
     if wanted.older_source:
         found.append(wanted.older_source)
     return tuple(found)
@@ -137,24 +150,19 @@ def _clusters(
     unread: t.Container[str],
 ) -> tuple[ClusterPlan, ...]:
     """One row for each cluster that has, gets or loses the placement, by name."""
-    contents = {each.spec.target_cluster: each.spec.resource_snapshot_name for each in known.bindings if _had(each)}
+    before = {each.spec.target_cluster: each for each in sorted(known.bindings, key=_had)}
     by_cluster = {each.spec.target_cluster: each for each in sorted(after, key=_holds)}
-    recorded = frozenset(each.spec.target_cluster for each in known.bindings)
-    ids = frozenset(each.id for each in wanted.objects)
     rows = []
     for cluster, binding in sorted(by_cluster.items()):
-        had = contents.get(cluster, "")
-        if not _holds(binding) and cluster not in recorded:
+        old = before.get(cluster)
+        had = old.spec.resource_snapshot_name if old else ""
+        if not _holds(binding) and old is None:
             continue
-        held = known.contents.get(had, ())
-        prune: tuple[ObjectId, ...] = ()
         if not _holds(binding):
             change, cause = LOST, _loss_cause(binding, index, policy, wanted.deleting)
             reason = LOSSES[cause]
-            prune = held if cause != "left-the-fleet" else ()
         elif had:
             change, cause, reason = KEPT, "unchanged" if had == snapshot else "content-changed", "holds it already"
-            prune = tuple(each for each in held if each not in ids)
         else:
             change, cause, reason = GAINED, "picked", binding.spec.cluster_decision.reason
         if cluster in unread:
@@ -168,10 +176,44 @@ def _clusters(
                 reason=reason,
                 affinity_score=scores.affinity_score if scores else None,
                 spread_score=scores.priority_score if scores else None,
-                prune=prune,
+                **_leaving(wanted, known, old, change, cause),
             )
         )
     return tuple(rows)
+
+
+def _leaving(
+    wanted: Wanted, known: Known, old: ClusterResourceBinding | None, change: str, cause: str
+) -> dict[str, tuple[ObjectId, ...]]:
+    """What leaves a cluster, by what becomes of it. A cluster that keeps a placement which only reports loses nothing,
+    and what is on one that has left the fleet stays there."""
+    only_reports = wanted.placement.spec.strategy.apply_strategy
+    if old is None or cause in ("left-the-fleet", "unchanged"):
+        return {}
+    if change != LOST and only_reports is not None and only_reports.type == "ReportDiff":
+        return {}
+    stay = set() if change == LOST else {key(each.id) for each in wanted.objects}
+    held = {key(each): each for each in _held(known, old)}
+    ways: dict[str, list[ObjectId]] = {way: [] for way in LEAVING}
+    for place, each in {**_begun(known, old), **held}.items():
+        if place in stay:
+            continue
+        if stays(each, wanted.prune_kinds, abandons(wanted.placement, bool(wanted.deleting))):
+            ways[RELEASE].append(each)
+        else:
+            ways[PRUNE if place in held else LEFTOVER].append(each)
+    return {way: tuple(found) for way, found in ways.items()}
+
+
+def _held(known: Known, binding: ClusterResourceBinding) -> tuple[ObjectId, ...]:
+    return known.contents.get(binding.spec.resource_snapshot_name, ())
+
+
+def _begun(known: Known, binding: ClusterResourceBinding) -> dict[Key, ObjectId]:
+    """What runs that did not end may have put there: the contents of snapshots newer than the one that is held."""
+    had = binding.spec.resource_snapshot_name
+    newest = snapshot_index(had) if had else -1
+    return {key(each): each for name, ids in known.contents.items() if snapshot_index(name) > newest for each in ids}
 
 
 def _had(binding: ClusterResourceBinding) -> bool:

@@ -10,7 +10,7 @@ import typing as t
 from ..resources.canonical import digest_of
 from ..resources.identity import ObjectId
 from .brakes import Brake
-from .document import LOST, ClusterPlan, Rendered
+from .document import LEAVING, LOST, ClusterPlan, Rendered, reference
 
 
 def plan_digest(
@@ -21,8 +21,8 @@ def plan_digest(
     objects: t.Sequence[Rendered],
     brakes: t.Sequence[Brake],
 ) -> str:
-    """Covers the placement and its spec, clusters gained, kept and lost, every rendered object, the prune lists and
-    the brakes lifted. Not covered: facts, scores, live state, our own version.
+    """Covers the placement and its spec, clusters gained, kept and lost, every rendered object, what is deleted and
+    what is released on each cluster, and the brakes lifted. Not covered: facts, scores, live state, our own version.
     """
     return digest_of(
         {
@@ -31,8 +31,25 @@ def plan_digest(
             "deleting": deleting,
             "clusters": {each.cluster: each.change for each in clusters},
             "objects": [[_text(each.id), each.hash] for each in objects] if _some_get(clusters) else [],
-            "prune": {each.cluster: sorted(_text(gone) for gone in each.prune) for each in clusters if each.prune},
+            **{way: {each.cluster: _texts(each, way) for each in clusters if getattr(each, way)} for way in LEAVING},
             "lifted": sorted(brake.name for brake in brakes if brake.lifted),
+        }
+    )
+
+
+def document_digest(plan: t.Mapping[str, t.Any]) -> str:
+    """The same of a placement's plan as ``PlacementPlan.as_dict`` wrote it, from nothing but what it shows."""
+    clusters = plan["clusters"]
+    some_get = any(row["change"] != LOST for row in clusters)
+    return digest_of(
+        {
+            "placement": plan["placement"],
+            "spec": plan["spec"],
+            "deleting": plan["deleting"],
+            "clusters": {row["cluster"]: row["change"] for row in clusters},
+            "objects": [[_shown(row), row["hash"]] for row in plan["objects"]] if some_get else [],
+            **{way: {row["cluster"]: sorted(map(_shown, row[way])) for row in clusters if row[way]} for way in LEAVING},
+            "lifted": sorted(row["name"] for row in plan["brakes"] if row["lifted"]),
         }
     )
 
@@ -48,6 +65,13 @@ def _some_get(clusters: t.Sequence[ClusterPlan]) -> bool:
     return any(each.change != LOST for each in clusters)
 
 
+def _texts(cluster: ClusterPlan, way: str) -> list[str]:
+    return sorted(_text(each) for each in getattr(cluster, way))
+
+
 def _text(each: ObjectId) -> str:
-    """Kinds of one name in two groups are two objects."""
-    return f"{each.api_version} {each}"
+    return _shown(reference(each))
+
+
+def _shown(row: t.Mapping[str, str]) -> str:
+    return f"{row['apiVersion']} {row['object']}"

@@ -13,11 +13,20 @@ from ..errors import Problem
 from ..objects.binding import ClusterResourceBinding
 from ..objects.cluster_resource_placement import ClusterResourcePlacement
 from ..objects.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
+from ..objects.schema import encode
+from ..resources.canonical import digest_of
 from ..resources.identity import ObjectId
 from ..scheduling.cycle import Scheduled
 from .brakes import Brake
 
 GAINED, KEPT, LOST = "gained", "kept", "lost"
+PRUNE, RELEASE, LEFTOVER = LEAVING = ("prune", "release", "leftover")
+SCHEMA = 2
+
+
+def reference(each: ObjectId) -> dict[str, str]:
+    """An object in the JSON of a plan; kinds of one name in two groups are two objects."""
+    return {"apiVersion": each.api_version, "object": str(each)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,8 +43,10 @@ class ClusterPlan:
     """One cluster that has, gets or loses the placement.
 
     ``cause`` is the machine-readable trigger (``picked``, ``scaled-down``, ``policy-changed``, ``left-the-fleet``,
-    ``deleted``, ``source-gone``, ``content-changed``, ``unchanged``, ``kept-unreadable``). ``prune`` are objects that
-    leave the cluster.
+    ``deleted``, ``source-gone``, ``content-changed``, ``unchanged``, ``kept-unreadable``).
+
+    ``prune`` are objects that are held there and would be deleted, ``release`` those that would stay there without our
+    label. ``leftover`` are objects that an unfinished run may have put there; if they are there they are deleted too.
     """
 
     cluster: str
@@ -45,6 +56,13 @@ class ClusterPlan:
     affinity_score: int | None = None
     spread_score: int | None = None
     prune: tuple[ObjectId, ...] = ()
+    release: tuple[ObjectId, ...] = ()
+    leftover: tuple[ObjectId, ...] = ()
+
+    @property
+    def leaving(self) -> tuple[ObjectId, ...]:
+        """Everything that may be deleted or released there."""
+        return (*self.prune, *self.release, *self.leftover)
 
     def as_dict(self) -> dict[str, t.Any]:
         return {
@@ -54,7 +72,7 @@ class ClusterPlan:
             "reason": self.reason,
             "affinityScore": self.affinity_score,
             "topologySpreadScore": self.spread_score,
-            "prune": [str(each) for each in self.prune],
+            **{name: [reference(each) for each in getattr(self, name)] for name in LEAVING},
         }
 
 
@@ -109,6 +127,17 @@ class PlacementPlan:
             if each.cluster not in staying
         )
 
+    def going(self, way: str) -> list[tuple[tuple[ObjectId, ...], tuple[str, ...]]]:
+        """Objects that leave clusters (``prune``, ``release``, ``leftover``), each set with all clusters that it
+        leaves; those that leave most clusters first."""
+        sets: dict[tuple[ObjectId, ...], list[str]] = {}
+        for each in self.clusters:
+            objects = tuple(sorted(getattr(each, way), key=str))
+            if objects:
+                sets.setdefault(objects, []).append(each.cluster)
+        ordered = sorted(sets.items(), key=lambda item: (-len(item[1]), item[1]))
+        return [(objects, tuple(clusters)) for objects, clusters in ordered]
+
     @property
     def changes_first(self) -> tuple[ClusterPlan, ...]:
         """Lost, gained and kept clusters in this order, so that a long list can be cut at its end."""
@@ -126,20 +155,21 @@ class PlacementPlan:
         return (
             self.resource_snapshot_new
             or self.deleting
-            or any(each.change != KEPT or each.prune or each.cause != "unchanged" for each in self.clusters)
+            or any(each.change != KEPT or each.leaving or each.cause != "unchanged" for each in self.clusters)
         )
 
     def as_dict(self) -> dict[str, t.Any]:
         """Plain data in a fixed order, so that equal plans are equal bytes. No instants, but in a tripped brake."""
         return {
             "placement": self.name,
+            "spec": digest_of(encode(self.placement.spec)),
             "deleting": self.deleting,
             "digest": self.digest,
             "policySnapshot": self.policy_snapshot.name,
             "resourceSnapshot": self.resource_snapshot,
             "fulfilled": self.fulfilled,
             "wanted": self.wanted,
-            "objects": [{"object": str(each.id), "hash": each.hash} for each in self.objects],
+            "objects": [{**reference(each.id), "hash": each.hash} for each in self.objects],
             "clusters": [each.as_dict() for each in self.clusters],
             "leftOut": [each.as_dict() for each in self.left_out],
             "brakes": [each.as_dict() for each in self.brakes if each.tripped],

@@ -11,21 +11,38 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, field
 
+from ..objects.cluster_resource_placement import ClusterResourcePlacement
 from ..objects.rollout_strategy import ApplyStrategy
-from ..resources.applyset import MANAGER, PART_OF_LABEL, ApplySet, Held, part_of
+from ..resources.applyset import MANAGER, NAMESPACE, PART_OF_LABEL, ApplySet, Held, part_of
 from ..resources.compare import FieldDiff, differences
 from ..resources.identity import ObjectId
 from ..resources.order import apply_wave
 from ..resources.ownership import FieldDrift, drift
+from .brakes import permitted
 from .document import Rendered
 
 CREATE, ADOPT, UPDATE, REPAIR, UNCHANGED = "create", "adopt", "update", "repair", "unchanged"
 REFUSED, DIFFERS, PRUNE, RELEASE = "refused", "differs", "prune", "release"
 WRITES = frozenset({CREATE, ADOPT, UPDATE, REPAIR, PRUNE, RELEASE})
+NOT_GONE = "NotGoneYet"
 KEPT_KINDS = frozenset({("", "Namespace"), ("apiextensions.k8s.io", "CustomResourceDefinition")})
 
 Key = tuple[str, str, str, str]
 Live = t.Mapping[Key, t.Mapping[str, t.Any]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Deletable:
+    """What may be deleted on a member: what the plan ``named``, of which ``counted`` objects, and what its ApplySet
+    holds beyond that, as long as all of it is at most ``limit`` of what it holds; nothing beyond if that is None.
+    """
+
+    named: frozenset[Key]
+    counted: int = 0
+    limit: int | str | None = None
+
+    def permits(self, others: int, held: int) -> bool:
+        return self.limit is not None and self.counted + others <= permitted(self.limit, held)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +81,24 @@ def key(each: ObjectId) -> Key:
     return (each.group, each.kind, each.namespace, each.name)
 
 
+def stays(each: ObjectId, prune_kinds: t.Container[str], abandon: bool) -> bool:
+    """Whether an object that leaves its placement is released and not deleted."""
+    kept = (each.group, each.kind) in KEPT_KINDS and each.kind not in prune_kinds
+    return abandon or kept or _in_our_namespace(each)
+
+
+def _in_our_namespace(each: ObjectId) -> bool:
+    """A hub that is a member too keeps its records there, and every member our parents and leases: nothing is placed
+    there, and what an earlier release did place is never deleted."""
+    return NAMESPACE in (each.namespace, each.name if (each.group, each.kind) == ("", "Namespace") else "")
+
+
+def abandons(placement: ClusterResourcePlacement, deleting: bool) -> bool:
+    """Whether everything that leaves is released (``deleteStrategy: Abandon``, which is about the placement's end)."""
+    strategy = placement.spec.strategy.delete_strategy
+    return deleting and strategy is not None and strategy.propagation_policy == "Abandon"
+
+
 def decide_member(
     desired: t.Sequence[Rendered],
     recorded: ApplySet | None,
@@ -89,6 +124,26 @@ def decide_member(
     return (*applied, *(step for step in removed if step is not None))
 
 
+def as_planned(steps: t.Sequence[Step], deletable: Deletable | None, held: int) -> tuple[Step, ...]:
+    """The steps without deletions that no plan showed to anybody: another run has written to the member, and the
+    records do not know of it. ``held`` is the number of objects in the member's ApplySet.
+    """
+    if deletable is None:
+        return tuple(steps)
+    others = {step.id for step in steps if step.action == PRUNE and key(step.id) not in deletable.named}
+    if not others or deletable.permits(len(others), held):
+        return tuple(steps)
+    lift = f"max_object_removals: {deletable.counted + len(others)}" if deletable.limit is not None else "no digest"
+    message = (
+        f"the plan does not name it: {len(others)} objects are held here for the placement that the records do not "
+        f"know, and they stay; apply with {lift} if they are to go"
+    )
+    return tuple(
+        Step(id=step.id, action=REFUSED, reason="NotPlanned", message=message) if step.id in others else step
+        for step in steps
+    )
+
+
 def _applied(
     wanted: Rendered, held: Held | None, live: t.Mapping[str, t.Any] | None, applyset: str, strategy: ApplyStrategy
 ) -> Step:
@@ -97,6 +152,8 @@ def _applied(
     def step(action: str, **details: t.Any) -> Step:
         return Step(id=wanted.id, action=action, hash=wanted.hash, manifest=manifest, **details)
 
+    if _in_our_namespace(wanted.id):
+        return step(REFUSED, reason="NotTakenOver", message="nothing is placed where the fleet keeps its own objects")
     report_only = strategy.type == "ReportDiff"
     if live is None:
         return step(DIFFERS if report_only else CREATE, missing=held is not None or report_only)
@@ -106,6 +163,10 @@ def _applied(
             step(DIFFERS, reason="FoundDiff", message="the live object differs", diffs=diffs)
             if diffs
             else step(UNCHANGED)
+        )
+    if (live.get("metadata") or {}).get("deletionTimestamp"):
+        return step(
+            REFUSED, reason=NOT_GONE, message="it is being deleted on the member; it can be placed once it is gone"
         )
     if not _ours(live, applyset):
         return _taken_over(wanted, live, strategy, step)
@@ -142,8 +203,7 @@ def _removed(
 ) -> Step | None:
     if live is None or not _ours(live, applyset):
         return None
-    kept = (leaving.group, leaving.kind) in KEPT_KINDS and leaving.kind not in prune_kinds
-    return Step(id=leaving, action=RELEASE if abandon or kept else PRUNE)
+    return Step(id=leaving, action=RELEASE if stays(leaving, prune_kinds, abandon) else PRUNE)
 
 
 def _ours(live: t.Mapping[str, t.Any], applyset: str) -> bool:

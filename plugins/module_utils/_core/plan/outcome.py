@@ -10,12 +10,14 @@ from dataclasses import dataclass
 
 from ..errors import Problem
 from ..resources.identity import ObjectId
-from .member import DIFFERS, REFUSED, UNCHANGED, Step
+from .member import DIFFERS, PRUNE, REFUSED, RELEASE, UNCHANGED, Step
+
+APPLY_FAILED = "ManifestApplyFailed"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Failure:
-    """One object that could not be written; ``reason`` is upstream's manifest reason."""
+    """One object that could not be written or is not gone; ``reason`` is upstream's manifest reason, or ours."""
 
     id: ObjectId
     reason: str
@@ -24,7 +26,8 @@ class Failure:
 
 @dataclass(frozen=True, kw_only=True)
 class MemberOutcome:
-    """``error`` is set when the member as a whole could not be read or written; then ``steps`` is empty.
+    """``error`` is set when the member as a whole could not be read or written; then ``steps`` is empty, and
+    ``written`` names the objects that were written before, and ``doubtful`` one of which that is not known.
 
     ``availability`` holds upstream's availability reason of each object that is there. ``done`` says that the steps
     were carried out; otherwise they are what would be done.
@@ -36,6 +39,8 @@ class MemberOutcome:
     failures: tuple[Failure, ...] = ()
     availability: t.Mapping[ObjectId, str] | None = None
     error: Problem | None = None
+    written: tuple[ObjectId, ...] = ()
+    doubtful: ObjectId | None = None
 
     @property
     def changes(self) -> tuple[Step, ...]:
@@ -44,6 +49,24 @@ class MemberOutcome:
     @property
     def drifted(self) -> tuple[Step, ...]:
         return tuple(each for each in self.steps if each.drifted)
+
+    @property
+    def wrote(self) -> tuple[ObjectId, ...]:
+        """What was written, whether the member as a whole failed afterwards or not."""
+        failed = {each.id for each in self.failures}
+        return self.written or tuple(each.id for each in self.changes if self.done and each.id not in failed)
+
+    @property
+    def account(self) -> str:
+        """What was written, in words."""
+        text = ", ".join(map(str, self.wrote)) or "nothing"
+        return f"{text} ({self.doubtful} was on its way)" if self.doubtful else text
+
+    @property
+    def unremoved(self) -> tuple[ObjectId, ...]:
+        """What should have left the member and is still there."""
+        failed = {each.id for each in self.failures}
+        return tuple(each.id for each in self.steps if each.id in failed and each.action in (PRUNE, RELEASE))
 
     @property
     def applied(self) -> bool:
@@ -58,4 +81,6 @@ class MemberOutcome:
             ]
         if self.error:
             row["error"] = self.error.as_dict()
+            row["written"] = [str(each) for each in self.written]
+            row["doubtful"] = str(self.doubtful) if self.doubtful else ""
         return row

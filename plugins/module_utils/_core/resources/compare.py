@@ -77,7 +77,7 @@ RESERVED_DOMAINS = ("kubernetes.io/", "k8s.io/", "kubernetes-fleet.io/", "gitops
 class FieldDiff:
     """One difference; ``live`` is None where the field is absent, ``desired`` where only the live object has it.
 
-    Values of Secrets are replaced by their lengths.
+    Values and annotations of Secrets are replaced by their lengths.
     """
 
     path: str
@@ -147,12 +147,13 @@ def _all(root: _Pair, desired: Manifest) -> t.Iterator[FieldDiff]:
 def _differ_in_metadata(root: _Pair) -> t.Iterator[FieldDiff]:
     desired, live = metadata_of(root.desired), metadata_of(root.live)
     metadata = root.below(".metadata", "metadata", "f:metadata", desired, live)
+    hides = "annotations" if is_secret(root.desired) else ""
     for key in desired:
         if key in OWNABLE_METADATA:
-            yield from _differ(replace(metadata.field(key), full=False))
+            yield from _differ(replace(metadata.field(key), full=False, masked=key == hides))
     for key in ("labels", "annotations") if root.full else ():
         named, found = desired.get(key) or {}, live.get(key) or {}
-        pair = metadata.below(f".metadata.{key}", key, f"f:{key}", named, found)
+        pair = replace(metadata.below(f".metadata.{key}", key, f"f:{key}", named, found), masked=key == hides)
         for one in _unnamed(pair):
             if not any(domain in one for domain in RESERVED_DOMAINS):
                 yield pair.extra(one).diff()

@@ -15,7 +15,7 @@ from ..objects.envelope_rules import check_envelope
 from ..objects.schema import decode
 from .identity import Manifest, ObjectId, group_version, identify, metadata_of
 from .scopes import BUILT_IN, Scopes
-from .selectable import PLACEMENT_GROUP
+from .selectable import PLACEMENT_GROUP, Secrets
 
 KINDS: t.Mapping[str, type[Envelope]] = {
     "ClusterResourceEnvelope": ClusterResourceEnvelope,
@@ -62,7 +62,7 @@ def is_envelope(manifest: Manifest) -> bool:
     return isinstance(kind, str) and kind in KINDS and _group(manifest) == PLACEMENT_GROUP
 
 
-def unpacked(objects: t.Iterable[Manifest], scopes: Scopes = BUILT_IN) -> Unpacked:
+def unpacked(objects: t.Iterable[Manifest], scopes: Scopes = BUILT_IN, credentials: Secrets = ()) -> Unpacked:
     """What members get of the selected ``objects``; every problem of every envelope at once.
 
     A ClusterResourceEnvelope holds cluster-scoped manifests, a ResourceEnvelope those of its own namespace. An object
@@ -72,7 +72,7 @@ def unpacked(objects: t.Iterable[Manifest], scopes: Scopes = BUILT_IN) -> Unpack
     problems: list[Problem] = []
     for manifest in objects:
         if is_envelope(manifest):
-            contents, found = _opened(manifest, scopes)
+            contents, found = _opened(manifest, scopes, credentials)
             placed += contents
             problems += found
         else:
@@ -80,7 +80,7 @@ def unpacked(objects: t.Iterable[Manifest], scopes: Scopes = BUILT_IN) -> Unpack
     return Unpacked(tuple(placed), (*problems, *_twice(placed)))
 
 
-def _opened(manifest: Manifest, scopes: Scopes) -> tuple[list[Placed], list[Problem]]:
+def _opened(manifest: Manifest, scopes: Scopes, credentials: Secrets) -> tuple[list[Placed], list[Problem]]:
     kind, metadata = str(manifest["kind"]), metadata_of(manifest)
     name, namespace = (str(metadata.get(key) or "") for key in ("name", "namespace"))
     named = {"name": name or "?", "namespace": namespace}
@@ -88,7 +88,7 @@ def _opened(manifest: Manifest, scopes: Scopes) -> tuple[list[Placed], list[Prob
     clean = check_object(check, KINDS[kind], {"metadata": named, "data": manifest.get("data")})
     envelope = decode(KINDS[kind], clean)
     about = "/".join(part for part in (kind, namespace, name) if part)
-    found = [*check.problems, *check_envelope(envelope, scopes)]
+    found = [*check.problems, *check_envelope(envelope, scopes, credentials)]
     problems = [Problem(each.code, each.message, f"{about} {each.path}", each.hint) for each in found]
     contents = (
         []

@@ -38,8 +38,8 @@ OWNABLE_METADATA = ("labels", "annotations", "finalizers")
 class FieldDrift:
     """One field that was taken over or removed. ``managers`` own it now; none means that it was removed.
 
-    ``live`` is None where the field is gone. Values of Secrets are replaced by their lengths. ``live`` may equal
-    ``desired``: then the field was changed and changed back by others, and is still theirs.
+    ``live`` is None where the field is gone. Values and annotations of Secrets are replaced by their lengths. ``live``
+    may equal ``desired``: then the field was changed and changed back by others, and is still theirs.
     """
 
     path: str
@@ -105,7 +105,9 @@ def drift(desired: Manifest, live: Manifest, manager: str) -> tuple[FieldDrift, 
             found += _unowned(replace(root.field(key), masked=is_secret(desired) and key in SECRET_FIELDS))
     if metadata_of(desired):
         metadata = root.field("metadata")
-        found += [one for key in metadata.desired if key in OWNABLE_METADATA for one in _unowned(metadata.field(key))]
+        for key in metadata.desired:
+            if key in OWNABLE_METADATA:
+                found += _unowned(replace(metadata.field(key), masked=is_secret(desired) and key == "annotations"))
     return tuple(found)
 
 

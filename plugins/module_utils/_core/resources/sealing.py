@@ -22,24 +22,44 @@ SOURCE_ANNOTATION = "gitops.fleet/secret-source"
 PREFIX = "hmac-sha256:"
 # What else stands in a Secret holds its values, or came there in the place of another field: no server would take it.
 _OPEN = frozenset({"apiVersion", "kind", "metadata"})
+LEFT_OUT = "left out"
+Hidden = t.Callable[[tuple[str, ...], t.Any], str]
+"""What stands in place of a value, by the names of its object and field."""
 
 
 def sealed(manifest: Manifest, key: bytes, source: str) -> dict[str, t.Any]:
     """The manifest as it may be recorded: a Secret, also one inside an envelope, without its values.
 
     ``key`` is kept apart from the records; ``source`` says where the content is, such as ``git:<revision>:<path>``.
-    Other objects come back as they are.
+    Annotations of a Secret count as values: tools keep whole copies of the object in them. Other objects come back as
+    they are.
     """
     if not key:
         raise ValueError("sealing needs a key")
+    return _sealed(manifest, lambda place, value: _digest(key, place, value), source)
+
+
+def without_values(manifest: Manifest) -> dict[str, t.Any]:
+    """The manifest where no key is kept: values of Secrets are left out, for a hash that anybody can compute would let
+    weak ones be guessed."""
+    return _sealed(manifest, lambda _place, _value: LEFT_OUT, "")
+
+
+def has_secrets(manifest: Manifest) -> bool:
+    """Whether the manifest holds anything that ``sealed`` hides."""
+    return without_values(manifest) != dict(manifest)
+
+
+def _sealed(manifest: Manifest, hidden: Hidden, source: str) -> dict[str, t.Any]:
     out = dict(manifest)
     group, kind = group_version(str(out.get("apiVersion", "")))[0], out.get("kind")
     data = out.get("data")
     if (group, kind) == ("", "Secret"):
-        return _sealed_secret(out, key, source)
+        return _sealed_secret(out, hidden, source)
     if group == PLACEMENT_GROUP and kind in ENVELOPES and isinstance(data, t.Mapping):
         out["data"] = {
-            name: sealed(inner, key, source) if isinstance(inner, t.Mapping) else inner for name, inner in data.items()
+            name: _sealed(inner, hidden, source) if isinstance(inner, t.Mapping) else inner
+            for name, inner in data.items()
         }
     return out
 
@@ -54,15 +74,18 @@ def secret_source(manifest: Manifest) -> str:
     return str(annotations_of(manifest).get(SOURCE_ANNOTATION, ""))
 
 
-def _sealed_secret(secret: dict[str, t.Any], key: bytes, source: str) -> dict[str, t.Any]:
+def _sealed_secret(secret: dict[str, t.Any], hidden: Hidden, source: str) -> dict[str, t.Any]:
     metadata = dict(metadata_of(secret))
     owner = (str(metadata.get("namespace", "")), str(metadata.get("name", "")))
     for part in secret.keys() - _OPEN:
         values = secret[part]
         if values and not _says_nothing(part, values):
             named = values if isinstance(values, t.Mapping) else {"": values}
-            secret[part] = {name: _digest(key, (*owner, str(name)), value) for name, value in named.items()}
-    metadata["annotations"] = {**annotations_of(secret), SOURCE_ANNOTATION: source}
+            secret[part] = {name: hidden((*owner, str(name)), value) for name, value in named.items()}
+    annotations = {
+        name: hidden((*owner, "annotations", str(name)), value) for name, value in annotations_of(secret).items()
+    }
+    metadata["annotations"] = {**annotations, SOURCE_ANNOTATION: source}
     secret["metadata"] = metadata
     return secret
 

@@ -14,7 +14,7 @@ from ..values.selector import LabelSelector, check_selector, matches
 from .identity import Manifest, ObjectId, identify, labels_of, metadata_of
 from .order import hash_place
 from .scopes import Scopes
-from .selectable import is_reserved_namespace, kind_refusal, refusal
+from .selectable import Secrets, is_reserved_namespace, kind_refusal, refusal, stops_cluster
 
 NAMESPACE_ONLY = "NamespaceOnly"
 WITH_RESOURCE_SELECTORS = "NamespaceWithResourceSelectors"
@@ -53,6 +53,7 @@ class _Picking:
     inside: str | None
     own: bool
     services: frozenset[tuple[str, str]]
+    credentials: Secrets
     terminating: frozenset[str]
     picked: dict[ObjectId, int] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
@@ -60,15 +61,21 @@ class _Picking:
 
 
 def select(
-    selectors: t.Sequence[Selector], objects: t.Iterable[Manifest], scopes: Scopes, namespace: str = ""
+    selectors: t.Sequence[Selector],
+    objects: t.Iterable[Manifest],
+    scopes: Scopes,
+    namespace: str = "",
+    credentials: Secrets = (),
 ) -> Selected:
     """The union of what the selectors mean among ``objects`` (all manifests of the files, or lists from the hub).
 
     ``namespace`` is that of a ResourcePlacement, which means namespaced kinds in it and nothing else; it is empty for
     a ClusterResourcePlacement. ``scopes`` tells by (group, kind) whether a kind is namespaced; see
-    ``scopes.known_scopes``. An object that two selectors reach, or that stands twice among the objects, is a problem.
-    So are a kind of the wrong scope, an unknown kind and a reserved namespace. A name that is not there, an object
-    that is being deleted and one that must never be placed contribute nothing, which is a finding.
+    ``scopes.known_scopes``. ``credentials`` are the Secrets by which members are reached.
+
+    An object that two selectors reach, or that stands twice among the objects, is a problem. So are a kind of the
+    wrong scope, an unknown kind, a reserved namespace and a webhook that could stop a cluster. A name that is not
+    there, an object that is being deleted and one that must never be placed contribute nothing, which is a finding.
     """
     catalog, problems, repeated = _catalog(objects)
     picking = _Picking(
@@ -79,6 +86,7 @@ def select(
         services=frozenset(
             (each.namespace, each.name) for each in catalog if (each.group, each.kind) == ("", "Service")
         ),
+        credentials=credentials,
         terminating=frozenset(each.name for each, one in catalog.items() if _is_namespace(each) and _is_leaving(one)),
         problems=problems,
     )
@@ -197,12 +205,14 @@ def _take_namespace(picking: _Picking, namespace: ObjectId, scope: str, index: i
 
 def _take(picking: _Picking, each: ObjectId, index: int, where: str) -> None:
     manifest = picking.catalog[each]
-    refused = refusal(each, manifest, picking.services)
+    refused = refusal(each, manifest, picking.services, picking.credentials)
     if refused is None and (_is_leaving(manifest) or each.namespace in picking.terminating):
         refused = Problem("being-deleted", f"{each} is being deleted; it adds nothing", str(each))
     if refused is not None:
         picking.findings.append(refused)
         return
+    stops = stops_cluster(each, manifest)
+    picking.problems += [stops] if stops else []
     for key in ("labels", "annotations"):
         if not isinstance(metadata_of(manifest).get(key) or {}, t.Mapping):
             message = f"{key} map keys to texts, and here they are something else"

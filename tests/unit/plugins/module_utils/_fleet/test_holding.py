@@ -8,7 +8,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import typing as t
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -73,3 +73,18 @@ def test_where_the_machine_cannot_be_told_nobody_has_ended(monkeypatch, gone):
 
 def _unreadable(_path: str) -> str:
     raise PermissionError
+
+
+def test_members_that_are_let_go_are_known_with_who_does_it(records: SqliteRecords, gone: str):
+    records.acquire(holding.leaving_lease("m1"), "ann", 60)
+    records.acquire(holding.leaving_lease("m2"), gone, 60)
+    records.acquire("member/m3", "ann", 60)
+    assert holding.leaving_members(records) == {"m1": "ann"}
+
+
+def test_a_leave_that_died_elsewhere_long_ago_keeps_nobody_out(tmp_path: Path):
+    past = datetime.now(UTC) - timedelta(hours=1)
+    old = SqliteRecords(tmp_path / "old.db", lambda: past)
+    old.acquire(holding.leaving_lease("m1"), "ann", 60)
+    assert holding.leaving_members(old) == {}
+    old.close()

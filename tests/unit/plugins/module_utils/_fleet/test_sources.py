@@ -5,10 +5,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.sources import placements_in
-from ansible_collections.gitops.fleet.plugins.module_utils._store.manifests import Manifest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.fleet_member import FleetMember
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.schema import decode
+from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.selection import Selected
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.sources import (
+    credentials_of,
+    placements_in,
+    rendered,
+    without_manifests,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._store.manifests import Manifest, read_manifests
 from ansible_collections.gitops.fleet.tests.data.manifest_parts import crp
 from ansible_collections.gitops.fleet.tests.data.rollout_parts import (
     approval_request,
@@ -58,3 +68,34 @@ def test_a_broken_one_is_told_what_is_wrong_with_it():
 def test_the_fleet_s_own_objects_may_stand_beside_placements():
     update_strategy = {"apiVersion": "gitops.fleet/v1alpha1", "kind": "UpdateStrategy", "metadata": {"name": "a"}}
     assert [each.placement.name for each in read_all(crp(), update_strategy)] == ["crp"]
+
+
+def test_a_path_that_adds_nothing_is_told(tmp_path: Path):
+    (tmp_path / "full").mkdir()
+    (tmp_path / "empty").mkdir()
+    file = tmp_path / "full" / "a.yml"
+    file.write_text("apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n")
+    (tmp_path / "again").symlink_to(tmp_path / "full")
+    paths = [str(tmp_path / name) for name in ("full", "again", "empty", "full/a.yml")]
+    found = without_manifests(paths, read_manifests(paths), "resources")
+    assert [(each.code, each.where) for each in found] == [("no-manifests", str(tmp_path / "empty"))]
+
+
+def test_the_secrets_by_which_members_are_reached():
+    connections = (
+        {"secretRef": {"name": "m1", "namespace": "access"}},
+        {"kubeconfig": "/k"},
+        {"secretRef": {"name": "m2", "namespace": "other", "key": "k"}},
+    )
+    members = [decode(FleetMember, {"metadata": {"name": "m"}, "spec": {"connection": each}}) for each in connections]
+    assert credentials_of(members) == {("access", "m1"), ("other", "m2")}
+
+
+def test_hashes_without_a_key_do_not_hang_on_what_secrets_hold():
+    def hashes(value: str, key: bytes) -> list[str]:
+        secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s", "namespace": "n"}}
+        return [each.hash for each in rendered(Selected(({**secret, "stringData": {"p": value}},)), key, "files")]
+
+    assert hashes("one", b"") == hashes("two", b"")
+    assert hashes("one", b"key") != hashes("two", b"key")
+    assert hashes("one", b"key") != hashes("one", b"other key")

@@ -83,3 +83,20 @@ def test_an_interrupt_starts_nothing_new(monkeypatch):
     before = len(started)
     go.set()
     assert before <= 2 and len(started) <= 2
+
+
+def test_when_all_is_to_end_nothing_new_begins_and_what_hangs_is_left() -> None:
+    never, begun, told = threading.Event(), [], [""]
+
+    def hang() -> None:
+        begun.append("hang")
+        told[0] = "interrupted by SIGTERM"
+        never.wait()
+
+    work = {"done": lambda: 1, "hang": hang, "new": lambda: begun.append("new")}
+    found = in_parallel(work, threads=1, told=lambda: told[0])
+    assert found["done"] == 1 and begun == ["hang"]
+    errors = [found[name] for name in ("hang", "new")]
+    assert [getattr(each, "code", "") for each in errors] == ["interrupted"] * 2
+    assert all("SIGTERM" in str(each) for each in errors)
+    never.set()

@@ -10,6 +10,7 @@ from dataclasses import replace
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import Problem
 from ansible_collections.gitops.fleet.plugins.module_utils._report.markdown import LIMIT, plans_markdown
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.plan.made import (
+    CONFIG,
     SILENT,
     cluster,
     facts,
@@ -17,6 +18,7 @@ from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.plan
     pick_n,
     placed,
     plan,
+    rendered,
     require,
     wanted,
 )
@@ -31,9 +33,12 @@ def test_a_plan_reads_like_this() -> None:
         f"Digest `{'d' * 64}`",
         f"Facts `{'f' * 16}`",
         "",
-        "| placement | gained | kept | lost | objects | stopped by |",
-        "| --- | --- | --- | --- | --- | --- |",
-        "| web | 0 | 1 | 1 | 2 | nothing |",
+        "| placement | gained | kept | lost | objects | deleted | stopped by |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+        "| web | 0 | 1 | 1 | 2 | 1 on 1 | nothing |",
+        "",
+        "- web: deleted from b: ConfigMap test/test-1",
+        "- web: released, and staying, on b: Namespace test",
         "",
         "<details>",
         "<summary>web</summary>",
@@ -57,7 +62,7 @@ def test_what_stops_it_and_what_is_noted() -> None:
     fleet = facts("a", "b", "c")
     wish = wanted(pick_all(affinity=require({"no": "where"})), findings=(Problem("code", "message", "file.yml:1"),))
     text = plans_markdown([plan(wish, fleet, placed(pick_all(), fleet))], "d", "f")
-    assert "| web | 0 | 0 | 3 | 2 | max&#95;removals, allow&#95;empty |" in text
+    assert "| web | 0 | 0 | 3 | 2 | 1 on 3 | max&#95;removals, allow&#95;empty |" in text
     assert "\n- stopped by max&#95;removals: web: 3 of 3 clusters would lose it" in text
     assert "\n- note: file.yml:1: message &#91;code&#93;\n" in text
 
@@ -95,7 +100,7 @@ def test_it_fits_into_a_comment_and_says_what_is_missing() -> None:
     many = plans_markdown([made] * 1000, "d", "f")
     assert len(many.encode()) < LIMIT + 300
     assert many.endswith("Details of web and the rest are in the JSON plan: this comment is full.\n")
-    assert "| 800 more | | | | | |" in many
+    assert "| 800 more | | | | | | |" in many
 
 
 def test_a_long_list_shows_its_changes() -> None:
@@ -112,3 +117,28 @@ def test_equal_plans_give_equal_bytes_without_instants() -> None:
     two = plan(wanted(pick_n(1)), facts("c", "b", "a"), replace(known, bindings=known.bindings[::-1]))
     assert plans_markdown([one], "d", "f") == plans_markdown([two], "d", "f")
     assert "2026" not in plans_markdown([one], "d", "f")
+
+
+def test_every_object_that_goes_is_named_before_any_detail() -> None:
+    fleet = facts("a", "b")
+    many = tuple(rendered(replace(CONFIG, name=f"c{number:03}")) for number in range(300))
+    made = plan(wanted(), fleet, placed(pick_all(), fleet, objects=many))
+    text = plans_markdown([made], "d", "f")
+    before = text.partition("<details>")[0]
+    assert all(f"ConfigMap test/{each.id.name}" in before for each in many)
+    assert "| 300 on 2 | max&#95;object&#95;removals |" in text
+
+
+def test_where_names_have_no_room_it_is_said_how_many_lack() -> None:
+    fleet = facts("a")
+    many = tuple(rendered(replace(CONFIG, name=f"{'c' * 240}{number:05}")) for number in range(500))
+    made = plan(wanted(), fleet, placed(pick_all(), fleet, objects=many))
+    text = plans_markdown([made] * 50, "d", "f")
+    assert len(text.encode()) < LIMIT + 300
+    assert "and 480 more, see the JSON plan" in text
+    assert "more lists of objects that leave are in the JSON plan" in text
+
+
+def test_what_is_to_be_told_of_all_stands_at_the_top() -> None:
+    text = plans_markdown([plan(wanted(), facts("a"))], "d", "f", (Problem("no-manifests", "resources: x | y"),))
+    assert "- note: resources: x &#124; y" in text.partition("<details>")[0]

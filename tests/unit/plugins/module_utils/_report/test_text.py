@@ -113,8 +113,8 @@ def test_a_plan_reads_like_this() -> None:
         "  x  d           ClusterEligibility  its last heartbeat was 30.00 minutes old,",
         "                                     more than 5",
         "  2 objects: Namespace test, Deployment test/web",
-        "  leaving b: ConfigMap test/test-1, Namespace test",
-        "  leaving c: ConfigMap test/test-1",
+        "  deleted from b, c: ConfigMap test/test-1",
+        "  released, and staying, on b: Namespace test",
     ]
 
 
@@ -134,7 +134,8 @@ def test_a_deletion_lists_what_disappears_from_which_member() -> None:  # D1-49
     known = placed(None, facts("a", "b"))
     lines = plan_text(plan(wanted(objects=(), deleting="deleted"), facts("a", "b"), known))
     assert lines[0].startswith("web: is deleted, digest ")
-    assert "  leaving a, b: ConfigMap test/test-1, Namespace test" in lines
+    assert "  deleted from a, b: ConfigMap test/test-1" in lines
+    assert "  released, and staying, on a, b: Namespace test" in lines
 
 
 def test_equal_plans_give_equal_bytes() -> None:
@@ -234,3 +235,14 @@ def test_a_long_cell_ends_its_line_and_the_next_goes_on_under_its_column() -> No
 
 def test_a_table_without_rows_is_its_header() -> None:
     assert table(("A", "B"), []) == ["  A  B"]
+
+
+def test_every_object_that_goes_is_named_with_every_cluster() -> None:
+    names = [f"m{number:03}" for number in range(100)]
+    fleet = facts(*names)
+    many = tuple(rendered(replace(CONFIG, name=f"c{number:03}")) for number in range(100))
+    lines = plan_text(plan(wanted(), fleet, placed(pick_all(), fleet, objects=many)))
+    text = " ".join(" ".join(lines).split())
+    told = text.partition("deleted from ")[2].partition(" brake ")[0]
+    assert fits(lines) and all(f"ConfigMap test/{each.id.name}" in told for each in many)
+    assert all(name in told for name in names)

@@ -282,3 +282,14 @@ def test_the_parser_in_python_gives_the_same_as_the_one_in_c(
     fast = read(text)
     monkeypatch.delattr(yaml_documents.yaml, "CSafeLoader", raising=False)
     assert [(m.document, m.where) for m in read(text)] == [(m.document, m.where) for m in fast]
+
+
+def test_a_link_to_a_folder_is_told_and_not_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here" / "linked").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(FleetError) as refused:
+        read_manifests([tmp_path / "here"])
+    assert (refused.value.code, refused.value.where) == ("unreadable", str(tmp_path / "here" / "linked"))
+    (tmp_path / "given").symlink_to(tmp_path / "elsewhere")
+    assert read_manifests([tmp_path / "given"]) == ()

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._store.revision import (
+    deepening,
     is_descendant,
     is_dirty,
     source_revision,
@@ -106,3 +107,11 @@ def test_a_command_in_the_configuration_of_the_checkout_is_not_run(checkout: Pat
     is_dirty(checkout)
     source_revision(checkout)
     assert not (tmp_path / "ran").exists()
+
+
+def test_the_command_that_brings_the_missing_history(tmp_path: Path, checkout: Path) -> None:
+    first = commit(checkout, "1")
+    commit(checkout, "2")
+    git(tmp_path, "clone", "-q", "--depth=1", f"file://{checkout}", str(tmp_path / "a clone"))
+    assert deepening(tmp_path / "a clone", first) == f"git -C '{tmp_path}/a clone' fetch --unshallow"
+    assert deepening(checkout, "f" * 40) == f"git -C {checkout} fetch origin {'f' * 40}"

@@ -126,3 +126,28 @@ def test_parts_that_could_not_be_read_are_kept_and_named() -> None:
                 document | {"missing": [1]}, "f"
             )
         assert caught.value.code == "facts-invalid"
+
+
+def test_every_fault_of_names_and_times_is_told_at_once() -> None:
+    document = json.loads(json.dumps(write_snapshot(SNAPSHOT)))
+    first = document["members"][0]
+    document["members"] += [first, *({**first, "metadata": {"name": name}} for name in ("A", "../b", "x" * 254, ""))]
+    document["nodes"]["c"] = document["failed"]["d"] = {}
+    with pytest.raises(FleetError) as refused:
+        read_snapshot(document, "facts.json", AT - timedelta(hours=1))
+    assert [each.message.partition(" is not a name")[0] for each in refused.value.problems] == [
+        "members: a stands there 2 times",
+        "members: 'A'",
+        "members: '../b'",
+        f"members: {'x' * 254!r}",
+        "members: ''",
+        "nodes: 'c' is none of the members",
+        "failed: 'd' is none of the members",
+        "capturedAt is 3600 s ahead of this machine's clock; 300 s are allowed",
+    ]
+
+
+def test_facts_may_come_from_a_clock_that_is_a_little_ahead() -> None:
+    document = write_snapshot(SNAPSHOT)
+    assert read_snapshot(document, "facts.json", AT - timedelta(minutes=5)) == SNAPSHOT
+    assert read_snapshot(document, "facts.json", AT + timedelta(days=900)) == SNAPSHOT

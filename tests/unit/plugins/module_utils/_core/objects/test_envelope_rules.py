@@ -84,7 +84,7 @@ def test_every_problem_is_found_at_once() -> None:
     }
 
 
-@pytest.mark.parametrize("name", ["default", "kube-system", "fleet-system"])
+@pytest.mark.parametrize("name", ["default", "kube-system", "fleet-system", "gitops-fleet"])
 def test_reserved_namespaces_are_not_smuggled_in(name: str) -> None:
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
     assert broken(ClusterResourceEnvelope, {"n": namespace}) == {"data[n]": "enveloped-never-placed"}

@@ -8,8 +8,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes import (
     BrakeLimits,
+    ObjectLoss,
     emptied,
     facts_age,
+    no_objects,
+    object_removals,
     older_source,
     removals,
 )
@@ -96,3 +99,51 @@ def test_an_older_source_stops_unless_that_is_said() -> None:
     brake = older_source("web", "b" * 40, "a" * 40, older=True, allow=False)
     assert brake.stops and brake.message == f"web: revision {'b' * 12} is not a descendant of {'a' * 12}, applied last"
     assert older_source("web", "", "a" * 40, older=True, allow=True).lifted
+
+
+def loss(deleted: int, held: int, cluster: str = "a") -> ObjectLoss:
+    return ObjectLoss(cluster=cluster, held=held, deleted=deleted)
+
+
+@pytest.mark.parametrize(
+    ("held", "deleted", "stops"),
+    [(1, 1, False), (3, 1, False), (3, 2, True), (10, 3, False), (10, 4, True), (10, 10, True), (0, 0, False)],
+)
+def test_thirty_percent_of_the_objects_on_a_cluster_may_go_and_one_always(held: int, deleted: int, stops: bool) -> None:
+    brake = object_removals("web", [loss(deleted, held)], "30%")
+    assert (brake.stops, brake.lifted) == (stops, False)
+
+
+def test_each_cluster_counts_by_itself_and_the_worst_is_told() -> None:
+    brake = object_removals("web", [loss(1, 10, "a"), loss(5, 10, "b"), loss(9, 10, "c")], "30%")
+    assert brake.stops
+    assert brake.message == (
+        "web: 9 of 10 objects would be deleted on c (and 1 more clusters lose too many); "
+        "max_object_removals 30% permits 3"
+    )
+    assert brake.option == "max_object_removals: 9"
+
+
+def test_a_higher_limit_on_objects_is_a_lift_only_where_it_is_needed() -> None:
+    assert object_removals("web", [loss(4, 10)], "40%").lifted
+    assert not object_removals("web", [loss(3, 10)], "100%").tripped
+    still = object_removals("web", [loss(4, 10), loss(9, 10)], "50%")
+    assert still.stops and not still.lifted
+
+
+@pytest.mark.parametrize(
+    ("held", "selected", "allow", "tripped", "stops"),
+    [(3, 0, False, True, True), (3, 0, True, True, False), (3, 1, False, False, False), (0, 0, False, False, False)],
+)
+def test_a_placement_loses_its_last_object_only_if_that_is_said(
+    held: int, selected: int, allow: bool, tripped: bool, stops: bool
+) -> None:
+    brake = no_objects("web", held, selected, allow)
+    assert (brake.tripped, brake.stops, brake.lifted) == (tripped, stops, tripped and not stops)
+
+
+def test_an_ancestry_that_cannot_be_told_stops_with_the_command_that_helps() -> None:
+    brake = older_source("web", "b" * 40, "a" * 40, older=None, allow=False, deepen="git fetch --unshallow")
+    assert brake.stops and brake.message.endswith("; run git fetch --unshallow")
+    assert "cannot be told whether" in brake.message
+    assert older_source("web", "b" * 40, "a" * 40, older=None, allow=True).lifted

@@ -9,8 +9,10 @@ from datetime import timedelta
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.binding import UNSCHEDULED
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.rollout_strategy import ApplyStrategy
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes import BrakeLimits, older_source
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.compose import Known
+from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.document import PlacementPlan
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.plan.made import (
     CONFIG,
     EXTRA,
@@ -62,7 +64,8 @@ def test_a_lowered_number_names_its_cause() -> None:  # D4-96, D4-99, D4-104
     fleet = facts("a", "b", "c")
     made = plan(wanted(pick_n(2)), fleet, placed(pick_n(3), fleet))
     assert changes(made)["a"] == ("lost", "scaled-down")
-    assert next(each for each in made.clusters if each.cluster == "a").prune == (NAMESPACE, CONFIG)
+    lost = next(each for each in made.clusters if each.cluster == "a")
+    assert (lost.prune, lost.release, lost.leftover) == ((CONFIG,), (NAMESPACE,), ())
 
 
 def test_a_changed_policy_names_its_cause_and_the_next_snapshot() -> None:  # D4-97, D4-104
@@ -141,7 +144,7 @@ def test_a_deleted_placement_lists_what_disappears_from_which_member() -> None: 
     fleet = facts("a", "b")
     made = plan(wanted(objects=(), deleting="deleted"), fleet, placed(None, fleet), FREE)
     assert changes(made) == {"a": ("lost", "deleted"), "b": ("lost", "deleted")}
-    assert all(each.prune == (NAMESPACE, CONFIG) for each in made.clusters)
+    assert all((each.prune, each.release) == ((CONFIG,), (NAMESPACE,)) for each in made.clusters)
     assert all(each.spec.state == UNSCHEDULED for each in made.bindings)
     assert made.left_out == () and made.deleting and not made.resource_snapshot_new
 
@@ -203,6 +206,8 @@ def test_all_brakes_are_on_and_the_one_of_emptiness_is_not_asked_of_a_deletion()
     assert [each.name for each in plan(wanted(), fleet, known).brakes] == [
         "max_removals",
         "max_facts_age",
+        "max_object_removals",
+        "allow_no_objects",
         "allow_empty",
     ]
     older = older_source("web", "b" * 40, "a" * 40, older=True, allow=False)
@@ -254,3 +259,62 @@ def test_a_plan_is_plain_json_without_instants() -> None:
 def test_nothing_known_and_nothing_wanted_is_an_empty_plan() -> None:
     made = plan(wanted(objects=(), deleting="deleted"), facts("a"), Known())
     assert made.clusters == () and not any(each.tripped for each in made.brakes)
+
+
+def stopping(made: PlacementPlan) -> list[str]:
+    return [each.name for each in made.brakes if each.stops]
+
+
+def test_objects_that_go_are_braked_on_clusters_that_keep_the_placement() -> None:
+    fleet = facts("a", "b")
+    many = (*OBJECTS, *(rendered(replace(CONFIG, name=f"c{number}")) for number in range(8)))
+    known = placed(None, fleet, many)
+    assert stopping(plan(wanted(objects=OBJECTS), fleet, known)) == ["max_object_removals"]
+    assert stopping(plan(wanted(objects=many[:-2]), fleet, known)) == []
+    assert stopping(plan(wanted(objects=()), fleet, known)) == ["max_object_removals", "allow_no_objects"]
+    lifted = plan(wanted(objects=()), fleet, known, replace(FREE, max_object_removals=9, allow_no_objects=True))
+    assert stopping(lifted) == []
+    assert [each.name for each in lifted.brakes if each.lifted] == ["max_object_removals", "allow_no_objects"]
+
+
+def test_a_cluster_that_loses_the_placement_is_for_the_brake_on_clusters() -> None:
+    fleet = facts("a", "b", "c", "d")
+    made = plan(wanted(pick_n(3)), fleet, placed(pick_n(4), fleet))
+    assert made.changed_clusters("lost") and stopping(made) == []
+
+
+def test_another_api_version_of_an_object_removes_nothing() -> None:
+    fleet = facts("a")
+    known = placed(None, fleet, (*OBJECTS, rendered(replace(EXTRA, version="v1beta1"))))
+    made = plan(wanted(objects=(*OBJECTS, rendered(EXTRA))), fleet, known)
+    assert made.clusters[0].leaving == ()
+
+
+def test_namespaces_are_deleted_only_if_their_kind_is_named() -> None:
+    fleet = facts("a")
+    known = placed(None, fleet)
+    made = plan(wanted(objects=(), deleting="deleted", prune_kinds=("Namespace",)), fleet, known)
+    assert (made.clusters[0].prune, made.clusters[0].release) == ((NAMESPACE, CONFIG), ())
+    other = plan(wanted(objects=(), deleting="deleted"), fleet, known)
+    assert other.digest != made.digest
+
+
+def test_what_an_unfinished_run_may_have_put_there_is_named_and_not_counted() -> None:
+    """Its snapshot is recorded, and no binding names it: nothing of it is known to be held."""
+    fleet = facts("a")
+    begun = (*OBJECTS, *(rendered(replace(CONFIG, name=f"c{number}")) for number in range(8)))
+    known = carried_out(plan(wanted(objects=begun), fleet, placed(None, fleet)), placed(None, fleet), failing=("a",))
+    made = plan(wanted(objects=OBJECTS), fleet, known)
+    (row,) = made.clusters
+    assert (row.prune, len(row.leftover)) == ((), 8) and stopping(made) == []
+    assert row.cause == "content-changed"
+
+
+def test_a_placement_that_only_reports_deletes_nothing() -> None:
+    fleet = facts("a")
+    known = placed(None, fleet)
+    wish = wanted(objects=OBJECTS[:1])
+    strategy = replace(wish.placement.spec.strategy, apply_strategy=ApplyStrategy(type="ReportDiff"))
+    only = replace(wish, placement=replace(wish.placement, spec=replace(wish.placement.spec, strategy=strategy)))
+    assert plan(only, fleet, known).clusters[0].leaving == ()
+    assert plan(wish, fleet, known).clusters[0].prune == (CONFIG,)

@@ -3,13 +3,24 @@
 # SPDX-License-Identifier: BSD-2-Clause
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes import Brake, BrakeLimits
-from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.digest import plan_digest, plans_digest
-from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.document import GAINED, LOST, ClusterPlan
+from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.digest import (
+    document_digest,
+    plan_digest,
+    plans_digest,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.document import (
+    GAINED,
+    LEAVING,
+    LOST,
+    ClusterPlan,
+    PlacementPlan,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.identity import ObjectId
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.plan.made import (
     CONFIG,
@@ -106,3 +117,26 @@ def test_object_ids_of_two_groups_differ() -> None:
         ObjectId("networking.k8s.io", "v1", "Ingress", "a", "b"),
     )
     assert digest(objects=(rendered(one),)) != digest(objects=(rendered(two),))
+
+
+def test_released_is_not_deleted_and_what_may_be_left_over_counts() -> None:
+    digests = {digest(clusters=(A, replace(B, **{"prune": (), way: (CONFIG,)}))) for way in LEAVING}
+    assert len(digests) == 3
+
+
+def made_plans() -> list[PlacementPlan]:
+    fleet = facts("a", "b", "c")
+    known = placed(pick_n(2), fleet)
+    lifted = BrakeLimits(max_removals="100%", max_object_removals="100%", allow_no_objects=True, allow_empty=True)
+    return [
+        plan(wanted(pick_n(2)), fleet),
+        plan(wanted(pick_n(1)), fleet, known),
+        plan(wanted(pick_n(2), objects=()), fleet, known, lifted),
+        plan(wanted(objects=(), deleting="deleted"), fleet, known, lifted),
+        plan(wanted(pick_all(), objects=(*OBJECTS, rendered(EXTRA))), fleet, known),
+    ]
+
+
+@pytest.mark.parametrize("made", made_plans(), ids=range(5))
+def test_what_a_plan_shows_is_all_that_its_digest_needs(made: PlacementPlan) -> None:
+    assert document_digest(json.loads(json.dumps(made.as_dict()))) == made.digest

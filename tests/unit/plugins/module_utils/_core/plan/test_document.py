@@ -74,7 +74,9 @@ def test_its_json_shows_tripped_brakes_only() -> None:
         "reason": "fewer clusters are wanted, and it ranks lowest",
         "affinityScore": 0,
         "topologySpreadScore": 0,
-        "prune": ["Namespace test", "ConfigMap test/test-1"],
+        "prune": [{"apiVersion": "v1", "object": "ConfigMap test/test-1"}],
+        "release": [{"apiVersion": "v1", "object": "Namespace test"}],
+        "leftover": [],
     }
-    assert row["objects"][1] == {"object": "ConfigMap test/test-1", "hash": "ConfigMap-1"}
+    assert row["objects"][1] == {"apiVersion": "v1", "object": "ConfigMap test/test-1", "hash": "ConfigMap-1"}
     assert [each["cluster"] for each in row["leftOut"]] == ["a", "b", "d"]

@@ -8,7 +8,13 @@ import typing as t
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.rollout_strategy import ApplyStrategy
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.document import Rendered
-from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.member import Step, decide_member, key
+from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.member import (
+    Deletable,
+    Step,
+    as_planned,
+    decide_member,
+    key,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.applyset import PART_OF_LABEL, ApplySet, Held
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.identity import ObjectId
 
@@ -175,3 +181,54 @@ def test_another_api_version_is_the_same_object() -> None:
     old = ObjectId("apps", "v1beta1", "Deployment", "test", "web")
     steps = decide_member([wanted(WORK)], recorded((old, "1")), {key(WORK): live()}, US, ApplyStrategy())
     assert [each.id.version for each in steps] == ["v1"]
+
+
+OTHER = ObjectId("", "v1", "ConfigMap", "test", "other")
+
+
+def planned(named: t.Iterable[ObjectId], held: int = 2, **deletable: t.Any) -> list[tuple[str, str]]:
+    """CONFIG and OTHER leave; which of them may be deleted, and what becomes of them."""
+    there = {key(each): live() for each in (CONFIG, OTHER)}
+    steps = decide_member([], recorded((CONFIG, "1"), (OTHER, "1")), there, US, ApplyStrategy())
+    what = Deletable(named=frozenset(map(key, named)), **deletable)
+    return sorted((step.id.name, step.action) for step in as_planned(steps, what, held))
+
+
+def test_what_the_plan_names_is_deleted() -> None:
+    assert planned([CONFIG, OTHER]) == [("one", "prune"), ("other", "prune")]
+
+
+def test_beyond_that_nothing_goes_under_an_approved_plan() -> None:
+    assert planned([CONFIG]) == [("one", "prune"), ("other", "refused")]
+
+
+def test_else_the_brake_counts_all_of_it() -> None:
+    assert planned([CONFIG], counted=1, limit="30%") == [("one", "prune"), ("other", "refused")]
+    assert planned([CONFIG], counted=1, limit=2) == [("one", "prune"), ("other", "prune")]
+    assert planned([CONFIG], counted=0, limit="30%") == [("one", "prune"), ("other", "prune")]
+    assert planned([], limit="100%") == [("one", "prune"), ("other", "prune")]
+
+
+def test_a_refused_deletion_says_what_lifts_it() -> None:
+    there = {key(CONFIG): live()}
+    steps = decide_member([], recorded((CONFIG, "1")), there, US, ApplyStrategy())
+    (found,) = as_planned(steps, Deletable(named=frozenset(), counted=4, limit="30%"), 2)
+    assert found.reason == "NotPlanned" and "max_object_removals: 5" in found.message
+    assert as_planned(steps, None, 2) == steps
+
+
+def test_what_is_being_deleted_is_not_taken_for_placed() -> None:
+    found = step(live(deletionTimestamp="2026-01-15T12:00:00Z"), held="1")
+    assert (found.action, found.reason) == ("refused", "NotGoneYet")
+
+
+OURS = ObjectId("", "v1", "Secret", "gitops-fleet", "gitops-fleet-digest-key")
+HOME = ObjectId("", "v1", "Namespace", "", "gitops-fleet")
+
+
+@pytest.mark.parametrize("each", [OURS, HOME], ids=lambda each: each.kind)
+def test_where_the_fleet_keeps_its_own_nothing_is_placed_and_nothing_deleted(each: ObjectId) -> None:
+    """Whatever an older release, or a forged ApplySet, says."""
+    (found,) = decide_member([wanted(each)], None, {}, US, ApplyStrategy())
+    assert (found.action, found.reason) == ("refused", "NotTakenOver")
+    assert removal(each, live(), prune_kinds=("Namespace",)) == ["release"]

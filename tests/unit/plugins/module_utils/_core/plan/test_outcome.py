@@ -61,3 +61,20 @@ def test_it_is_plain_json_with_unchanged_objects_counted() -> None:
     ]
     assert row["error"]["code"] == "unreachable"
     assert MemberOutcome(cluster="a").as_dict() == {"steps": [], "unchanged": 0}
+
+
+def test_what_is_still_there_is_told_apart_from_what_could_not_be_written() -> None:
+    stuck = Failure(id=NAMESPACE, reason="NotGoneYet", message="m")
+    broken = Failure(id=CONFIG, reason="ManifestApplyFailed", message="m")
+    assert MemberOutcome(cluster="a", done=True, steps=STEPS, failures=(stuck, broken)).unremoved == (NAMESPACE,)
+
+
+def test_what_was_written_is_told_whether_the_member_failed_or_not() -> None:
+    failed = Failure(id=NAMESPACE, reason="NotGoneYet", message="m")
+    done = MemberOutcome(cluster="a", done=True, steps=STEPS[:2] + STEPS[5:], failures=(failed,))
+    assert done.wrote == (CONFIG,) and done.account == "ConfigMap test/test-1"
+    assert MemberOutcome(cluster="a", steps=STEPS).wrote == ()
+    cut = MemberOutcome(cluster="a", error=Problem("unreachable", "m"), written=(NAMESPACE,), doubtful=CONFIG)
+    assert cut.account == "Namespace test (ConfigMap test/test-1 was on its way)"
+    assert (cut.as_dict()["written"], cut.as_dict()["doubtful"]) == (["Namespace test"], "ConfigMap test/test-1")
+    assert MemberOutcome(cluster="a").account == "nothing"

@@ -159,3 +159,13 @@ def test_what_only_a_live_secret_has_shows_as_a_length() -> None:
 def test_equal_objects_are_equal_in_full() -> None:
     live = {"apiVersion": "v1", "kind": "X", "spec": {"a": [{"name": "b"}, {"name": "c"}], "d": {"e": [1, "2"]}}}
     assert differences(live, live, full=True) == ()
+
+
+def test_annotations_of_secrets_are_not_shown() -> None:
+    def secret(text: str) -> dict[str, t.Any]:
+        return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s", "annotations": {"copy": text}}}
+
+    (found,) = differences(secret("hunter2"), secret("letmein!"))
+    assert (found.desired, found.live) == ("<masked, 7 bytes>", "<masked, 8 bytes>")
+    (extra,) = differences({**secret("x"), "metadata": {"name": "s"}}, secret("letmein!"), full=True)
+    assert extra.live == "<masked, 8 bytes>"

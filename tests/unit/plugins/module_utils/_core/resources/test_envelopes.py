@@ -94,3 +94,33 @@ def test_kinds_that_act_on_the_hub_are_told_one_finding_a_class_d4_69() -> None:
         == "ClusterRole a, ClusterRole b, ClusterRole c and 2 more: on the hub they grant rights there too"
     )
     assert side_effects([identify(NAMESPACE)]) == ()
+
+
+def test_credentials_of_members_are_not_smuggled_in() -> None:
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "m1-access", "namespace": "shop"}}
+    envelope = {
+        "apiVersion": "placement.kubernetes-fleet.io/v1beta1",
+        "kind": "ResourceEnvelope",
+        "metadata": {"name": "e", "namespace": "shop"},
+        "data": {"s": secret},
+    }
+    assert unpacked([envelope]).problems == ()
+    (problem,) = unpacked([envelope], credentials={("shop", "m1-access")}).problems
+    assert problem.code == "enveloped-never-placed" and "credentials" in problem.message
+
+
+def test_a_webhook_that_could_stop_a_cluster_is_found_inside_too() -> None:
+    webhook = {"name": "gate.example.org", "rules": [{"apiGroups": ["*"], "resources": ["*"]}]}
+    gate = {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingWebhookConfiguration",
+        "metadata": {"name": "gate"},
+        "webhooks": [webhook],
+    }
+    envelope = {
+        "apiVersion": "placement.kubernetes-fleet.io/v1beta1",
+        "kind": "ClusterResourceEnvelope",
+        "metadata": {"name": "e"},
+        "data": {"g": gate},
+    }
+    assert [each.code for each in unpacked([envelope]).problems] == ["stops-cluster"]

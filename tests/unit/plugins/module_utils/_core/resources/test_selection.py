@@ -196,3 +196,36 @@ def test_labels_that_are_no_map_are_a_problem_of_what_is_selected(key: str) -> N
         ("malformed-metadata", f"ClusterRole odd metadata.{key}")
     ]
     assert codes(chosen(Choice(*RBAC, label_selector=TEAM_A), objects=(odd,))) == []
+
+
+@pytest.mark.parametrize("scope", ["NamespaceOnly", "NamespaceWithResources", "NamespaceWithResourceSelectors"])
+def test_the_fleets_own_namespace_is_refused_in_every_scope(scope: str) -> None:
+    objects = (
+        thing("v1", "Namespace", "gitops-fleet"),
+        thing("v1", "Secret", "gitops-fleet-digest-key", "gitops-fleet"),
+    )
+    selectors = [Choice("", "v1", "Namespace", "gitops-fleet", selection_scope=scope)]
+    selectors += [Choice("", "v1", "Secret")] if scope == "NamespaceWithResourceSelectors" else []
+    selected = chosen(*selectors, objects=objects)
+    assert codes(selected) == ["reserved-namespace"] and names(selected) == []
+
+
+def test_nobody_selects_it_from_inside_either() -> None:
+    objects = (thing("v1", "Secret", "gitops-fleet-digest-key", "gitops-fleet"),)
+    selected = chosen(Choice("", "v1", "Secret"), objects=objects, namespace="gitops-fleet")
+    assert names(selected) == [] and [each.code for each in selected.findings] == ["never-placed"]
+
+
+def test_credentials_of_members_are_left_out_of_their_namespace() -> None:
+    selectors = (Choice("", "v1", "Namespace", "web"),)
+    selected = select(selectors, OBJECTS, known_scopes(OBJECTS), credentials={("web", "keys")})
+    assert "Secret web/keys" not in names(selected)
+    assert "Secret web/keys" in [each.where for each in selected.findings]
+
+
+def test_a_webhook_that_could_stop_a_cluster_is_a_problem() -> None:
+    rules = [{"apiGroups": ["*"], "resources": ["*"]}]
+    made = thing("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration", "gate")
+    objects = ({**made, "webhooks": [{"name": "gate.example.org", "rules": rules}]},)
+    choice = Choice("admissionregistration.k8s.io", "v1", "MutatingWebhookConfiguration", "gate")
+    assert codes(chosen(choice, objects=objects)) == ["stops-cluster"]

@@ -1,0 +1,107 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""A plan file that was approved: whoever changed what it shows after its digest was made is found out."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+
+from ..errors import FleetError, Problem
+from .digest import document_digest, plans_digest
+from .document import GAINED, KEPT, LEAVING, LOST, SCHEMA
+
+REFERENCE = {"apiVersion": str, "object": str}
+CLUSTER = {"cluster": str, "change": (GAINED, KEPT, LOST), **{way: [REFERENCE] for way in LEAVING}}
+PLACEMENT = {
+    "placement": str,
+    "digest": str,
+    "spec": str,
+    "deleting": bool,
+    "objects": [{**REFERENCE, "hash": str}],
+    "clusters": [CLUSTER],
+    "brakes": [{"name": str, "lifted": bool}],
+}
+SHAPE = {"digest": str, "placements": [PLACEMENT]}
+AGAIN = "plan again with write_plan, and have that approved"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Approved:
+    """``digest`` was computed from what the file shows; ``changes`` tells it in one line for each placement."""
+
+    digest: str
+    changes: tuple[str, ...]
+
+
+def read_approved(document: t.Any, where: str) -> Approved:
+    """The plan in a file of ``write_plan``.
+
+    FleetError ``plan-invalid`` with everything that has not its form, ``plan-too-old`` or ``plan-too-new`` for another
+    schema, ``plan-doctored`` when the file shows something else than its digests stand for.
+    """
+    schema = document.get("schema", 1) if isinstance(document, dict) and "digest" in document else None
+    if not isinstance(schema, int) or isinstance(schema, bool):
+        raise FleetError("plan-invalid", "this is no plan: it has no digest", where, "write one with write_plan")
+    if schema != SCHEMA:
+        code = "plan-too-new" if schema > SCHEMA else "plan-too-old"
+        raise FleetError(code, f"the plan has schema {schema}, this version reads {SCHEMA}", where, AGAIN)
+    wrong = [Problem("plan-invalid", f"{path}: {message}", where, AGAIN) for path, message in _wrong(document, SHAPE)]
+    if wrong:
+        raise FleetError.of(wrong)
+    return _checked(document, where)
+
+
+def _checked(document: t.Mapping[str, t.Any], where: str) -> Approved:
+    digests = {plan["placement"]: document_digest(plan) for plan in document["placements"]}
+    doctored = [
+        f"placement {plan['placement']}"
+        for plan in document["placements"]
+        if plan["digest"] != digests[plan["placement"]] or _repeats(plan)
+    ]
+    digest = plans_digest(digests)
+    if digest != document["digest"] or len(digests) != len(document["placements"]):
+        doctored.append("the whole")
+    if doctored:
+        raise FleetError.of(
+            [
+                Problem("plan-doctored", f"{what} shows something else than its digest stands for", where, AGAIN)
+                for what in doctored
+            ]
+        )
+    changes = tuple(
+        f"{plan['placement']}: " + ", ".join(f"{row['cluster']} {row['change']}" for row in plan["clusters"])
+        for plan in document["placements"]
+    )
+    return Approved(digest=digest, changes=changes)
+
+
+def _repeats(plan: t.Mapping[str, t.Any]) -> bool:
+    """Of two rows for one cluster the digest would see one."""
+    names = [row["cluster"] for row in plan["clusters"]]
+    return len(set(names)) < len(names)
+
+
+def _wrong(value: t.Any, shape: t.Any, path: str = "") -> t.Iterator[tuple[str, str]]:
+    """Paths where a value is not of the shape, and what is wanted there; other fields may be there too."""
+    if isinstance(shape, dict):
+        if not isinstance(value, dict):
+            yield path or "the plan", "an object is wanted"
+            return
+        for key, inner in shape.items():
+            if key in value:
+                yield from _wrong(value[key], inner, f"{path}.{key}".lstrip("."))
+            else:
+                yield f"{path}.{key}".lstrip("."), "is missing"
+    elif isinstance(shape, list):
+        if not isinstance(value, list):
+            yield path, "a list is wanted"
+            return
+        for place, one in enumerate(value):
+            yield from _wrong(one, shape[0], f"{path}[{place}]")
+    elif isinstance(shape, tuple):
+        if value not in shape:
+            yield path, f"one of {', '.join(shape)} is wanted"
+    elif not isinstance(value, shape):
+        yield path, f"{'a text' if shape is str else 'true or false'} is wanted"

@@ -1,0 +1,109 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Leases that are kept while work goes on, however long it takes, and the word that there is to be no further write."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+import typing as t
+
+from .._core.errors import FleetError
+from .._store.records import Lease, Records
+from .holding import take
+
+LEASE_SECONDS = 300
+LOST, INTERRUPTED = "lease-lost", "interrupted"
+STOPS = (LOST, INTERRUPTED)
+_BOOTTIME = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+_START = (time.clock_gettime(_BOOTTIME), time.time())
+
+
+def running_time() -> float:
+    """Seconds by whichever clock ran faster: the one that counts on while a machine sleeps, or the one that is set
+    right when a machine was paused from outside."""
+    return max(time.clock_gettime(_BOOTTIME) - _START[0], time.time() - _START[1])
+
+
+class Keeper:
+    """Takes leases, renews them from a thread of its own while entered, and gives them back.
+
+    ``check`` is to be called before each write. It raises once a lease is lost, or ``told`` says that this run is to
+    end; and it asks the records itself when no renewal came through for two thirds of the leases' time, so that what is
+    begun then still ends in time.
+    """
+
+    def __init__(
+        self,
+        records: Records,
+        holder: str,
+        told: t.Callable[[], str],
+        seconds: int = LEASE_SECONDS,
+        clock: t.Callable[[], float] = running_time,
+    ) -> None:
+        self._records, self._holder, self._told = records, holder, told
+        self._seconds, self._clock = seconds, clock
+        self._leases: dict[str, Lease] = {}
+        self._renewed = clock()
+        self._lost: FleetError | None = None
+        self._lock = threading.RLock()
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._keep, daemon=True)
+
+    def __enter__(self) -> t.Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._ended.set()
+        self._thread.join()
+        for lease in reversed(self._leases.values()):
+            with contextlib.suppress(FleetError):  # what cannot be given back runs out
+                self._records.release(lease)
+
+    def take(self, name: str) -> Lease:
+        """FleetError ``lease-held`` if another has it."""
+        with self._lock:
+            now = self._clock()
+            lease = self._leases[name] = take(self._records, name, self._holder, self._seconds)
+            if len(self._leases) == 1:
+                self._renewed = now
+            return lease
+
+    @property
+    def lost(self) -> FleetError | None:
+        return self._lost
+
+    def check(self) -> None:
+        """FleetError ``lease-lost`` or ``interrupted`` if there is to be no further write."""
+        self.check_leases()
+        came = self._told()
+        if came:
+            raise FleetError(INTERRUPTED, f"{came}; nothing new is begun", hint="run again: it goes on from here")
+
+    def check_leases(self) -> None:
+        if self._lost is None and self._clock() - self._renewed >= self._seconds * 2 / 3:
+            self._renew(last=True)
+        if self._lost is not None:
+            raise self._lost
+
+    def _keep(self) -> None:
+        while not self._ended.wait(self._seconds / 3):
+            self._renew(last=False)
+
+    def _renew(self, last: bool) -> None:
+        """A renewal that fails is tried again in time, unless it is the last chance or somebody else has the lease."""
+        with self._lock:
+            now = self._clock()
+            if last and now - self._renewed < self._seconds * 2 / 3:
+                return  # somebody else was faster
+            try:
+                for name, lease in self._leases.items():
+                    self._leases[name] = self._records.renew(lease)
+            except FleetError as error:
+                if last or error.code == LOST:
+                    self._lost = FleetError(LOST, error.message, error.where, error.hint)
+                return
+            self._renewed = now

@@ -1,0 +1,173 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""ansible-playbook is told to end, or killed, in the middle of an apply: the next run ends what was begun (F5)."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import typing as t
+from pathlib import Path
+
+import pytest
+from member_gateway import Gateway, until
+from small_fleet import PARENTS, Document, Fleet
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "updates"))
+
+from conducting import ROOT, Conducting, Plays, gone, is_alive
+
+APPLY = str(ROOT / "playbooks" / "apply.yml")
+SIGNALS: dict[str, t.Callable[[Conducting], None]] = {
+    "SIGTERM to the worker": lambda one: one.kill(signal.SIGTERM, one.worker),
+    "SIGHUP to the worker": lambda one: one.kill(signal.SIGHUP, one.worker),
+    "SIGINT to the process group": lambda one: os.killpg(one.pid, signal.SIGINT),
+    "SIGTERM to ansible-playbook": lambda one: one.kill(signal.SIGTERM, one.pid),
+    "SIGKILL to ansible-playbook": lambda one: one.kill(signal.SIGKILL, one.pid),
+    "SIGKILL to all of it": lambda one: one.kill(signal.SIGKILL, one.worker, one.pid),
+}
+GENTLE = [each for each in SIGNALS if "all of it" not in each]
+NAMES = ("a-first", "b-second", "c-third")
+
+
+@pytest.fixture
+def plays(tmp_path: Path) -> t.Iterator[Plays]:
+    folder = tmp_path / "plays"
+    folder.mkdir()
+    made = Plays(folder)
+    yield made
+    made.end()
+
+
+class Stage:
+    """A fleet of m1 and m2 behind gateways; a new content is being applied, and one request is on its way."""
+
+    def __init__(self, fleet: Fleet, plays: Plays) -> None:
+        self.fleet, self._plays = fleet, plays
+        self.gateways = {name: Gateway(fleet.servers[name]) for name in ("m1", "m2")}
+        self.reached, self.go = threading.Event(), threading.Event()
+        fleet.join("m1", "m2")
+        fleet.resources(*(fleet.configmap(name, by="before") for name in (*NAMES, "z-gone")))
+        fleet.place()
+        assert not fleet.apply().problems
+        self.foreign = {name: self._foreign(name) for name in ("m1", "m2")}
+        fleet.resources(*(fleet.configmap(name, by="after") for name in NAMES))
+        for name, gateway in self.gateways.items():
+            fleet.log_in(name, gateway.kubeconfig(fleet.folder / f"through-{name}"))
+
+    def _foreign(self, name: str) -> str:
+        metadata = self.fleet.servers[name].client.post(
+            self.fleet.namespaced("configmaps"), self.fleet.configmap("foreign")
+        )["metadata"]
+        return str(metadata["resourceVersion"])
+
+    def start(self, at: t.Callable[[str, str], bool]) -> Conducting:
+        def rule(method: str, path: str) -> None:
+            if at(method, path) and not self.reached.is_set():
+                self.reached.set()
+                self.go.wait(120)
+
+        self.gateways["m2"].rule = rule
+        started = self._plays.start(APPLY, **self.variables())
+        until(lambda: self.reached.is_set() or not is_alive(started.pid), 90)
+        assert self.reached.is_set(), started.output
+        return started
+
+    def variables(self) -> Document:
+        folders = {each: [str(self.fleet.folder / each)] for each in ("placements", "resources")}
+        return {"records": self.fleet.options, **folders}
+
+    def again(self) -> Conducting:
+        """The same playbook once more, as a scheduled pipeline would."""
+        return self._plays(APPLY, **self.variables())
+
+    def content(self, name: str) -> dict[str, str]:
+        found = self.fleet.servers[name].client.get(self.fleet.namespaced("configmaps"))["items"]
+        return {each["metadata"]["name"]: (each.get("data") or {}).get("by", "") for each in found}
+
+    def all_well(self) -> None:
+        for name in ("m1", "m2"):
+            assert self.content(name) == {**dict.fromkeys(NAMES, "after"), "foreign": ""}
+            found = self.fleet.servers[name].get(self.fleet.namespaced("configmaps", "foreign"))
+            assert found and found["metadata"]["resourceVersion"] == self.foreign[name]
+        bindings = self.fleet.records.list("ClusterResourceBinding")
+        assert [each["spec"]["state"] for each in bindings] == ["Bound", "Bound"]
+        assert len({each["spec"]["resourceSnapshotName"] for each in bindings}) == 1
+
+
+@pytest.fixture
+def stage(file_fleet: Fleet, plays: Plays) -> t.Iterator[Stage]:
+    made = Stage(file_fleet, plays)
+    yield made
+    made.go.set()
+    for each in made.gateways.values():
+        each.close()
+
+
+def writes(name: str) -> t.Callable[[str, str], bool]:
+    return lambda method, path: method == "PATCH" and path.endswith(f"/configmaps/{name}")
+
+
+def intent(method: str, path: str) -> bool:
+    return method == "PATCH" and "/namespaces/gitops-fleet/configmaps/" in path
+
+
+def deletes(method: str, path: str) -> bool:
+    return method == "DELETE" and path.endswith("/configmaps/z-gone")
+
+
+POINTS = {"the intent": intent, "an object": writes("b-second"), "a deletion": deletes}
+
+
+PAIRS = [
+    *((sent, "an object") for sent in SIGNALS),
+    *(
+        (sent, point)
+        for sent in ("SIGTERM to the worker", "SIGKILL to all of it")
+        for point in ("the intent", "a deletion")
+    ),
+]
+
+
+@pytest.mark.parametrize(("sent", "point"), PAIRS)
+def test_the_next_run_ends_what_was_begun(stage: Stage, sent: str, point: str) -> None:
+    first = stage.start(POINTS[point])
+    worker = first.worker
+    SIGNALS[sent](first)
+    assert gone(worker, 20), "the worker did not end by itself"
+    first.ended()
+    assert "Traceback" not in first.output
+    held = len(stage.gateways["m2"].seen)
+    stage.go.set()  # what was on its way may still arrive
+    until(lambda: len(stage.gateways["m2"].seen) > held)
+    assert len(stage.gateways["m2"].seen) == held + 1, "nothing else was sent"
+    assert stage.content("m2")["c-third"] in ("before", "after")
+    if sent in GENTLE:
+        assert [each.name for each in stage.fleet.records.leases()] == []
+    stage.again().code(0)
+    stage.all_well()
+    second = stage.again().code(0)
+    assert second.changed == 0
+    stage.all_well()
+
+
+@pytest.mark.parametrize("sent", [each for each in SIGNALS if "worker" in each])
+def test_the_outcome_says_what_was_written_and_what_was_not(stage: Stage, sent: str) -> None:
+    first = stage.start(writes("b-second"))
+    parent = ("PATCH", f"{PARENTS}/{stage.fleet.name}")
+    until(lambda: stage.gateways["m1"].seen.count(parent) == 2)
+    SIGNALS[sent](first)
+    first.ended(30)
+    assert first.process.returncode == 2 and "Traceback" not in first.output
+    output = " ".join(first.output.split())
+    assert '"outcome": "partial"' in output and '"code": "interrupted"' in output
+    objects = {name: f"ConfigMap {stage.fleet.namespace}/{name}" for name in (*NAMES, "z-gone")}
+    wanted = f"m1: {', '.join(objects.values())}; m2: {objects['a-first']} ({objects['b-second']} was on its way)"
+    assert f"{wanted}; not done: m2 [interrupted]" in output, output
+    bindings = {
+        each["spec"]["targetCluster"]: each["spec"] for each in stage.fleet.records.list("ClusterResourceBinding")
+    }
+    assert bindings["m1"]["resourceSnapshotName"] > bindings["m2"]["resourceSnapshotName"]
