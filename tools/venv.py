@@ -3,9 +3,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Runs a command in a virtual environment of this repository, made on first use.
 
-``python tools/venv.py run|dev COMMAND...``: ``run`` holds requirements.txt, ``dev`` requirements-dev.txt as well. One
-environment per interpreter and content of both files lies in ``.cache/venvs/``; a second start finds it and begins at
-once. Nothing is written outside the repository, except what pip keeps in the user's cache folder.
+``python tools/venv.py run|dev COMMAND...``: ``run`` holds requirements.txt, ``dev`` requirements-dev.txt; whatever is
+installed has the hash that is listed there. One environment per interpreter and content of both files lies in
+``.cache/venvs/``; a second start finds it and begins at once. Nothing is written outside the repository, except what
+pip keeps in the user's cache folder.
 """
 
 from __future__ import annotations
@@ -58,7 +59,9 @@ def ensure(kind: str) -> Path:
             if not (place / "bin" / "pip").exists():
                 subprocess.run([sys.executable, "-m", "venv", "--clear", str(place)], check=True)
             pip = [str(place / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
-            subprocess.run([*pip, "--requirement", str(ROOT / FILES[kind])], check=True)
+            # No source archive: what it needs to be built is in no list, and would be installed without a hash.
+            only = ["--require-hashes", "--only-binary", ":all:", "--requirement", str(ROOT / FILES[kind])]
+            subprocess.run([*pip, *only], check=True)
             stamps[kind].touch()
             say(f"... ready after {time.monotonic() - begun:.0f} s")
     return place / "bin"

@@ -7,11 +7,10 @@ import typing as t
 from datetime import timedelta
 
 from ..module_utils._core.errors import FleetError
-from ..module_utils._core.updates.approvals import Terms
 from ..module_utils._fleet.executor import Pace
 from ..module_utils._fleet.gate import user
 from ..module_utils._fleet.place import Place, open_place
-from ..module_utils._fleet.update_conducting import Wish, carry_on, clock, refuse_unfit, rehearse, verdict
+from ..module_utils._fleet.update_conducting import Wish, carry_on, clock, refuse_unfit, rehearse, terms_of, verdict
 from ..module_utils._fleet.update_run import Outcome, absent, as_data, present, skipped, started, stopped, targets_of
 from ..module_utils._fleet.update_sources import Written, keep, name_of, written
 from ..module_utils._report.run_text import run_text, waits_for
@@ -74,7 +73,7 @@ def _conducted(place: Place, name: str, given: Written, options: dict[str, t.Any
 
 
 def _wish(options: dict[str, t.Any]) -> Wish:
-    limit, expires = options["time_limit"], options["approval_expires"]
+    limit = options["time_limit"]
     if options["max_idle"] < 0:
         raise FleetError("bad-option", f"{options['max_idle']} is less than 0", "max_idle")
     return Wish(
@@ -83,11 +82,7 @@ def _wish(options: dict[str, t.Any]) -> Wish:
         events=options["events"] or "",
         time_limit=timedelta(seconds=limit) if limit else None,
         max_idle=timedelta(seconds=options["max_idle"]),
-        terms=Terms(
-            self_approval=options["allow_self_approval"],
-            verified=options["verified_approvals"],
-            expires=timedelta(seconds=expires) if expires else None,
-        ),
+        terms=terms_of(options["allow_self_approval"], options["verified_approvals"], options["approval_expires"]),
         pace=Pace(interval=options["interval"], settle=options["settle"], lost_after=options["lost_after"]),
         timeout=options["timeout"],
         threads=options["threads"],

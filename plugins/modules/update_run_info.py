@@ -40,4 +40,9 @@ runs:
   returned: success
   type: list
   elements: dict
+problems:
+  description: What is wrong with runs that are left out, as their records are damaged or were altered.
+  returned: success
+  type: list
+  elements: dict
 """

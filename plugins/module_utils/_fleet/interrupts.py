@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import threading
@@ -17,13 +18,15 @@ SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 class Interrupts:
     """While entered, SIGTERM, SIGINT and SIGHUP end nothing by themselves; calling it says what came, or nothing.
 
-    ansible-playbook leaves the process that carries a task behind when it is ended by SIGTERM: that is noticed too.
-    Handlers can be set in the main thread only; elsewhere just the end of the parent is noticed.
+    ansible-playbook leaves the process that carries a task behind, in a session of its own, when it is killed or ended
+    by SIGHUP: that is noticed too, also if it was so before this was made. Handlers can be set in the main thread only;
+    elsewhere just the end of the parent is noticed.
     """
 
     def __init__(self) -> None:
         self._came = ""
-        self._parent = os.getppid()
+        forked_by = multiprocessing.parent_process()
+        self._parent = os.getppid() if forked_by is None or forked_by.pid is None else forked_by.pid
         self._before: dict[int, t.Any] = {}
 
     def __enter__(self) -> Interrupts:

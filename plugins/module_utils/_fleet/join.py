@@ -82,13 +82,8 @@ def join(records: Records, wishes: t.Sequence[Wish], hub: KubeClient | None, hol
     _check(wanted)
     known = identified_members(records, hub, write)
     _refuse_same_connections(wanted, known)
-    for wish in wishes:
-        spec = wanted[wish.name]["FleetMember"]["spec"]
-        uid = known[wish.name].fleet.spec.cluster_uid if wish.name in known else ""
-        spec |= {"clusterUID": uid} if uid else {}
-        if wish.rebuilt:
-            spec.pop("clusterUID", None)
-    versions = _reach(wanted, known, hub)
+    rebuilt = {wish.name for wish in wishes if wish.rebuilt}
+    versions = _reach(wanted, known, rebuilt, hub)
     if write:
         digest_key(records)  # before the first plan, so that plan and apply seal Secrets alike
     joined: list[str] = []
@@ -178,25 +173,30 @@ def _check(wanted: t.Mapping[str, t.Mapping[str, Document]]) -> None:
 
 
 def _reach(
-    wanted: t.Mapping[str, t.Mapping[str, Document]], known: t.Mapping[str, Member], hub: KubeClient | None
+    wanted: t.Mapping[str, t.Mapping[str, Document]],
+    known: t.Mapping[str, Member],
+    rebuilt: t.Container[str],
+    hub: KubeClient | None,
 ) -> dict[str, str]:
-    """Versions of those that are new, have a new connection or a rebuilt cluster; their UIDs go into ``wanted``."""
+    """Versions of those that are new, have a new connection or a rebuilt cluster. UIDs go into ``wanted``."""
+    recorded = recorded_uids({name: each.fleet for name, each in known.items()})
     members: dict[str, FleetMember] = {}
     for name, documents in wanted.items():
-        new, old = _fleet_member(documents), known[name].fleet if name in known else None
-        if old is None or old.spec.connection != new.spec.connection or old.spec.cluster_uid != new.spec.cluster_uid:
-            members[name] = new
+        new = _fleet_member(documents)
+        if name in rebuilt or name not in known or known[name].fleet.spec.connection != new.spec.connection:
+            uid = "" if name in rebuilt else recorded.get(name, "")
+            members[name] = replace(new, spec=replace(new.spec, cluster_uid=uid))
     with Clients(members=members, hub=hub, strict=True) as clients:
         answers = in_parallel({name: _version(clients, name) for name in members})
         seen = clients.identities.seen
-    uids = recorded_uids({name: each.fleet for name, each in known.items()}) | seen
+    uids = recorded | seen
     versions = {name: answer for name, answer in answers.items() if isinstance(answer, str)}
     problems = _strange(answers, versions)
     problems += [each for each in doubles(uids) if seen.keys() & set(each.where.split(", "))]
     if problems:
         raise FleetError.of(problems)
-    for name, uid in seen.items():
-        wanted[name]["FleetMember"]["spec"]["clusterUID"] = uid
+    for name in wanted.keys() & {name for name, uid in uids.items() if uid}:
+        wanted[name]["FleetMember"]["spec"]["clusterUID"] = uids[name]
     return versions
 
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import functools
 import typing as t
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -12,9 +13,11 @@ from datetime import datetime
 from .._core.disruption.lint import ERROR, WARNING
 from .._core.errors import Problem
 from .._core.lint.document import Judged, judge_document, mend
-from .._core.lint.fleet import across
-from .._core.lint.remark import Remark, of_problem
+from .._core.lint.fleet import across, is_related
+from .._core.lint.remark import LEVELS, Remark, of_problem, shortened
 from .._store.documents import Document, read_documents
+
+MOST_TOLD = 2_000  # remarks of a level
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,34 +53,60 @@ def lint(paths: t.Sequence[str], now: datetime, consent: bool = False, holes: bo
     """Everything about the documents below ``paths``; budgets are proved over the year after an aware instant.
 
     Repairs that themselves disrupt nodes are in the mended documents only with ``consent``. With ``holes`` a literal
-    ``...`` is worth a note and no error. What is wrong with a file is a remark too: nothing is raised.
+    ``...`` is worth a note and no error. What is wrong with a file is a remark too: nothing is raised. Of warnings and
+    notes MOST_TOLD are told each, and how many more there are; so many errors end it.
     """
-    remarks: list[Remark] = []
-    judged: list[tuple[Document, Judged]] = []
-    order: dict[str, int] = {}
+    told, order = _Told(), dict[str, int]()
+    mended: list[Mended] = []
+    related: list[tuple[Document, Judged]] = []
+    documents = checked = 0
     for each in read_documents(paths):
+        if told.more(ERROR):
+            break
         if isinstance(each, Problem):
-            remarks.append(of_problem(each))
-            order.setdefault(remarks[-1].file, len(order))
-        else:
-            order.setdefault(each.path, len(order))
-            one = judge_document(each.value, now, holes)
-            judged.append((each, one))
-            remarks += [_placed(remark, each, one.inside) for remark in one.remarks]
-    rows = [(document.value, one.object) for document, one in judged]
-    for index, remark in across(rows, tuple(f"{document.path}:{document.line}" for document, _one in judged)):
-        remarks.append(_placed(remark, judged[index][0], ""))
-    mended = [
-        Mended(where=f"{document.path}:{document.line}", object=one.object, document=found)
-        for document, one in judged
-        if (found := mend(one, consent)) is not None
-    ]
-    return Linted(
-        remarks=tuple(sorted(remarks, key=lambda each: (order[each.file], each.line))),
-        mended=tuple(mended),
-        documents=len(judged),
-        checked=sum(1 for _document, one in judged if one.checked),
-    )
+            remark = of_problem(each)
+            order.setdefault(remark.file, len(order))
+            told.add(remark.level, functools.partial(shortened, remark))
+            continue
+        order.setdefault(each.path, len(order))
+        one = judge_document(each.value, now, holes)
+        documents, checked = documents + 1, checked + one.checked
+        for remark in one.remarks:
+            told.add(remark.level, functools.partial(_placed, remark, each, one.inside))
+        found = mend(one, consent)
+        if found is not None:
+            mended.append(Mended(where=f"{each.path}:{each.line}", object=one.object, document=found))
+        if is_related(each.value):
+            related.append((each, one))
+    rows = [(document.value, one.object) for document, one in related]
+    for index, remark in across(rows, tuple(f"{document.path}:{document.line}" for document, _one in related)):
+        told.add(remark.level, functools.partial(_placed, remark, related[index][0], ""))
+    remarks = sorted(told.remarks, key=lambda each: (order[each.file], each.line))
+    return Linted(remarks=(*remarks, *told.rest()), mended=tuple(mended), documents=documents, checked=checked)
+
+
+class _Told:
+    """The first so many remarks of each level: nobody reads more, and a file can be made of nothing but them."""
+
+    def __init__(self) -> None:
+        self.remarks: list[Remark] = []
+        self._counts: dict[str, int] = {}
+
+    def add(self, level: str, remark: t.Callable[[], Remark]) -> None:
+        self._counts[level] = self._counts.get(level, 0) + 1
+        if self._counts[level] <= MOST_TOLD:
+            self.remarks.append(shortened(remark()))
+
+    def more(self, level: str) -> int:
+        """How many there are that are not told."""
+        return max(0, self._counts.get(level, 0) - MOST_TOLD)
+
+    def rest(self) -> t.Iterator[Remark]:
+        for level in filter(self.more, LEVELS):
+            text = f"{self.more(level)} more of this level are not shown"
+            if level == ERROR:
+                text = f"there are more than {MOST_TOLD} errors, and what comes behind them was not judged"
+            yield Remark(code="more-findings", level=level, message=text)
 
 
 def _placed(remark: Remark, document: Document, inside: str) -> Remark:

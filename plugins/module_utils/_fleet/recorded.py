@@ -39,7 +39,7 @@ def recorded(cls: type[T], document: Record) -> T:
     except (ValueError, TypeError, AttributeError) as error:
         found = [Found(DAMAGED, "", f"it cannot be read: {error}")]
     more = f", and {len(found) - _TOLD} more" if len(found) > _TOLD else ""
-    hint = f"mend it, or delete it; everything else goes on without it{more}"
+    hint = f"mend it, or delete it{more}"
     raise FleetError.of(
         Problem(DAMAGED, f"{each.path}: {each.message}" if each.path else each.message, where, hint)
         for each in found[:_TOLD]

@@ -221,6 +221,15 @@ def verdict(ending: Ending) -> Verdict:
     return Verdict(outcome=WAITING, code=code, message=status.message)
 
 
+def terms_of(self_approval: bool, verified: bool, expires: int | None) -> Terms:
+    """What approvals have to be; ``expires`` is in seconds."""
+    return Terms(
+        self_approval=self_approval,
+        verified=verified,
+        expires=timedelta(seconds=expires) if expires else None,
+    )
+
+
 def operations_folder(given: str, environ: t.Mapping[str, str]) -> Path:
     """Where operations are kept from run to run."""
     if given:

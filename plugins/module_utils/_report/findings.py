@@ -12,7 +12,7 @@ import typing as t
 
 from .._core.disruption.lint import ERROR, NOTE, WARNING
 from .._core.foreign import in_line
-from .._core.lint.remark import Remark
+from .._core.lint.remark import LONGEST, Remark
 from .text import WIDTH
 
 # Texts that YAML reads as themselves without quotes.
@@ -63,10 +63,14 @@ def _lines(remark: Remark) -> list[str]:
     if remark.mended:
         lines.append("    mended:")
         shown = [line for path, value in remark.mended.items() for line in _mended(path, value)]
-        lines += shown[:MOST_LINES] + (["      ..."] if len(shown) > MOST_LINES else [])
+        lines += [_cut(line) for line in shown[:MOST_LINES]] + (["      ..."] if len(shown) > MOST_LINES else [])
     if remark.consent:
         lines += _wrapped(f"careful: {remark.consent}", "    ", "    ")
     return lines
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= LONGEST else f"{line[:LONGEST]} ..."
 
 
 def _mended(path: str, value: t.Any) -> list[str]:

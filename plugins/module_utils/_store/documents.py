@@ -18,6 +18,8 @@ from .yaml_documents import Lines, YamlDocument, read_yaml
 
 SUFFIXES = (".yaml", ".yml", ".json")
 MAX_BYTES = 10_000_000
+# What is as short as a manifest can be is in ten megabytes so many times.
+MAX_DOCUMENTS = 200_000
 
 
 @dataclass(frozen=True)
@@ -50,29 +52,47 @@ def _otherwise(value: t.Any, path: str) -> tuple[str | int | None, str] | None:
 
 
 def read_documents(paths: t.Iterable[str | Path]) -> t.Iterator[Document | Problem]:
-    """The documents in these files and folders, in the order given, and before those of a file what is wrong with it.
+    """The documents in these files and folders, in the order given, and among those of a file what is wrong with it.
 
     Folders are read with all folders below, but for hidden ones; in them ``*.yaml``, ``*.yml`` and ``*.json`` count, in
     the order of their paths. A file may hold several documents, and Lists, which are taken apart; a file named twice is
     read once. A byte order mark and CRLF are fine, empty documents are none. Problems are those of ``read_yaml``,
-    ``no-such-file``, ``unreadable``, ``too-big`` (10 MB), ``not-utf-8``; documents of such a file may lack parts.
+    ``no-such-file``, ``unreadable``, ``too-big``, ``not-utf-8``; documents of such a file may lack parts.
     """
     problems: list[Problem] = []
     for path in _files(paths, problems):
         text = _text(path, problems)
-        found, wrong = ((), ()) if text is None else read_yaml(text, path)
-        yield from (*problems, *wrong)
+        yield from problems
         problems.clear()
-        for each in found:
-            yield from _taken_apart(each, path)
+        if text is not None:
+            yield from _in_file(text, path)
     yield from problems
+
+
+def _in_file(text: str, path: str) -> t.Iterator[Document | Problem]:
+    number = 0
+    many = Problem("too-big", f"this file has more than {MAX_DOCUMENTS} documents", path, "split it")
+    if text.count("\n---") > MAX_DOCUMENTS:
+        yield many
+        return
+    for each in read_yaml(text, path):
+        if isinstance(each, Problem):
+            yield each
+            continue
+        for document in _taken_apart(each, path):
+            number += 1
+            if number > MAX_DOCUMENTS:
+                yield many
+                return
+            yield document
 
 
 def _taken_apart(document: YamlDocument, path: str) -> t.Iterator[Document]:
     value = document.value
-    if isinstance(value, dict) and str(value.get("kind", "")).endswith("List") and isinstance(value.get("items"), list):
-        lines = document.lines.get(id(value["items"]), {})
-        for index, item in enumerate(value["items"]):
+    kind, items = (value.get("kind"), value.get("items")) if isinstance(value, dict) else (None, None)
+    if isinstance(kind, str) and kind.endswith("List") and isinstance(items, list):
+        lines = document.lines.get(id(items), {})
+        for index, item in enumerate(items):
             yield from _taken_apart(YamlDocument(item, lines.get(index, document.line), document.lines), path)
     elif value is not None:
         yield Document(value, path, document.line, document.lines)
@@ -82,7 +102,10 @@ def _files(paths: t.Iterable[str | Path], problems: list[Problem]) -> t.Iterator
     seen: set[str] = set()
     for given in paths:
         for path in _below(str(given), problems):
-            real = os.path.realpath(path)
+            try:
+                real = os.path.realpath(path)
+            except ValueError:  # no file can have the name; reading it says so
+                real = path
             if real not in seen:
                 seen.add(real)
                 yield path

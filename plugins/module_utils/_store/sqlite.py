@@ -25,7 +25,7 @@ from .records import (
     lease_lost,
 )
 from .sqlite_file import RecordsFile
-from .sqlite_rows import damaged, event_of, lease_of, number_of, record_of
+from .sqlite_rows import damaged, event_of, lease_of, number_of, record_of, stored_of
 
 
 class SqliteRecords:
@@ -46,7 +46,8 @@ class SqliteRecords:
     def get(self, kind: str, name: str) -> Record | None:
         stored_resource(kind)
         with self._file.reading() as connection:
-            return self._find(connection, kind, name) if connection else None
+            row = _row(connection, kind, name) if connection else None
+        return record_of(kind, name, row[0], self.place) if row else None
 
     def list(self, kind: str, labels: t.Mapping[str, str] = NO_LABELS) -> tuple[Record, ...]:
         stored_resource(kind)
@@ -69,7 +70,7 @@ class SqliteRecords:
             self._fence(connection, lease)
             fresh = object_rules.created(record, str(uuid.uuid4()), self._next_version(connection), self._clock())
             kind, name = fresh["kind"], fresh["metadata"]["name"]
-            if self._find(connection, kind, name) is not None:
+            if _row(connection, kind, name) is not None:
                 raise already_exists(kind, name, self.place)
             _put(connection, fresh)
             return fresh
@@ -79,7 +80,7 @@ class SqliteRecords:
         stored_resource(kind)
         with self._file.writing() as connection:
             self._fence(connection, lease)
-            stored = self._find(connection, kind, name)
+            stored = self._stored(connection, kind, name)
             if stored is None:
                 raise conflict(kind, name, self.place)
             fresh = object_rules.replaced(stored, record, self._next_version(connection), self.place)
@@ -93,7 +94,7 @@ class SqliteRecords:
         stored_resource(kind)
         with self._file.writing() as connection:
             self._fence(connection, lease)
-            stored = self._find(connection, kind, name)
+            stored = self._stored(connection, kind, name)
             if stored is None:
                 return
             if resource_version and resource_version != stored["metadata"]["resourceVersion"]:
@@ -164,9 +165,9 @@ class SqliteRecords:
         if last is None or (last.epoch, last.holder) != (lease.epoch, lease.holder):
             raise lease_lost(lease.name, lease.holder, last.holder if last else "", self.place)
 
-    def _find(self, connection: sqlite3.Connection, kind: str, name: str) -> Record | None:
-        row = connection.execute("SELECT document FROM records WHERE kind = ? AND name = ?", (kind, name)).fetchone()
-        return record_of(kind, name, row[0], self.place) if row else None
+    def _stored(self, connection: sqlite3.Connection, kind: str, name: str) -> Record | None:
+        row = _row(connection, kind, name)
+        return stored_of(kind, name, row[0], self.place) if row else None
 
     def _next_version(self, connection: sqlite3.Connection) -> str:
         """One more than the last that ``_put`` wrote: one number over the whole file, as etcd's revision."""
@@ -182,6 +183,10 @@ class SqliteRecords:
         if row is not None and not isinstance(row[0], bytes):
             raise damaged(f"what is kept as {name} is damaged", self.place)
         return row[0] if row else b""
+
+
+def _row(connection: sqlite3.Connection, kind: str, name: str) -> t.Any:
+    return connection.execute("SELECT document FROM records WHERE kind = ? AND name = ?", (kind, name)).fetchone()
 
 
 def _put(connection: sqlite3.Connection, record: Record) -> None:

@@ -11,12 +11,14 @@ import typing as t
 from datetime import datetime
 
 from .._core.errors import FleetError
+from .._core.objects.checking import Check, check_object
 from .._core.objects.kinds import KIND_OF
 from .._core.objects.schema import decode
 from .kinds import stored_resource
 from .records import Event, Lease, Record
 
 _NUMBER = re.compile(r"[0-9]{1,18}")
+_WRITTEN_BY_PEOPLE = ("UpdateStrategy", "UpdateRun", "FleetMaintenance", "ReleaseCatalog", "AutoUpgradeProfile")
 WAY_OUT = "restore it from a backup, or move it away and rebuild the records from the members (recover)"
 
 
@@ -24,8 +26,8 @@ def damaged(what: str, where: str) -> FleetError:
     return FleetError("records-damaged", what, where, WAY_OUT)
 
 
-def record_of(kind: str, name: t.Any, document: t.Any, where: str) -> Record:
-    """The record of a row: an object of its kind and name that a store has made, every field of the form it has to be.
+def stored_of(kind: str, name: t.Any, document: t.Any, where: str) -> Record:
+    """The record of a row, as far as a store looks at it: its kind and name, and what a store has set.
 
     FleetError ``records-damaged``, with the kind and name of the row and without what is in it.
     """
@@ -35,9 +37,25 @@ def record_of(kind: str, name: t.Any, document: t.Any, where: str) -> Record:
     except (ValueError, RecursionError):
         wrong = "it is no JSON"
     if wrong:
-        shown = name if isinstance(name, str) else "?"
-        raise damaged(f"the record {kind}/{shown:.253} is damaged: {wrong}", where)
+        raise _damaged_record(kind, name, wrong, where)
     return t.cast(Record, record)
+
+
+def record_of(kind: str, name: t.Any, document: t.Any, where: str) -> Record:
+    """The same for a reader: every field has the form that its kind says."""
+    record = stored_of(kind, name, document, where)
+    try:
+        decode(KIND_OF[kind].cls, record)
+        wrong = _refused(kind, record)
+    except ValueError:
+        wrong = "a field has another form than the kind's"
+    if wrong:
+        raise _damaged_record(kind, name, wrong, where)
+    return record
+
+
+def _damaged_record(kind: str, name: t.Any, wrong: str, where: str) -> FleetError:
+    return damaged(f"the record {kind}/{name if isinstance(name, str) else '?':.253} is damaged: {wrong}", where)
 
 
 def _no_number(name: str) -> t.NoReturn:
@@ -52,22 +70,38 @@ def _fault(kind: str, name: t.Any, record: t.Any) -> str:
     metadata = record.get("metadata")
     if not isinstance(metadata, dict) or metadata.get("name") != name or not name:
         return "it has another name"
-    try:
-        decode(KIND_OF[kind].cls, record)
-    except ValueError:
-        return "a field has another form than the kind's"
+    if not isinstance(record.get("spec", {}), dict):
+        return "its spec is none"
     return "" if _is_from_a_store(metadata) else "its uid, generation, resourceVersion or a label is none"
 
 
 def _is_from_a_store(metadata: t.Mapping[str, t.Any]) -> bool:
     version, generation = metadata.get("resourceVersion"), metadata.get("generation")
-    texts = [metadata.get("uid"), *(metadata.get("labels") or {}).values(), *(metadata.get("finalizers") or ())]
+    labels, finalizers = metadata.get("labels") or {}, metadata.get("finalizers") or []
     return (
         isinstance(version, str)
         and _NUMBER.fullmatch(version) is not None
         and type(generation) is int  # pylint: disable=unidiomatic-typecheck  # True is none
-        and all(isinstance(each, str) for each in texts)
+        and isinstance(labels, dict)
+        and isinstance(finalizers, list)
+        and all(isinstance(each, str) for each in (metadata.get("uid"), *labels.values(), *finalizers))
     )
+
+
+def _refused(kind: str, record: t.Mapping[str, t.Any]) -> str:
+    """What an API server would not let in. Where a fleet has thousands, only what is used unread is looked at."""
+    spec = record.get("spec")
+    if spec is None:
+        return "it has no spec"
+    if kind == "ClusterResourceBinding":
+        fine = isinstance(spec.get("targetCluster"), str) and isinstance(spec.get("state"), str)
+        return "" if fine else "it names no cluster or no state"
+    if kind not in _WRITTEN_BY_PEOPLE:
+        return ""
+    check = Check()
+    check_object(check, KIND_OF[kind].cls, record)
+    wrong = (each for each in check.problems if each.code != "unknown-field")
+    return next((f"{each.path:.100} is not what it can be" for each in wrong), "")
 
 
 def lease_of(row: t.Sequence[t.Any], where: str) -> Lease:

@@ -24,6 +24,9 @@ except ImportError:
 
 MAX_DEPTH = 200
 MAX_UNFOLDED = 10_000_000  # characters that aliases may add to a file
+# Ten megabytes of manifests have one and a half million values in them, if they are as small as manifests can be.
+MAX_VALUES = 2_000_000
+_CONTAINER = 16  # characters that take as much memory as a mapping or a list
 
 Lines = dict[int, dict[str | int, int]]  # pylint: disable=unsupported-binary-operation  # Python 3.11 can
 """For each mapping and list, by ``id``: the line of each key or item."""
@@ -40,7 +43,7 @@ _SURROGATES = re.compile(r"(?<!\\)((?:\\\\)*)\\u([dD][89abAB][0-9a-fA-F]{2})\\u(
 
 @dataclass(frozen=True)
 class YamlDocument:
-    """``line`` is where it begins, counted from 1. ``lines`` is shared by all documents of a file."""
+    """``line`` is where it begins, counted from 1."""
 
     value: t.Any
     line: int
@@ -49,22 +52,23 @@ class YamlDocument:
 
 @dataclass(frozen=True)
 class _Anchored:
+    """``weight`` in characters; ``height`` in levels."""
+
     value: t.Any
     weight: int
     height: int
 
 
-@dataclass
+@dataclass(slots=True)
 class _Open:
     """A mapping or list whose end has not come yet."""
 
     value: t.Any
     line: int
     anchor: str | None
+    is_list: bool
     key: t.Any = _NO_KEY
     key_line: int = 0
-    weight: int = 1
-    height: int = 1
     lines: dict[str | int, int] = field(default_factory=dict)
     merged: list[dict[str, t.Any]] = field(default_factory=list)
 
@@ -75,89 +79,116 @@ class _Stop(Exception):
         self.problem = problem
 
 
-def read_yaml(text: str, path: str) -> tuple[tuple[YamlDocument, ...], tuple[Problem, ...]]:
-    """The documents of a file, and what is wrong with it (a file with problems is not to be used).
+def read_yaml(text: str, path: str) -> t.Iterator[YamlDocument | Problem]:
+    """The documents of a file as they come, and what is wrong with it (a file with problems is not to be used).
 
     Codes: ``bad-yaml``, ``duplicate-key``, ``bad-key``, ``unknown-tag``, ``bad-number``, ``too-deep``, ``too-big``.
     """
     if yaml is None:
         raise FleetError("missing-library", "the Python library PyYAML is not installed", hint="pip install PyYAML")
     builder = _Builder(path)
+    found, steps, parser = builder.found, builder.steps, None
     try:
-        events = yaml.parse(_plain_json(text, path), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-        for event in events:
-            builder.take(event)
+        parser = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(_plain_json(text, path))
+        while (event := parser.get_event()) is not None:
+            step = steps.get(type(event))
+            if step is not None:
+                step(event)
+                if found:
+                    yield from found
+                    found.clear()
     except _Stop as stop:
-        builder.problems.append(stop.problem)
+        yield from (*found, stop.problem)
     except yaml.YAMLError as error:
-        builder.problems.append(_syntax(error, text, path))
-    return tuple(builder.documents), tuple(builder.problems)
+        yield from (*found, _syntax(error, text, path))
+    finally:
+        if parser is not None:
+            parser.dispose()
 
 
 class _Builder:
     def __init__(self, path: str) -> None:
-        self.documents: list[YamlDocument] = []
-        self.problems: list[Problem] = []
+        self.found: list[YamlDocument | Problem] = []
         self._path = path
         self._lines: Lines = {}
         self._stack: list[_Open] = []
-        self._anchors: dict[str, _Anchored | None] = {}
+        self._anchors: dict[str, t.Any] = {}
+        self._measured: dict[str, _Anchored] = {}
         self._unfolded = 0
-        self._steps: dict[type, t.Callable[[t.Any, int], None]] = {
-            yaml.DocumentStartEvent: lambda event, line: self._anchors.clear(),
+        self._values = 0
+        self.steps: dict[type, t.Callable[[t.Any], None]] = {
+            yaml.DocumentStartEvent: self._start,
             yaml.ScalarEvent: self._scalar,
             yaml.AliasEvent: self._alias,
-            yaml.MappingStartEvent: lambda event, line: self._begin({}, event, line),
-            yaml.SequenceStartEvent: lambda event, line: self._begin([], event, line),
+            yaml.MappingStartEvent: lambda event: self._begin({}, event, False),
+            yaml.SequenceStartEvent: lambda event: self._begin([], event, True),
             yaml.MappingEndEvent: self._end,
             yaml.SequenceEndEvent: self._end,
         }
 
-    def take(self, event: t.Any) -> None:
-        step = self._steps.get(type(event))
-        if step is not None:
-            step(event, event.start_mark.line + 1)
+    def _start(self, _event: t.Any) -> None:
+        """Nothing of the document before is kept here: how many there are makes no difference to memory."""
+        self._lines = {}
+        self._anchors.clear()
+        self._measured.clear()
 
     def _problem(self, code: str, message: str, line: int, hint: str = "") -> Problem:
         return Problem(code, message, f"{self._path}:{line}", hint)
 
-    def _begin(self, value: t.Any, event: t.Any, line: int) -> None:
-        self._check_tag(event, line)
+    def _begin(self, value: t.Any, event: t.Any, is_list: bool) -> None:
+        line = event.start_mark.line + 1
+        if event.tag is not None:
+            self._check_tag(event, line)
         if len(self._stack) >= MAX_DEPTH:
             raise _Stop(self._problem("too-deep", f"nested deeper than {MAX_DEPTH} levels", line))
         if event.anchor:
-            self._anchors[event.anchor] = None
-        self._stack.append(_Open(value, line, event.anchor))
+            self._anchors[event.anchor] = _NO_KEY
+        self._stack.append(_Open(value, line, event.anchor, is_list))
+        self._count(line)
 
-    def _end(self, _event: t.Any, _line: int) -> None:
+    def _count(self, line: int) -> None:
+        self._values += 1
+        if self._values > MAX_VALUES:
+            raise _Stop(self._problem("too-big", f"this file has more than {MAX_VALUES} values", line, "split it"))
+
+    def _end(self, _event: t.Any) -> None:
         done = self._stack.pop()
         for source in done.merged:
             for key in source.keys() - done.value.keys():
                 done.value[key] = source[key]
                 done.lines[key] = self._lines[id(source)][key]
         self._lines[id(done.value)] = done.lines
-        self._add(_Anchored(done.value, done.weight, done.height), done.line, done.anchor)
+        self._add(done.value, done.line, done.anchor)
 
-    def _scalar(self, event: t.Any, line: int) -> None:
-        self._check_tag(event, line)
-        if self._wants_key() and event.tag is None and not event.style and event.value == "<<":
+    def _scalar(self, event: t.Any) -> None:
+        line, text = event.start_mark.line + 1, event.value
+        self._count(line)
+        if event.tag is not None:
+            self._check_tag(event, line)
+        elif text == "<<" and not event.style and self._wants_key():
             self._stack[-1].key, self._stack[-1].key_line = _MERGE, line
             return
-        self._add(_Anchored(self._value(event, line), len(event.value) + 1, 0), line, event.anchor)
+        self._add(self._value(event, line), line, event.anchor)
 
-    def _alias(self, event: t.Any, line: int) -> None:
-        meant = self._anchors.get(event.anchor, _NO_KEY)
-        if meant is _NO_KEY:
+    def _wants_key(self) -> bool:
+        return bool(self._stack) and not self._stack[-1].is_list and self._stack[-1].key is _NO_KEY
+
+    def _alias(self, event: t.Any) -> None:
+        line = event.start_mark.line + 1
+        if event.anchor not in self._anchors:
             raise _Stop(self._problem("bad-yaml", f"the alias *{event.anchor} has no anchor before it", line))
-        if not isinstance(meant, _Anchored):
+        if self._anchors[event.anchor] is _NO_KEY:
             raise _Stop(self._problem("too-deep", f"the alias *{event.anchor} is part of what it stands for", line))
+        if event.anchor not in self._measured:
+            self._measured[event.anchor] = _measured(self._anchors[event.anchor])
+        meant = self._measured[event.anchor]
         self._unfolded += meant.weight
         if self._unfolded > MAX_UNFOLDED:
             text = f"the aliases of this file unfold to more than {MAX_UNFOLDED} characters"
             raise _Stop(self._problem("too-big", text, line, "write it out, or split it"))
         if len(self._stack) + meant.height > MAX_DEPTH:
             raise _Stop(self._problem("too-deep", f"nested deeper than {MAX_DEPTH} levels", line))
-        self._add(_Anchored(self._copy(meant.value), meant.weight, meant.height), line, None)
+        self._add(self._copy(meant.value), line, None)
 
     def _copy(self, value: t.Any) -> t.Any:
         """Each alias gets an object of its own, so that a change of one is not a change of the other."""
@@ -171,25 +202,21 @@ class _Builder:
         self._lines[id(copied)] = self._lines[id(value)]
         return copied
 
-    def _wants_key(self) -> bool:
-        return bool(self._stack) and isinstance(self._stack[-1].value, dict) and self._stack[-1].key is _NO_KEY
-
-    def _add(self, item: _Anchored, line: int, anchor: str | None) -> None:
+    def _add(self, value: t.Any, line: int, anchor: str | None) -> None:
         if anchor:
-            self._anchors[anchor] = item
+            self._anchors[anchor] = value
+            self._measured.pop(anchor, None)
         if not self._stack:
-            self.documents.append(YamlDocument(item.value, line, self._lines))
+            self.found.append(YamlDocument(value, line, self._lines))
             return
         top = self._stack[-1]
-        top.weight += item.weight
-        top.height = max(top.height, item.height + 1)
-        if isinstance(top.value, list):
+        if top.is_list:
             top.lines[len(top.value)] = line
-            top.value.append(item.value)
+            top.value.append(value)
         elif top.key is _NO_KEY:
-            top.key, top.key_line = self._key(item.value, line), line
+            top.key, top.key_line = value if isinstance(value, str) else self._key(value, line), line
         else:
-            self._set(top, item.value)
+            self._set(top, value)
 
     def _set(self, top: _Open, value: t.Any) -> None:
         key, top.key = top.key, _NO_KEY
@@ -197,7 +224,7 @@ class _Builder:
             self._merge(top, value)
         elif key in top.lines:
             text = f"the key {key!r} is there twice, first in line {top.lines[key]}"
-            self.problems.append(self._problem("duplicate-key", text, top.key_line, "keep one of them"))
+            self.found.append(self._problem("duplicate-key", text, top.key_line, "keep one of them"))
         else:
             top.value[key] = value
             top.lines[key] = top.key_line
@@ -207,7 +234,7 @@ class _Builder:
         if all(isinstance(source, dict) for source in sources):
             top.merged.extend(sources)
         else:
-            self.problems.append(self._problem("bad-key", "what << merges in must be mappings", top.key_line))
+            self.found.append(self._problem("bad-key", "what << merges in must be mappings", top.key_line))
 
     def _key(self, key: t.Any, line: int) -> str:
         if isinstance(key, str):
@@ -216,7 +243,7 @@ class _Builder:
             return str(key)
         shown = "a mapping or a list" if isinstance(key, (dict, list)) else json.dumps(key)
         text = f"a key must be text, and YAML reads this one as {shown}"
-        self.problems.append(self._problem("bad-key", text, line, "quote it"))
+        self.found.append(self._problem("bad-key", text, line, "quote it"))
         return str(key)
 
     def _value(self, event: t.Any, line: int) -> Scalar:
@@ -226,15 +253,25 @@ class _Builder:
         try:
             value = number(text) if tag in (f"{_TAG}int", f"{_TAG}float") else resolve(text)
         except ValueError:
-            self.problems.append(self._problem("bad-number", "JSON has no such number", line, "quote it, or mend it"))
+            self.found.append(self._problem("bad-number", "JSON has no such number", line, "quote it, or mend it"))
             return text
         return value
 
     def _check_tag(self, event: t.Any, line: int) -> None:
-        if event.tag is not None and event.tag not in _TAGS:
-            self.problems.append(
+        if event.tag not in _TAGS:
+            self.found.append(
                 self._problem("unknown-tag", f"the tag {event.tag!r} means nothing in a Kubernetes manifest", line)
             )
+
+
+def _measured(value: t.Any) -> _Anchored:
+    """With the characters and the levels in it."""
+    if not isinstance(value, (dict, list)):
+        return _Anchored(value, len(str(value)) + 1, 0)
+    keys = sum(len(key) + 1 for key in value) if isinstance(value, dict) else 0
+    inner = [_measured(each) for each in (value.values() if isinstance(value, dict) else value)]
+    height = 1 + max((each.height for each in inner), default=0)
+    return _Anchored(value, _CONTAINER + keys + sum(each.weight for each in inner), height)
 
 
 def _plain_json(text: str, path: str) -> str:

@@ -260,7 +260,7 @@ def blind(servers: dict[str, Server]) -> t.Iterator[Path]:
     """A kubeconfig of m1 for what a plan needs, but for its namespaces."""
     server, subject = servers["m1"], Subject("User", "blind")
     manifests = [dict(each) for each in read_only_manifests(subject, [BUILT_IN["v1", "ConfigMap"]])]
-    role = next(each for each in manifests if each["kind"] == "ClusterRole")
+    (role,) = [each for each in manifests if each["kind"] == "ClusterRole"]
     role["rules"] = [
         {**each, "resources": [one for one in each.get("resources", ()) if one != "namespaces"]} if "resources" in each
         else each

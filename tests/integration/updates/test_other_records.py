@@ -50,7 +50,7 @@ def lease(fleet: UpdateFleet, name: str) -> Document | None:
         with client(fleet, name) as found:
             return found.get(LEASE)
     except ApiError as error:
-        assert error.code in ("not-found", "unreachable", "bad-answer"), error
+        assert error.code in ("not-found", "unreachable", "bad-answer", "timeout"), error
         return None
 
 

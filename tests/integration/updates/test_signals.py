@@ -12,34 +12,43 @@ from pathlib import Path
 
 import pytest
 from conducting import Conducting, Plays, gone
-from update_fleet import TARGET, UpdateFleet, sequence, until
+from update_fleet import OLD, TARGET, UpdateFleet, sequence, until
 
+# An upgrade, and a look at a member, that take until a test lets them end.
+HELD = 'echo "$2" >> "$1/begun.log"; until [ -e "$1/go" ]; do sleep 0.1; done; echo "v$3" > "$1/$2"'
+LOOKING = 'touch "$1/looked"; until [ -e "$1/go" ]; do sleep 0.1; done; cat "$1/$2"'
 CONDUCT = str(Path(__file__).with_name("conduct.yml"))
 SIGNALS: dict[str, t.Callable[[Conducting], None]] = {
     "SIGINT to the process group": lambda one: os.killpg(one.pid, signal.SIGINT),
     "SIGINT to ansible-playbook": lambda one: one.kill(signal.SIGINT, one.pid),
     "SIGTERM to ansible-playbook": lambda one: one.kill(signal.SIGTERM, one.pid),
+    "SIGTERM to the process group": lambda one: os.killpg(one.pid, signal.SIGTERM),
     "SIGTERM to the worker": lambda one: one.kill(signal.SIGTERM, one.worker),
+    "SIGINT to the worker": lambda one: one.kill(signal.SIGINT, one.worker),
+    "SIGHUP to the process group": lambda one: os.killpg(one.pid, signal.SIGHUP),
+    "SIGHUP to ansible-playbook": lambda one: one.kill(signal.SIGHUP, one.pid),
+    "SIGHUP to the worker": lambda one: one.kill(signal.SIGHUP, one.worker),
 }
 
 
 @pytest.mark.parametrize("sent", SIGNALS)
 def test_the_upgrade_in_flight_goes_on_and_nothing_new_begins(fleet: UpdateFleet, plays: Plays, sent: str) -> None:
-    fleet.file_members(a="v1.35.4", b="v1.35.4")
+    fleet.file_members(a=OLD, b=OLD)
     fleet.write(sequence(("all",)))
-    variables = fleet.variables(drivers={"command": fleet.file_driver(seconds=2)})
+    variables = fleet.variables(drivers={"command": fleet.file_driver(begin=HELD)})
     first = plays.start(CONDUCT, **variables)
-    until(lambda: fleet.file_upgrades() == ["a"])
+    until(lambda: fleet.file_upgrades() == ["a"], 60)
     worker = first.worker
     SIGNALS[sent](first)
-    assert gone(worker, 10), "the worker did not end by itself"
+    assert gone(worker, 60), "the worker did not end by itself"
     first.ended()
     assert "Traceback" not in first.output
     if "worker" in sent:
         assert first.code(0).fleet["code"] == "interrupted"
     assert fleet.states() == {"a": "Running", "b": "NotStarted"}
     assert len(fleet.leftovers()) > 0, "the upgrade goes on without its conductor"
-    until(lambda: not fleet.leftovers())
+    (fleet.folder / "files" / "go").touch()
+    until(lambda: not fleet.leftovers(), 60)
     assert fleet.file_upgrades() == ["a"]
 
     second = plays(CONDUCT, **variables).code(0)
@@ -49,3 +58,24 @@ def test_the_upgrade_in_flight_goes_on_and_nothing_new_begins(fleet: UpdateFleet
         ("Completed", 1, f"v{TARGET}")
     }
     assert fleet.leftovers() == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM, signal.SIGKILL])
+def test_what_comes_before_anything_was_begun_begins_nothing(
+    fleet: UpdateFleet, plays: Plays, number: signal.Signals
+) -> None:
+    """ansible-playbook ends while its worker still looks at the members; SIGHUP and SIGKILL leave that behind."""
+    fleet.file_members(a=OLD)
+    fleet.write(sequence(("all",)))
+    driver = fleet.file_driver()
+    driver["observe"][2] = LOOKING
+    first = plays.start(CONDUCT, **fleet.variables(drivers={"command": driver}))
+    until(lambda: (fleet.folder / "files" / "looked").exists(), 60)
+    worker = first.worker
+    first.kill(number, first.pid)
+    first.ended()
+    (fleet.folder / "files" / "go").touch()
+    assert gone(worker, 60), "the worker did not end by itself"
+    assert fleet.file_upgrades() == [] and fleet.leftovers() == []
+    assert plays(CONDUCT, **fleet.variables(drivers={"command": driver})).code(0).fleet["outcome"] == "done"
+    assert fleet.file_upgrades() == ["a"]

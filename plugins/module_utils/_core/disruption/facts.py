@@ -9,7 +9,7 @@ For each reason: when nothing is permitted, when nothing limits, and which budge
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from ..objects.node_pool import REASONS, Budget
@@ -54,7 +54,14 @@ def facts(budgets: t.Sequence[Budget], start: datetime, end: datetime) -> tuple[
     rules = tuple([rule_of(each) for each in budgets])
     begin, until = start.astimezone(UTC), end.astimezone(UTC)
     steps = list(activity(rules, begin.replace(tzinfo=None), until.replace(tzinfo=None)))
-    return tuple(_facts(rules, steps, reason, begin, until) for reason in REASONS)
+    known: dict[tuple[bool, ...], ReasonFacts] = {}
+    found = []
+    for reason in REASONS:
+        covering = tuple([each.covers(reason) for each in budgets])
+        if covering not in known:
+            known[covering] = _facts(rules, steps, reason, begin, until)
+        found.append(replace(known[covering], reason=reason))
+    return tuple(found)
 
 
 def never_above(one: Amount | None, other: Amount | None) -> bool:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import lru_cache
 
 from ..objects.node_pool import REASONS, Budget
 from ..objects.node_pool_schema import BUDGETS
@@ -57,6 +58,7 @@ class Lint:
         }
 
 
+@lru_cache(maxsize=1024)  # the pools of a fleet have few lists of budgets
 def lint_budgets(
     budgets: tuple[Budget, ...], start: datetime, shortest: timedelta = SHORTEST_OPENING, path: str = BUDGETS
 ) -> tuple[Lint, ...]:

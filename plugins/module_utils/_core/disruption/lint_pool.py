@@ -37,7 +37,13 @@ def lint_node_pool(
 
     ``nodes`` is the pool's size and ``schema`` that of the cluster's own definition, where they are known.
     """
-    examined = examine(document, schema=schema)
+    return lint_examined(examine(document, schema=schema), start, nodes, shortest)
+
+
+def lint_examined(
+    examined: Examined, start: datetime, nodes: int | None = None, shortest: timedelta = SHORTEST_OPENING
+) -> tuple[Lint, ...]:
+    """The same where the manifest has been examined."""
     found = [_problem(each, examined) for each in examined.problems]
     if examined.missing and not examined.fragment:
         text = f"this can change a pool of that name, and not create one: {' and '.join(examined.missing)} is missing"

@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 from ..objects.node_pool import DEFAULT_NODES, REASONS, Budget
-from .budgets import UNLIMITED, allowed, rule_of
+from .budgets import UNLIMITED, Rule, decide, rule_of
 from .facts import is_zero
-from .timeline import activity
+from .timeline import Active, activity
 from .week import MONDAY, as_budgets, in_words, rest_of, week_of
 
 Budgets = tuple[Budget, ...]
@@ -57,19 +57,19 @@ def windows_in_words(budgets: Budgets) -> str:
 
 def _proved(mended: Budgets, windows: Budgets, outside: int | None) -> bool:
     """Inside the windows their own limits hold; outside, the given limit, or any at all for None."""
-    rules, first = tuple(map(rule_of, (*mended, *windows))), MONDAY
-    for at, _active in activity(rules, first, first + TRIED):
+    tried, given = tuple(map(rule_of, mended)), tuple(map(rule_of, windows))
+    before = MONDAY - timedelta(microseconds=1)
+    combinations = {active for _at, active in activity((*tried, *given), MONDAY, MONDAY + TRIED)}
+    for active in combinations | {tuple(rule.active(before) for rule in (*tried, *given))}:
         for nodes in SIZES:
-            for instant in (at, at - timedelta(microseconds=1)):
-                wanted, got = _limit(windows, instant, nodes), _limit(mended, instant, nodes)
-                if wanted == UNLIMITED:
-                    if got == UNLIMITED or (outside is not None and got != outside):
-                        return False
-                elif got != wanted:
+            wanted, got = _limit(given, active[len(tried) :], nodes), _limit(tried, active[: len(tried)], nodes)
+            if wanted == UNLIMITED:
+                if got == UNLIMITED or (outside is not None and got != outside):
                     return False
+            elif got != wanted:
+                return False
     return True
 
 
-def _limit(budgets: Budgets, at: datetime, nodes: int) -> int:
-    reason = (budgets[0].reasons or REASONS)[0]
-    return allowed(budgets, at.replace(tzinfo=UTC), nodes, reason).limit
+def _limit(rules: tuple[Rule, ...], active: Active, nodes: int) -> int:
+    return decide(rules, active, nodes, (rules[0].budget.reasons or REASONS)[0]).limit

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from ..disruption.lint import ERROR, NOTE, Lint, lint_budgets
-from ..disruption.lint_pool import lint_node_pool
+from ..disruption.lint_pool import lint_examined
 from ..objects.checking import near
 from ..objects.holes import HOLES
 from ..objects.kinds import KIND_OF
@@ -53,6 +53,8 @@ def judge_document(document: t.Any, start: datetime, holes: bool = False) -> Jud
     ``holes`` makes a note of every literal ``...``, which is an error otherwise.
     """
     judged = _judged(document, start)
+    if not judged.remarks:
+        return judged
     remarks = (replace(each, object=judged.object) for each in judged.remarks)
     if holes:
         remarks = (replace(each, level=NOTE) if each.code in HOLES else each for each in remarks)
@@ -65,6 +67,8 @@ def mend(judged: Judged, consent: bool = False) -> t.Any:
     What disrupts nodes by being applied stays as it was, unless there is consent. A later form for a place that an
     earlier one has made already is left out.
     """
+    if not any(remark.mended for remark in judged.remarks):
+        return None
     out = copy.deepcopy(judged.whole)
     done: list[str] = []
     for remark in judged.remarks:
@@ -132,7 +136,7 @@ def _shorter(remark: Remark, document: Mapping[str, t.Any]) -> Remark:
 def _pool(document: t.Any, start: datetime) -> Judged:
     examined = examine(document)
     whole = examined.written
-    remarks = [of_lint(each) for each in lint_node_pool(document, start)]
+    remarks = [of_lint(each) for each in lint_examined(examined, start)]
     if examined.budgets is None:
         remarks += [of_lint(each) for each in _single_budgets(examined, start)]
     inside = ""

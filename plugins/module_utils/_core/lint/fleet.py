@@ -32,6 +32,12 @@ Row = tuple[t.Any, str]
 """A document, and its kind and name."""
 
 
+def is_related(document: t.Any) -> bool:
+    """Whether ``across`` can have anything to say about a document."""
+    kind = document.get("kind") if isinstance(document, Mapping) else None
+    return isinstance(kind, str) and (kind in KIND_OF or kind == "NodePool")
+
+
 def across(rows: t.Sequence[Row], places: t.Sequence[str]) -> t.Iterator[tuple[int, Remark]]:
     """Remarks with the index of the row that each is about; ``places`` tell where each row was read."""
     yield from _twice(rows, places)
@@ -43,10 +49,7 @@ def _twice(rows: t.Sequence[Row], places: t.Sequence[str]) -> t.Iterator[tuple[i
     """Folders may hold an object once for each environment, so that this is no error."""
     first: dict[tuple[str, str, str], int] = {}
     for index, (document, title) in enumerate(rows):
-        kind = document.get("kind") if isinstance(document, Mapping) else None
-        if not isinstance(kind, str) or (kind not in KIND_OF and kind != "NodePool"):
-            continue
-        if "/" not in title:
+        if not is_related(document) or "/" not in title:
             continue
         metadata = document["metadata"]
         group = str(document.get("apiVersion")).rpartition("/")[0]

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..disruption.lint import ERROR, NOTE, WARNING, Lint
 from ..errors import Problem
@@ -14,6 +14,7 @@ from ..objects.finding import Finding
 from ..objects.property_rules import ALIASES
 from ..objects.rules import Found
 
+LONGEST = 1000  # characters of a text
 LEVELS = (ERROR, WARNING, NOTE)
 
 
@@ -41,6 +42,13 @@ class Remark:
 
     def as_dict(self) -> dict[str, t.Any]:
         return {**vars(self), "mended": dict(self.mended)}
+
+
+def shortened(remark: Remark) -> Remark:
+    """A name, a key or a value of megabytes is cut where it is told, so that people and other programs can read on."""
+    texts = {name: getattr(remark, name) for name in ("message", "path", "consent", "object")}
+    long: dict[str, t.Any] = {name: f"{text[:LONGEST]} ..." for name, text in texts.items() if len(text) > LONGEST}
+    return replace(remark, **long) if long else remark
 
 
 def of_lint(lint: Lint) -> Remark:

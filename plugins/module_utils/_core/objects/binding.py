@@ -38,7 +38,7 @@ class BindingSpec:
     state: str = prop("Scheduled, Bound or Unscheduled.")
     target_cluster: str = prop("Name of the cluster.")
     scheduling_policy_snapshot_name: str = prop("Policy under which it was picked.")
-    cluster_decision: ClusterDecision = prop("The decision.", default=None)
+    cluster_decision: ClusterDecision = prop("The decision.")
     resource_snapshot_name: str = prop("Resources that it holds; empty until bound.", default="")
     cluster_resource_override_snapshots: tuple[str, ...] = prop(
         "Overrides of cluster-scoped objects that it holds, in the order in which they apply.", default=()

@@ -41,6 +41,7 @@ from .update_run import NodeImageSelection, UpdateRunSpec
 from .update_strategy import UpdateGroup, UpdateRunStrategy, UpdateStage, UpdateStrategySpec
 
 PLACEHOLDER = "..."
+_LONGEST_WORD = 200  # what is compared with known words, which takes a hundred times its size in memory
 PERCENT = re.compile(r"(100|[0-9]{1,2})%")
 # RFC 3339 as the API server reads it (format date-time).
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
@@ -130,6 +131,8 @@ def below(path: str, key: t.Any) -> str:
 
 def near(word: str, known: t.Iterable[str]) -> str:
     """A hint with the known word that is most like the given one, or an empty text."""
+    if len(word) > _LONGEST_WORD:
+        return ""
     by_case = {each.lower(): each for each in known}
     found = difflib.get_close_matches(word.lower(), by_case, 1, 0.7)
     return f"did you mean {by_case[found[0]]}?" if found else ""

@@ -193,7 +193,7 @@ def _unknown(paths: t.Iterable[str]) -> t.Iterator[Found]:
 def _too_long(stored: Document) -> t.Iterator[Found]:
     """Durations that admission lets through and no client can read, which breaks every list of NodePools."""
     for path, text in durations(stored):
-        digits = re.fullmatch(r"([0-9]+[hms])+", text, re.ASCII) if isinstance(text, str) else None
+        digits = re.fullmatch(r"([0-9]++[hms])++", text, re.ASCII) if isinstance(text, str) else None
         if digits and not parses(text):
             yield Found("invalid-duration", path, f"{text!r:.60} {TOO_LONG}", "write a shorter one")
 

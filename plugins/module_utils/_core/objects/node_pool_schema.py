@@ -82,8 +82,9 @@ def _pattern(text: str) -> Callable[[str], object]:
     return re.compile(text, re.ASCII).search
 
 
-_DURATION = _pattern(r"^([0-9]+(s|m|h))+\Z")
-_DURATION_OR_NEVER = _pattern(r"^(([0-9]+(s|m|h))+|Never)\Z")
+# Possessive: a text of megabytes takes no memory for ways back that lead nowhere.
+_DURATION = _pattern(r"^([0-9]++(s|m|h))++\Z")
+_DURATION_OR_NEVER = _pattern(r"^(([0-9]++(s|m|h))++|Never)\Z")
 _MACRO = re.compile(r"@(annually|yearly|monthly|weekly|daily|midnight|hourly)")
 # Five groups with white space between, at the end of the text. Read backwards, so that long texts cost no time; Go's
 # white space has no vertical tab.

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import copy
 import typing as t
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -149,7 +148,7 @@ def judge(document: t.Any, strict: bool = False, holes: bool = False) -> Judged:
     check = Check(strict)
     written = repair_placement(check, document) if kind.cls is ClusterResourcePlacement else document
     clean = check_object(check, kind.cls, written)
-    obj: AnyObject = decode(kind.cls, copy.deepcopy(clean))
+    obj: AnyObject = decode(kind.cls, _copied(clean))
     problems = (*check.problems, *beyond(check.problems, _rules(kind, obj)))
     warnings = _WARNINGS[kind.cls](obj) if kind.cls in _WARNINGS else ()
     findings = (*check.findings, *(each for each in warnings if not _touched(each, problems)))
@@ -157,6 +156,15 @@ def judge(document: t.Any, strict: bool = False, holes: bool = False) -> Judged:
     if holes and isinstance(obj, ClusterResourcePlacement) and not any(map(blocks, problems)):
         return Judged(about, around(obj, problems), (), (*map(hole_finding, problems), *findings))
     return Judged(about, None if problems else obj, problems, findings)
+
+
+def _copied(value: t.Any) -> t.Any:
+    """What is frozen shares nothing with the document of the caller."""
+    if isinstance(value, dict):
+        return {key: _copied(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_copied(each) for each in value]
+    return value
 
 
 def check_update(old: AnyObject, new: AnyObject, where: str = "") -> tuple[Problem, ...]:

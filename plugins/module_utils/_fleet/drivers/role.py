@@ -15,6 +15,7 @@ templated once, with whatever it holds of others' words.
 from __future__ import annotations
 
 import os
+import re
 import sys
 import typing as t
 from dataclasses import dataclass, field
@@ -30,6 +31,7 @@ from .environment import allowed
 from .unsafe import unsafe
 
 GROUP = "cluster_upgrade_target"
+_VARIABLE = re.compile(r"\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\})")
 _PLAYBOOK, _INVENTORY, _VARS, _EXTRA = "playbook.yml", "inventory.yml", "vars.yml", "extra_vars.yml"
 
 
@@ -56,10 +58,11 @@ class RoleDriver:
 
     def begin(self, work: Work) -> str:
         folder = detached.folder_of(self.operations, work.operation).absolute()
+        environ = self._environ(folder)
         documents = {
             _PLAYBOOK: _playbook(work, self.role),
             _INVENTORY: _inventory(work.member),
-            _VARS: variables(work, self.clients.members.get(work.member)),
+            _VARS: variables(work, self.clients.members.get(work.member), environ),
             _EXTRA: dict(self.extra_vars),
         }
         return detached.start(
@@ -67,7 +70,7 @@ class RoleDriver:
             detached.Request(
                 member=work.member,
                 argv=self._argv(folder),
-                environ=self._environ(folder),
+                environ=environ,
                 cwd=self.cwd,
                 files={name: unsafe(document) for name, document in documents.items()},
                 private=(_EXTRA,),
@@ -96,8 +99,9 @@ class RoleDriver:
         return environ
 
 
-def variables(work: Work, member: FleetMember | None) -> dict[str, t.Any]:
-    """What the role is told, by name."""
+def variables(work: Work, member: FleetMember | None, environ: t.Mapping[str, str]) -> dict[str, t.Any]:
+    """What the role is told, by name. Paths of kubeconfigs are expanded by ``environ``, which the role has anyway: what
+    else is in ours is no business of whoever writes FleetMembers."""
     told = {
         "member": work.member,
         "target": work.target,
@@ -111,11 +115,16 @@ def variables(work: Work, member: FleetMember | None) -> dict[str, t.Any]:
     }
     if member is not None:
         connection = member.spec.connection
-        path = os.path.expanduser(os.path.expandvars(connection.kubeconfig))
+        path = os.path.expanduser(_VARIABLE.sub(_value_in(environ), connection.kubeconfig))
         told["kubeconfig"] = os.path.abspath(path) if path else ""
         told["context"] = connection.context
         told["secret"] = encode(connection.secret_ref) if connection.secret_ref else {}
     return {f"cluster_upgrade_{name}": value for name, value in told.items()}
+
+
+def _value_in(environ: t.Mapping[str, str]) -> t.Callable[[re.Match[str]], str]:
+    """What stands for a variable; one that is not there stays as it is written."""
+    return lambda found: environ.get(found[1] or found[2], found[0])
 
 
 def _inventory(member: str) -> dict[str, t.Any]:

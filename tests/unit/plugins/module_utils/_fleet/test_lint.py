@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.lint.codes import TEXTS
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.field_path import at
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet import lint as linting
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.lint import Linted, lint
+from ansible_collections.gitops.fleet.plugins.module_utils._report.findings import findings_text
 
 SAMPLES = Path(__file__).resolve().parents[4] / "data" / "lint"
 NOW = datetime(2026, 11, 2, tzinfo=UTC)
@@ -270,3 +272,46 @@ def test_what_is_no_good_manifest_is_a_finding_and_no_crash(text: bytes, codes: 
 def test_what_is_not_there_is_a_finding():
     (found,) = linted(Path("/nowhere/at/all.yaml")).remarks
     assert (found.code, found.file, found.line) == ("no-such-file", "/nowhere/at/all.yaml", 0)
+
+
+def test_of_many_findings_the_first_are_told_and_how_many_there_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(linting, "MOST_TOLD", 3)
+    (tmp_path / "a.yaml").write_text("a: 1\n---\n" * 5 + "- 1\n---\n" * 4 + "a: 1\n---\n" * 20)
+    found = lint([str(tmp_path)], datetime(2026, 1, 1, tzinfo=UTC))
+    assert [each.code for each in found.remarks[:6]] == ["not-a-manifest"] * 3 + ["not-an-object"] * 3
+    more = [(each.level, each.message) for each in found.remarks[6:]]
+    assert more == [
+        ("error", "there are more than 3 errors, and what comes behind them was not judged"),
+        ("note", "2 more of this level are not shown"),
+    ]
+    assert found.documents == 9 and found.fails(strict=False)
+
+
+BIG = "a" * 300_000
+NODE_POOL = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}\nspec: {disruption: {budgets: [%s]}}\n"
+PLACEMENT = (
+    "apiVersion: placement.kubernetes-fleet.io/v1\nkind: ClusterResourcePlacement\nmetadata: {name: %s}\nspec: %s\n"
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"apiVersion: gitops.fleet/v1alpha1\nkind: {BIG}\n",
+        f"apiVersion: gitops.fleet/{BIG}\nkind: Gate\n",
+        PLACEMENT % (BIG, "{}"),
+        PLACEMENT % ("a", "{policy: {placementType: " + BIG + "}}"),
+        PLACEMENT % ("a", "{? " + BIG + "\n: 5}"),
+        NODE_POOL % ("{nodes: '" + "1" * 300_000 + "'}"),
+        NODE_POOL % ("{nodes: '1', schedule: '" + BIG + "', duration: 1h}"),
+        NODE_POOL % ("{nodes: '1', schedule: '" + "1," * 150_000 + "1 * * * *', duration: " + "1h" * 150_000 + "}"),
+        "{'stages': [{'name': '" + BIG + "'}]}",
+        "- " + BIG,
+    ],
+)
+def test_a_value_of_megabytes_is_told_in_a_line(tmp_path: Path, text: str):
+    """Wrapping it took time by its square, and comparing it with known words a hundred times its size in memory."""
+    (tmp_path / "a.yaml").write_text(text)
+    found = lint([str(tmp_path)], datetime(2026, 1, 1, tzinfo=UTC))
+    assert found.remarks and max(len(line) for line in findings_text(found.remarks, 1, 1)) < 1100
+    assert len(json.dumps([each.as_dict() | {"mended": {}} for each in found.remarks])) < 20_000

@@ -34,9 +34,7 @@ class Kept:
         self.member, self.due, self.released = member, False, False
 
     def keep(self) -> None:
-        self.member.asked += 1
-        if self.member.error:
-            raise self.member.error
+        self.member.answer()
         self.due = False
 
     def release(self) -> None:
@@ -47,7 +45,7 @@ class Member:
     """``error`` is what comes of every request to it."""
 
     def __init__(self) -> None:
-        self.error: FleetError | None = None
+        self.error: t.Any = None
         self.asked = 0
         self.kept: list[Kept] = []
 
@@ -58,10 +56,14 @@ class Member:
     def leases(self) -> Member:
         return self
 
-    def take(self, *_arguments: t.Any) -> Kept:
+    def answer(self) -> None:
         self.asked += 1
-        if self.error:
-            raise self.error
+        error = self.error
+        if error is not None:
+            raise error
+
+    def take(self, *_arguments: t.Any) -> Kept:
+        self.answer()
         self.kept.append(Kept(self))
         return self.kept[-1]
 

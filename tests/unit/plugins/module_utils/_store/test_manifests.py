@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import typing as t
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._store.manifests impo
 
 HEAD = "apiVersion: v1\nkind: ConfigMap\n"
 MAP = HEAD + "metadata: {name: a}\n"
+GOOD = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
 
 
 @pytest.fixture
@@ -196,6 +199,46 @@ def test_a_file_that_cannot_be_read_is_a_problem_and_not_an_absence(tmp_path: Pa
     assert caught.value.code == "unreadable"
 
 
+def test_more_documents_than_manifests_have(refused: t.Callable[..., t.Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lists count with what is in them; and a file of nothing but separators is not even parsed."""
+    monkeypatch.setattr(documents, "MAX_DOCUMENTS", 3)
+    four = "---\n".join(MAP.replace("a}", f"a{number}}}") for number in range(4))
+    assert refused(four) == [("too-big", "")]
+    assert refused("apiVersion: v1\nkind: List\nitems: [" + ", ".join([json.dumps(GOOD)] * 4) + "]") == [
+        ("too-big", "")
+    ]
+    monkeypatch.setattr(documents, "read_yaml", None)
+    assert refused("---\n" * 5) == [("too-big", "")]
+
+
+@pytest.mark.parametrize(
+    "text", ["a: [1, 2, 3, 4, 5, 6]", "{a: {}, b: {}, c: {}, d: {}}", "---\na\n" * 9, "[[[[[[[[[]]]]]]]]]"]
+)
+def test_more_values_than_manifests_have(
+    refused: t.Callable[..., t.Any], monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    monkeypatch.setattr(yaml_documents, "MAX_VALUES", 8)
+    assert ("too-big", "1" if "---" not in text else "18") in refused(text)
+
+
+def test_aliases_to_nothing_but_brackets_weigh_something(refused: t.Callable[..., t.Any]) -> None:
+    """F22: an empty list has one or two characters, and takes the memory of sixty."""
+    text = "a: &x [" + ",".join(["[]"] * 20_000) + "]\nb: [" + ",".join(["*x"] * 100) + "]\n"
+    assert refused(text) == [("too-big", "2")]
+
+
+def test_an_anchor_that_is_given_twice_means_the_last(read: t.Callable[..., tuple[Manifest, ...]]) -> None:
+    (found,) = read(MAP + "data: {a: &x 1, b: *x, c: &x [2], d: *x, &x e: *x}\n")
+    assert found.document["data"] == {"a": 1, "b": 1, "c": [2], "d": [2], "e": "e"}
+
+
+def test_documents_come_as_they_are_read(tmp_path: Path) -> None:
+    """What follows a document is not needed to use it, and need not be held in memory beside it."""
+    (tmp_path / "m.yaml").write_text(f"{MAP}---\n{MAP}---\na: [\n")
+    found = documents.read_documents([tmp_path / "m.yaml"])
+    assert [type(each).__name__ for each in found] == ["Document", "Document", "Problem"]
+
+
 def test_without_pyyaml_the_message_says_what_to_install(
     read: t.Callable[..., t.Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -203,6 +246,33 @@ def test_without_pyyaml_the_message_says_what_to_install(
     with pytest.raises(FleetError) as caught:
         read(MAP)
     assert caught.value.code == "missing-library"
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device", "endless", "loop", "name"])
+def test_what_is_no_file_is_never_waited_for(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "m.yaml"
+    if kind == "pipe":
+        os.mkfifo(tmp_path / "pipe")
+        path.symlink_to("pipe")
+    elif kind == "loop":
+        path.symlink_to(path)
+    elif kind != "name":
+        path.symlink_to({"device": "/dev/zero", "endless": "/proc/self/mem"}[kind])
+    for given in [path] if kind != "name" else ["a\0b"]:
+        with pytest.raises(FleetError) as caught:
+            read_manifests([given])
+        assert [problem.code for problem in caught.value.problems] == ["unreadable"]
+    if kind != "name":
+        with pytest.raises(FleetError) as caught:
+            read_manifests([tmp_path])
+        assert caught.value.code == "unreadable"
+
+
+def test_text_that_the_parser_in_python_refuses_at_once(
+    refused: t.Callable[..., t.Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(yaml_documents.yaml, "CSafeLoader", raising=False)
+    assert refused("a: \x07") == [("bad-yaml", "")]
 
 
 def test_the_parser_in_python_gives_the_same_as_the_one_in_c(

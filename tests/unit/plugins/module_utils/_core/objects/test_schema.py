@@ -130,7 +130,7 @@ def test_raw_resources_are_kept_as_they_are():
 
 def test_unknown_fields_and_null_are_ignored_and_missing_ones_are_empty():
     binding = decode(ClusterResourceBinding, {"future": 1, "metadata": None, "spec": {"state": None, "new": {}}})
-    assert (binding.name, binding.spec.state, binding.spec.cluster_decision) == ("", "", None)
+    assert (binding.name, binding.spec.state, binding.spec.cluster_decision.reason) == ("", "", "")
 
 
 def test_d1_19_a_malformed_value_of_a_property_stays_as_text():

@@ -101,7 +101,7 @@ class TestWhatARoleIsTold:
     WORK = Work(operation="run-1.east.2", run="run", member="east", upgrade_type="Full", target="1.36.3", attempt=2)
 
     def test_by_reference_and_never_by_content(self):
-        told = variables(self.WORK, member("east", "role", kubeconfig="~/k", context="east-admin"))
+        told = variables(self.WORK, member("east", "role", kubeconfig="~/k", context="east-admin"), {})
         assert told == {
             "cluster_upgrade_member": "east",
             "cluster_upgrade_target": "1.36.3",
@@ -115,6 +115,6 @@ class TestWhatARoleIsTold:
         }
 
     def test_a_secret_on_the_hub_is_named(self):
-        told = variables(self.WORK, member("east", "role", secretRef={"name": "s", "namespace": "n"}))
+        told = variables(self.WORK, member("east", "role", secretRef={"name": "s", "namespace": "n"}), {})
         assert told["cluster_upgrade_secret"] == {"name": "s", "namespace": "n", "key": "kubeconfig"}
         assert told["cluster_upgrade_kubeconfig"] == "" and json.dumps(told)

@@ -1,0 +1,323 @@
+# Copyright: Contributors to the gitops.fleet project
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A template in every text of every kind and of every file that we read, through every verb, driver and role.
+
+It makes a file if anybody takes it for a template. Each verb's result is used afterwards, as playbooks use results.
+"""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.fleet_member import FleetMember
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.kinds import KIND_OF
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.schema import decode
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers import contract, detached
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import Work
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.role import RoleDriver
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members import Clients
+from ansible_collections.gitops.fleet.plugins.module_utils._store.kinds import KINDS as STORED
+from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
+from conducting import Plays
+from template_documents import TEMPLATE, all_at_once, documents
+from update_fleet import API, NEW, OLD, Document, UpdateFleet, sequence, until
+
+ROOT = Path(__file__).parents[4]
+VERBS = sorted(each.stem for each in (ROOT / "plugins" / "modules").glob("*.py"))
+# What a playbook read somewhere and passes on.
+FOREIGN = "{{ lookup('ansible.builtin.file', foreign_file) }}"
+RESULT = "{{ lookup('ansible.builtin.file', 'result.json') | from_json }}"
+# How playbooks use what a verb gave back: shown, kept, put into other texts, written, looped over, compared.
+USES: list[Document] = [
+    {"name": "Show it", "ansible.builtin.debug": {"var": "result"}},
+    {"name": "Say it", "ansible.builtin.debug": {"msg": "it is {{ result }}"}},
+    {"name": "Keep it", "ansible.builtin.set_fact": {"kept": "{{ result }}", "text": "{{ result | string }}"}},
+    {"name": "Say what was kept", "ansible.builtin.debug": {"msg": "{{ kept }} {{ text }}"}},
+    {"name": "By a variable", "ansible.builtin.debug": {"msg": "{{ again }}"},
+     "vars": {"again": "{{ result | string }}"}},
+    {"name": "Write it", "ansible.builtin.copy":
+     {"content": "{{ result | to_json }}", "dest": "result.json", "mode": "0600"}},
+    {"name": "Read it", "ansible.builtin.debug": {"msg": RESULT}},
+    {"name": "Each part", "ansible.builtin.debug": {"msg": "{{ item.key }} {{ item.value }}"},
+     "loop": "{{ result | dict2items }}"},
+    {"name": "Compare it", "ansible.builtin.debug": {"msg": "x"}, "when": "(result.msg | default('')) != text"},
+    {"name": "Hand it on", "ansible.builtin.command": {"argv": ["echo", "{{ text | truncate(2000) }}"]},
+     "environment": {"TEXT": "{{ text | truncate(2000) }}"}, "changed_when": False},
+]  # fmt: skip
+
+
+@dataclass
+class Canary:
+    """``played`` runs a verb and uses its result; the file must not be there at any time."""
+
+    plays: Plays
+    folder: Path
+
+    @property
+    def path(self) -> Path:
+        return self.folder / "canary"
+
+    def played(self, verb: str, options: Document, told: bool = True, **variables: t.Any) -> str:
+        """What was printed. ``told``: the template has come through as a text, so that this test is one."""
+        call = {"name": "Call the verb", f"gitops.fleet.{verb}": options, "register": "result", "ignore_errors": True}
+        play = {"name": "A playbook", "hosts": "localhost", "gather_facts": False, "tasks": [call, *USES]}
+        book = self.folder / f"{verb}.json"
+        book.write_text(json.dumps([play]))
+        given = {"foreign_file": str(self.folder / "foreign.txt"), **variables}
+        done = self.plays.start(str(book), environ={"CANARY": str(self.path)}, **given).ended(300)
+        assert not self.path.exists(), f"{verb} ran a template\n{done.output[-4000:]}"
+        assert done.process.returncode == 0 and "Traceback" not in done.output, done.output[-4000:]
+        assert not told or "touch $CANARY" in done.output, f"nothing of it was seen by {verb}\n{done.output[-2000:]}"
+        return done.output
+
+
+@pytest.fixture
+def canary(plays: Plays, tmp_path: Path) -> t.Iterator[Canary]:
+    made = Canary(plays, tmp_path)
+    (tmp_path / "foreign.txt").write_text(TEMPLATE)
+    yield made
+    assert not made.path.exists()
+
+
+@pytest.fixture
+def records(tmp_path: Path, fleet: UpdateFleet) -> t.Iterator[SqliteRecords]:
+    """Every kind that is kept with the template in every text, and a member and a run that are good but for theirs."""
+    path = tmp_path / "records.db"
+    fleet.options = {"type": "sqlite", "path": str(path)}
+    found = SqliteRecords(path, lambda: datetime.now(UTC))
+    for kind in STORED:
+        if kind not in ("FleetMaintenance", "ReleaseCatalog"):  # these stop every run by their name
+            found.create({**all_at_once(KIND_OF[kind], TEMPLATE), "apiVersion": STORED[kind].api_version})
+    yield found
+    found.close()
+
+
+def member(records: SqliteRecords, fleet: UpdateFleet, driver: str, name: str = "good", **connection: str) -> None:
+    spec = {"connection": connection, "group": "all", "driver": driver, "location": TEMPLATE, "provider": TEMPLATE}
+    records.create({"apiVersion": API, "kind": "FleetMember", "metadata": {"name": name}, "spec": spec})
+    identity = {"kind": "User", "name": TEMPLATE}
+    metadata = {"name": name, "annotations": {"a": TEMPLATE}}
+    cluster = {"apiVersion": STORED["MemberCluster"].api_version, "kind": "MemberCluster", "metadata": metadata}
+    records.create({**cluster, "spec": {"identity": identity}})
+    (fleet.folder / "files" / name).write_text(OLD)
+
+
+def kubeconfig(fleet: UpdateFleet, server: Path) -> Path:
+    """Of a real cluster, whose context and file bear the template as their names."""
+    document = json.loads(server.read_text())
+    for part in ("contexts", "clusters", "users"):
+        document[part][0]["name"] = TEMPLATE
+    document["contexts"][0]["context"] |= {"cluster": TEMPLATE, "user": TEMPLATE}
+    document["current-context"] = TEMPLATE
+    path = fleet.folder / f"{TEMPLATE}.kubeconfig"
+    path.write_text(json.dumps(document))
+    return path
+
+
+def test_every_verb_is_tried_here() -> None:
+    text = Path(__file__).read_text(encoding="utf-8")
+    assert [verb for verb in VERBS if f'played("{verb}"' not in text] == []
+
+
+def test_lint(canary: Canary) -> None:
+    """Every kind, once with the template everywhere and once for each place; and files with such names."""
+    folder = canary.folder / "manifests"
+    folder.mkdir()
+    found = documents()
+    assert len({each["kind"] for each in found}) == len(KIND_OF)
+    (folder / "all.json").write_text("\n---\n".join(json.dumps(each) for each in found))
+    (folder / f"{TEMPLATE}.yml").write_text(json.dumps(found[0]))
+    (folder / "broken.yml").write_text(f"a: {TEMPLATE}\n b: [")
+    (folder / "pool.yml").write_text(json.dumps(_node_pool()))
+    canary.played("lint", {"src": [str(folder)], "write_json": "lint.out", "write_sarif": "lint.sarif"})
+    canary.played("lint", {"src": [str(folder / "pool.yml")], "now": FOREIGN})
+
+
+def _node_pool() -> Document:
+    budget = {"nodes": TEMPLATE, "schedule": TEMPLATE, "duration": TEMPLATE, "reasons": [TEMPLATE]}
+    spec = {"disruption": {"budgets": [budget]}, "template": {"spec": {"nodeClassRef": {"name": TEMPLATE}}}}
+    metadata = {"name": TEMPLATE, "labels": {"a": TEMPLATE}}
+    return {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": metadata, "spec": spec}
+
+
+def test_verbs_over_records(canary: Canary, fleet: UpdateFleet, records: SqliteRecords) -> None:
+    """Objects that came past the definitions: a hub with older ones, a file that somebody else wrote."""
+    given = {"records": fleet.options}
+    canary.played("fleet_info", given)
+    canary.played("update_run_info", given)
+    canary.played("update_run_info", {**given, "names": ["hostile"]})
+    canary.played("placement_info", given)
+    canary.played("fleet_facts", {**given, "dest": "facts.out", "timeout": 1})
+    canary.played("gate", {**given, "run": "hostile", "reason": FOREIGN})
+    for state in ("present", "started", "stopped", "conducted", "absent"):
+        canary.played("update_run", {**given, "name": "hostile", "state": state, "force": True}, told=False)
+    canary.played("placement", {**given, "names": ["hostile"], "state": "absent"}, told=False)
+    canary.played("fleet_recover", {**given, "timeout": 1}, told=False)
+    canary.played("member_cluster", {**given, "state": "absent", "members": [{"name": "hostile"}]}, told=False)
+
+
+def test_verbs_over_files(canary: Canary, fleet: UpdateFleet) -> None:
+    """Manifests, facts, prices, an approved plan, a kubeconfig, and the files of local clusters."""
+    folder = canary.folder / "files-of-others"
+    folder.mkdir()
+    placement = all_at_once(KIND_OF["ClusterResourcePlacement"], TEMPLATE)
+    (folder / "placement.json").write_text(json.dumps(placement))
+    objects = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "annotations": {"a": TEMPLATE}}}
+    (folder / "resource.json").write_text(json.dumps({**objects, "data": {"a": TEMPLATE}}))
+    members = [all_at_once(KIND_OF["MemberCluster"], TEMPLATE)]
+    facts = {"schema": 1, "capturedAt": "2026-01-01T00:00:00Z", "members": members, "nodes": {"hostile": []},
+             "failed": {TEMPLATE: {"code": TEMPLATE, "message": TEMPLATE}}}  # fmt: skip
+    (folder / "facts.json").write_text(json.dumps(facts))
+    (folder / "other-facts.json").write_text(json.dumps({**facts, "prices": TEMPLATE}))
+    (folder / "plan.json").write_text(json.dumps({"digest": TEMPLATE, "placements": [{"name": TEMPLATE}]}))
+    (folder / "prices.json").write_text(json.dumps({"unit": TEMPLATE, "prices": {TEMPLATE: TEMPLATE}}))
+    (folder / "kubeconfig").write_text(json.dumps({"contexts": [{"name": TEMPLATE}], "current-context": TEMPLATE}))
+    given = {"records": {"type": "sqlite", "path": str(folder / "records.db")}}
+    sources = {"src": [str(folder / "placement.json")], "resources": [str(folder / "resource.json")]}
+    facts_of = {"facts": str(folder / "facts.json")}
+    for name in ("facts", "other-facts"):
+        planned = {**given, **sources, "facts": str(folder / f"{name}.json"), "state": "planned"}
+        canary.played("placement", planned, told=False)
+    canary.played("placement", {**given, **sources, "approved_plan": str(folder / "plan.json")})
+    read = {"definition": "{{ lookup('ansible.builtin.file', file) | from_json }}"}
+    canary.played("placement", {**given, **read, **facts_of, "state": "planned"}, file=str(folder / "placement.json"))
+    canary.played("placement_info", {**given, **read, **facts_of}, told=False, file=str(folder / "placement.json"))
+    canary.played("fleet_facts", {**given, "prices": str(folder / "prices.json")}, told=False)
+    contexts = {"kubeconfig": str(folder / "kubeconfig"), "context_pattern": "*"}
+    canary.played("member_cluster", {**given, **contexts})
+    one = {"name": "a", "kubeconfig": str(folder / "kubeconfig"), "context": FOREIGN}
+    canary.played("member_cluster", {**given, "members": [one]})
+    canary.played("hub", {"kubeconfig": str(folder / "kubeconfig"), "context": FOREIGN})
+    root = folder / "clusters"
+    (root / "east").mkdir(parents=True)
+    (root / "east" / "state.json").write_text(json.dumps({"name": TEMPLATE, "version": TEMPLATE}))
+    clusters = {"root": str(root), "clusters": [{"name": "east", "version": FOREIGN}]}
+    canary.played("local_cluster", {**clusters, "state": "stopped"}, told=False)
+    subject = {"name": FOREIGN, "kind": "User"}
+    canary.played("fleet_rbac_info", {"subject": subject, "purpose": "read"})
+    canary.played("fleet_recover", {**given, **sources}, told=False)
+
+
+def test_a_run_by_commands(canary: Canary, fleet: UpdateFleet, records: SqliteRecords) -> None:
+    """Words of people and of programs: gates, reasons, versions, the output of an upgrade, its name at a platform."""
+    member(records, fleet, "command", kubeconfig=str(fleet.hub.kubeconfig), context=TEMPLATE)
+    gates = [{"type": "Approval", "displayName": TEMPLATE[:100]}]
+    fleet.write(sequence({"name": "all", "groups": [{"name": "all"}], "beforeGates": gates}))
+    (fleet.folder / "platform").write_text(
+        json.dumps({"reference": TEMPLATE, "state": "succeeded", "message": TEMPLATE})
+    )
+    begin = f'echo "v$3" > "$1/$2"; cat {fleet.folder}/platform'
+    command = {**fleet.file_driver(begin=begin), "poll": ["cat", str(fleet.folder / "platform")]}
+    given = {"records": fleet.options, "name": fleet.run_name, "operations": str(fleet.operations)}
+    wanted = {**given, "state": "conducted", "src": [str(fleet.folder / "updates")], "interval": 1,
+              "drivers": "{{ drivers }}"}  # fmt: skip
+    drivers = {"command": command}
+    canary.played("update_run", wanted, drivers=drivers)
+    approve = {"records": fleet.options, "run": fleet.run_name, "reason": FOREIGN}
+    canary.played("gate", approve, told=False)
+    ended = canary.played("update_run", wanted, drivers=drivers)
+    assert '"outcome": "done"' in ended
+    canary.played("update_run_info", {"records": fleet.options})
+
+
+TOLD = ("member", "target", "operation", "attempt", "run", "type", "kubeconfig", "context", "secret")
+NAMED = {name: f"{{{{ cluster_upgrade_{name} }}}}" for name in TOLD}
+KEPT = "{{ {'kept': kept, 'extra': extra, 'theirs': theirs, 'play': ansible_play_name} | to_json }}"
+GREEDY: list[Document] = [
+    {"name": "Say {{ cluster_upgrade_context }}", "ansible.builtin.debug":
+     {"msg": "{{ hostvars[inventory_hostname] }}"}},
+    {"name": "Keep it", "ansible.builtin.set_fact": {"kept": NAMED}},
+    {"name": "Hand it on", "ansible.builtin.command": {"argv": ["echo", *NAMED.values()]},
+     "environment": {name.upper(): each for name, each in NAMED.items()}, "changed_when": False},
+    {"name": "Include it", "ansible.builtin.include_tasks": "{{ cluster_upgrade_context }}", "when": "false"},
+    {"name": "Write it", "ansible.builtin.copy": {"dest": "{{ seen }}", "mode": "0600", "content": KEPT}},
+]  # fmt: skip
+
+
+def test_whatever_a_driver_hands_to_a_role_is_data(canary: Canary, fleet: UpdateFleet) -> None:
+    """The role driver alone, with the template in every text of the member, the run and the user's extra variables; on
+    a member whose connection has everything at once, as no definition would let it be."""
+    document = all_at_once(KIND_OF["FleetMember"], TEMPLATE, "east")
+    role = fleet.folder / "roles" / "greedy"
+    (role / "tasks").mkdir(parents=True)
+    (role / "tasks" / "main.yml").write_text(json.dumps(GREEDY))
+    hosts = {"all": {"vars": {"theirs": "{{ cluster_upgrade_target }} of the inventory"}}}
+    (fleet.folder / "hosts.json").write_text(json.dumps(hosts))
+    work = Work(operation="run-1.east.1", run=TEMPLATE, member="east", upgrade_type=TEMPLATE, target=TEMPLATE)
+    extra = {"text": TEMPLATE, "nested": [{TEMPLATE: TEMPLATE}, {"__ansible_unsafe": {"x": TEMPLATE}}]}
+    environ = {**canary.plays.environ(), "CANARY": str(canary.path)}
+    with Clients({"east": decode(FleetMember, document)}) as clients:
+        driver = RoleDriver(
+            clients=clients,
+            operations=fleet.operations,
+            environ=environ,
+            cwd=fleet.folder,
+            role=str(role),
+            inventories=(str(fleet.folder / "hosts.json"),),
+            extra_vars={"seen": str(fleet.folder / "seen.json"), "extra": extra},
+            environment=("CANARY",),
+        )
+        driver.begin(work)
+        progress = until(lambda: _ended(driver, work), 120)
+    output = detached.output(detached.folder_of(fleet.operations, work.operation), 200)
+    assert progress.state == contract.SUCCEEDED, output
+    assert not canary.path.exists(), output
+    seen = json.loads((fleet.folder / "seen.json").read_text())
+    assert seen["extra"] == extra and seen["theirs"] == f"{TEMPLATE} of the inventory"
+    assert {seen["kept"][name] for name in ("target", "run", "type", "context")} == {TEMPLATE}
+    assert set(seen["kept"]["secret"].values()) == {TEMPLATE} and "{{ lookup" in seen["kept"]["kubeconfig"]
+    assert seen["play"] == f"Upgrade east to {TEMPLATE}"
+
+
+def _ended(driver: RoleDriver, work: Work) -> contract.Progress | None:
+    progress = driver.poll(work)
+    return None if progress.state == contract.IN_PROGRESS else progress
+
+
+@pytest.mark.parametrize("role", ["gitops.fleet.cluster_upgrade", "greedy"])
+def test_a_run_by_roles_over_a_real_cluster(canary: Canary, fleet: UpdateFleet, role: str, tmp_path: Path) -> None:
+    """The context and the file of a kubeconfig that bears the template as their names, as the attack had it: written
+    past the definitions, since these refuse such a name."""
+    path = tmp_path / "records.db"
+    fleet.options = {"type": "sqlite", "path": str(path)}
+    records = SqliteRecords(path, lambda: datetime.now(UTC))
+    made = fleet.clusters(f"u{fleet.number}-real", version="1.36")
+    fleet.made.append(f"u{fleet.number}-real")
+    file = kubeconfig(fleet, Path(made.kubeconfig))
+    member(records, fleet, "role", kubeconfig=str(file), context=TEMPLATE)
+    tasks = fleet.folder / "roles" / "greedy" / "tasks"
+    tasks.mkdir(parents=True)
+    (tasks / "main.yml").write_text(json.dumps(GREEDY))
+    (fleet.folder / "step.sh").write_text('printf "%s\\n" "$GITOPS_FLEET_CONTEXT" "$GITOPS_FLEET_KUBECONFIG" > "$1"\n')
+    name = role if "." in role else str(tasks.parent)
+    foreign = {"note": FOREIGN, "seen": str(fleet.folder / "seen.json"), "extra": "x", "theirs": "y"}
+    steps = {"cluster_upgrade_command": ["sh", str(fleet.folder / "step.sh"), str(fleet.folder / "seen.txt")],
+             "cluster_upgrade_before_cluster": [str(fleet.folder / "note.yml")]}  # fmt: skip
+    note = [{"name": "Note {{ cluster_upgrade_context }}", "ansible.builtin.debug": {"msg": "{{ note }}"}}]
+    (fleet.folder / "note.yml").write_text(json.dumps(note))
+    options = {
+        "records": fleet.options,
+        "state": "conducted",
+        "operations": str(fleet.operations),
+        "interval": 1,
+        "settle": 1,
+        "definition": [_undecided(fleet)],
+        "drivers": {"role": {"role": name, "environment": ["CANARY"], "extra_vars": {**foreign, **steps}}},
+    }
+    canary.played("update_run", options, told=False)
+    records.close()
+    seen = fleet.folder / ("seen.txt" if "." in role else "seen.json")
+    until(seen.exists, 60)
+    assert TEMPLATE in seen.read_text(), "the role ran, and was told the names as they are"
+
+
+def _undecided(fleet: UpdateFleet) -> Document:
+    """A patch that the cluster does not have: it is begun, and found behind afterwards."""
+    major, minor, patch = NEW.removeprefix("v").split(".")
+    return fleet.run(target=f"{major}.{minor}.{int(patch) + 1}")

@@ -1,0 +1,43 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a role is told of its member."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.fleet_member import FleetMember
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.schema import decode
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import Work
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.role import variables
+
+WORK = Work(operation="run-1.east.1", run="run", member="east", upgrade_type="ControlPlaneOnly", target="1.36.3")
+
+
+@pytest.mark.parametrize(
+    "written, told",
+    [
+        ("$HOME/.kube/config", "/home/anna/.kube/config"),
+        ("${HOME}/.kube/config", "/home/anna/.kube/config"),
+        ("/etc/$TOKEN", "/etc/$TOKEN"),
+        ("/etc/${TOKEN}x", "/etc/${TOKEN}x"),
+        ("", ""),
+    ],
+)
+def test_paths_are_expanded_by_what_the_role_has_in_its_environment(
+    written: str, told: str, monkeypatch: pytest.MonkeyPatch
+):
+    """Whoever may write FleetMembers does not read the runner's secrets out of a path."""
+    monkeypatch.setenv("TOKEN", "s3cret")
+    document = {"metadata": {"name": "east"}, "spec": {"connection": {"kubeconfig": written}}}
+    found = variables(WORK, decode(FleetMember, document), {"HOME": "/home/anna"})
+    assert found["cluster_upgrade_kubeconfig"] == told
+
+
+def test_the_home_folder_is_ours():
+    document = {"metadata": {"name": "east"}, "spec": {"connection": {"kubeconfig": "~/east"}}}
+    assert variables(WORK, decode(FleetMember, document), {})["cluster_upgrade_kubeconfig"] == os.path.expanduser(
+        "~/east"
+    )
