@@ -276,7 +276,7 @@ def test_a_version_that_is_none_is_refused(script, told):
     script.steps = [answer({"gitVersion": told})]
     with script.client() as client:
         error = refused(version, client)
-    assert error.code == "bad-answer" and "\n:" not in str(error) and "\x1b" not in str(error)
+    assert error.code == "no-version" and "\n:" not in str(error) and "\x1b" not in str(error)
 
 
 def test_warnings_of_a_server_are_not_read(script, caplog, capfd):
