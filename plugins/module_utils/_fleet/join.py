@@ -14,7 +14,6 @@ from .._core.errors import FleetError, Problem
 from .._core.objects.fleet_member import ClusterConnection, FleetMember
 from .._core.objects.reading import read
 from .._core.objects.schema import encode
-from .._core.values.kube_version import KubeVersion
 from .._core.values.minimum_version import too_old
 from .._kube.access import version
 from .._kube.client import KubeClient
@@ -204,12 +203,6 @@ def _strange(answers: t.Mapping[str, str | FleetError], versions: t.Mapping[str,
     """Why members cannot join: they did not answer, or are no API servers that we can work with."""
     errors = [each for answer in answers.values() if isinstance(answer, FleetError) for each in answer.problems]
     problems = [each for each in errors if each.code != DOUBLE_MEMBER]  # told once, with every name of the cluster
-    for name, found in versions.items():
-        try:
-            KubeVersion.parse(found)
-        except ValueError:
-            hint = "see what stands before the API server"
-            problems.append(Problem("no-version", f"{found!r:.80} is no version of Kubernetes", f"member {name}", hint))
     return problems + list(filter(None, (too_old(found, f"member {name}") for name, found in versions.items())))
 
 

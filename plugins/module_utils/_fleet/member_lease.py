@@ -59,12 +59,13 @@ class KeptLease:
         if another has it by now, or what a request raises."""
         if self.due:
             now = running_time()
-            self._lease = renew(self._client, self._lease)
+            with self._client.unhurried():
+                self._lease = renew(self._client, self._lease)
             self._renewed = now
 
     def release(self) -> None:
         """Gives it up. If the member does not answer any more, the lease runs out by itself."""
-        with contextlib.suppress(ApiError):
+        with contextlib.suppress(ApiError), self._client.unhurried():
             release(self._client, self._lease)
 
 

@@ -10,6 +10,7 @@ import typing as t
 from dataclasses import dataclass
 
 from .._core.errors import FleetError
+from .._core.foreign import in_line
 from .._core.values.kube_version import KubeVersion
 from .._core.values.parts import mapping, name, text
 from .client import KubeClient
@@ -123,7 +124,7 @@ def ready(client: KubeClient) -> Readiness:
 
 
 def version(client: KubeClient) -> str:
-    """``gitVersion`` of ``/version``, such as ``v1.36.3``. ApiError ``bad-answer`` for what is no version."""
+    """``gitVersion`` of ``/version``, such as ``v1.36.3``. ApiError ``no-version`` for what is none."""
     found = client.get("/version").get("gitVersion")
     if not isinstance(found, str) or not found:
         raise ApiError("bad-answer", "the server does not tell its version", client.server_name)
@@ -133,6 +134,6 @@ def version(client: KubeClient) -> str:
             raise ValueError("too long")
         KubeVersion.parse(told)
     except ValueError:
-        what = f"what the server tells is no version of Kubernetes: {told[:_LONGEST_VERSION]}"
-        raise ApiError("bad-answer", what, client.server_name) from None
+        what = f"what the server tells is no version of Kubernetes: {in_line(told, _LONGEST_VERSION)}"
+        raise ApiError("no-version", what, client.server_name, "see what stands before the API server") from None
     return told

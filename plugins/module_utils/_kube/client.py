@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 import time
@@ -65,6 +66,7 @@ class KubeClient:
         self._pool: t.Any = None
         self._pool_cert: bytes | str = b""
         self._end: float | None = None
+        self._mine = threading.local()
         self._shown: Credential | None = None
         self._secrets = KnownSecrets()
         self._prefix = urlsplit(connection.server).path.rstrip("/")
@@ -86,6 +88,16 @@ class KubeClient:
         """From now on ``timeout.whole`` seconds are left; what is asked for after them is ApiError ``timeout``. A
         client that never began has no such end."""
         self._end = time.monotonic() + self.timeout.whole
+
+    @contextlib.contextmanager
+    def unhurried(self) -> t.Iterator[None]:
+        """Requests of this thread in here have the time of one answer each, whatever is left of the rest: a lease must
+        be kept, and given up, however long the work under it takes."""
+        self._mine.unhurried = True
+        try:
+            yield
+        finally:
+            self._mine.unhurried = False
 
     def hide(self, text: str) -> str:
         """The text without what we have shown to this server, and without the tokens shown to any other."""
@@ -251,7 +263,8 @@ class KubeClient:
 
     def _left(self) -> float:
         """Seconds that the next answer may take."""
-        left = self.timeout.read if self._end is None else min(self.timeout.read, self._end - time.monotonic())
+        end = None if getattr(self._mine, "unhurried", False) else self._end
+        left = self.timeout.read if end is None else min(self.timeout.read, end - time.monotonic())
         if left <= 0:
             text = f"{self.connection.server} took more than {self.timeout.whole:g} s in all"
             raise ApiError("timeout", text, self.server_name, "is the API server overloaded?")

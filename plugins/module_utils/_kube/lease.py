@@ -158,6 +158,7 @@ def _refuse_if_held(
     other = str(spec.get("holderIdentity") or "")
     if not other or other == holder:
         return
+    other = client.hide(other)
     ttl = timedelta(seconds=int(spec.get("leaseDurationSeconds") or 0))
     renewed = moment(spec.get("renewTime"))
     version, epoch = current["metadata"]["resourceVersion"], int(spec.get("leaseTransitions") or 0)

@@ -196,12 +196,13 @@ def _refuse_if_held(client: KubeClient, name: str, seen: _Seen, now: datetime) -
     if left < timedelta(0):
         return
     since = f" since {in_words(now - seen.since)}" if seen.since else ""
+    holder = client.hide(seen.holder)
     message = (
-        f"{seen.holder} works on this cluster{since}"
+        f"{holder} works on this cluster{since}"
         f" (last sign of life {in_words(now - seen.renewed)} ago, free in {in_words(left)} without another)"
     )
     hint = f"wait for it, or end it; the Lease {name} on the cluster says so, and becomes free if its holder died"
-    raise OthersHold(message, client.server_name, hint, holder=seen.holder, since=seen.since, seconds=seen.seconds)
+    raise OthersHold(message, client.server_name, hint, holder=holder, since=seen.since, seconds=seen.seconds)
 
 
 def _is_ours(seen: _Seen, lease: SharedLease) -> bool:

@@ -31,7 +31,7 @@ if t.TYPE_CHECKING:
     from conftest import Turned
 
 # Codes that say what is wrong. ``member-fault`` says that something of ours fell over, and is none of them.
-TOLD = {"bad-answer", "too-large", "applyset-invalid", "foreign-applyset", "server-error"}
+TOLD = {"bad-answer", "too-large", "applyset-invalid", "foreign-applyset", "server-error", "no-version"}
 
 
 @dataclass

@@ -20,9 +20,11 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet import member_
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.join import Wish, join
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.leave import Farewell, leave
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.member_lease import MemberLeases
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members import Clients, recorded_members
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.place import Place
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placement import Report
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.recovering import recover_records
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import Timeouts
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.shared_lease import OWNER, WORKERS
 from ansible_collections.gitops.fleet.plugins.module_utils._local.kubeconfigs import client_kubeconfig
 from small_fleet import LEASES, OURS, PARENTS, WRITES, Document, Fleet, Server, codes
@@ -361,3 +363,25 @@ def test_a_hub_that_is_a_member_too_keeps_its_records(hub_fleet: Fleet) -> None:
     assert not hub_fleet.end(limits=BrakeLimits(max_removals="100%", allow_empty=True)).problems
     assert hub.get(OURS) and not hub.client.get(OURS)["metadata"].get("deletionTimestamp")
     assert hub_fleet.records.list("FleetMember")
+
+
+def test_the_lease_is_kept_and_given_up_when_the_time_for_everything_else_is_over(
+    file_fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An upgrade takes longer than anything that is asked of a member in one go."""
+    file_fleet.join("m1")
+    fleet = {name: each.fleet for name, each in recorded_members(file_fleet.records).items()}
+    with Clients(members=fleet, leases=MemberLeases(file_fleet.records, "tests")) as clients:
+        client = clients.get("m1")
+        kept = MemberLeases(file_fleet.records, "tests").take(client, "upgrade")
+        client.timeout = Timeouts(whole=0.0)
+        client.begin()
+        an_hour_passes(file_fleet.servers["m1"])
+        later = member_lease.running_time() + 3600
+        monkeypatch.setattr(member_lease, "running_time", lambda: later)
+        assert kept.due
+        kept.keep()
+        lease = file_fleet.servers["m1"].get(LEASE)
+        assert lease is not None and not lease["spec"]["renewTime"].startswith("2020")
+        kept.release()
+        assert file_fleet.servers["m1"].get(LEASE) is None

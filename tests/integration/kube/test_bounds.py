@@ -243,6 +243,15 @@ def test_a_member_has_an_end_in_one_go(script):
     assert len(script.asked) == 1
 
 
+def test_a_lease_is_kept_however_long_the_work_takes(script):
+    script.steps = [answer({"a": 1})]
+    with script.client(Timeouts(whole=0.0)) as client:
+        client.begin()
+        with client.unhurried():
+            assert client.get(PATH) == {"a": 1}
+        assert refused(client.get, PATH).code == "timeout"
+
+
 def test_the_last_answer_in_one_go_has_what_is_left(script):
     script.steps = [dripping()]
     with script.client(Timeouts(whole=0.3)) as client:
@@ -267,7 +276,7 @@ def test_a_version_that_is_none_is_refused(script, told):
     script.steps = [answer({"gitVersion": told})]
     with script.client() as client:
         error = refused(version, client)
-    assert error.code == "bad-answer" and "\n:" not in str(error) and "\x1b" not in str(error)
+    assert error.code == "no-version" and "\n:" not in str(error) and "\x1b" not in str(error)
 
 
 def test_warnings_of_a_server_are_not_read(script, caplog, capfd):
