@@ -222,6 +222,14 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
+connection_notes:
+  description:
+    - What is to be told of the connections that were used, by member (by context for a hub), such as that the
+      certificate is not checked (C(insecure-skip-tls-verify) in its kubeconfig). They are warnings of the task too.
+  returned: there are any
+  type: dict
+  sample:
+    m1: ["its certificate is not checked: anybody on the way can pose as it (insecure-skip-tls-verify)"]
 name:
   description: The run.
   returned: success

@@ -21,9 +21,11 @@ from ansible.utils.display import Display
 from ansible.utils.plugin_docs import get_docstring
 
 from ..module_utils._core.errors import FleetError, Problem, fault
+from ..module_utils._fleet.connection_notes import connection_notes
 from ..module_utils._fleet.showing import said, shown
 
 DISPLAY = Display()
+MOST_NAMES = 50  # in a warning; the result has all
 SPEC_KEYS = ("type", "required", "default", "choices", "elements", "aliases")
 SECRETS = ("token",)
 AT_LEAST_ONE = (
@@ -85,6 +87,7 @@ class Verb(ActionBase):
             return result | refused(FleetError("bad-option", error.message))
         except FleetError as error:
             return result | refused(error)
+        connection_notes()  # of an earlier task, if this process has carried out one
         run = Run(
             check_mode=bool(self._task.check_mode),
             now=datetime.now(UTC).replace(microsecond=0),
@@ -94,10 +97,10 @@ class Verb(ActionBase):
         try:
             answer = self.carry_out(_plain(options), run)
         except FleetError as error:
-            return result | refused(error)
+            return result | refused(error) | _noted()
         except Exception as error:  # noqa: BLE001  # without its text, for nobody knows what is in it
-            return result | refused(fault(error))
-        result |= shown(dict(answer.data))
+            return result | refused(fault(error)) | _noted()
+        result |= shown(dict(answer.data)) | _noted()
         result["changed"] = answer.changed
         result["fleet"] = {"outcome": answer.outcome, "code": answer.code, "resume_at": answer.resume_at}
         if answer.message:
@@ -112,6 +115,16 @@ class Verb(ActionBase):
         environment: dict[str, t.Any] = {}
         self._compute_environment_string(environment)
         return {name: str(value) for name, value in environment.items()}
+
+
+def _noted() -> dict[str, t.Any]:
+    """What is to be told of connections, each once: as warnings, and in the result."""
+    notes = shown(connection_notes())
+    for text in dict.fromkeys(text for texts in notes.values() for text in texts):
+        names = [name for name, texts in notes.items() if text in texts]
+        more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+        DISPLAY.warning(said(f"{', '.join(names[:MOST_NAMES])}{more}: {text}"))
+    return {"connection_notes": notes} if notes else {}
 
 
 def refused(error: FleetError) -> dict[str, t.Any]:

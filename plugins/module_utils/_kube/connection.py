@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
+import socket
 import typing as t
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -16,6 +18,7 @@ from .._core.errors import FleetError
 from .files import read_file
 
 MAX_TOKEN = 100_000  # bytes; servers take no header that is longer than a megabyte
+PROXY_SCHEMES = ("http", "https", "socks5", "socks5h")
 _USERINFO = re.compile(r"(?<=://)[^/@]*@")
 
 
@@ -91,7 +94,7 @@ class Connection:
     ``server`` is its URL and may have a path (a server behind a proxy). ``ca`` holds PEM certificates; None means the
     system's. ``client_cert`` and ``client_key`` are PEM bytes. ``token`` is a bearer token; ``credentials`` takes its
     place where credentials change while we run. ``impersonate`` holds header pairs. ``name`` is what messages call the
-    cluster.
+    cluster. ``notes`` are what people are told when the connection is used.
     """
 
     server: str
@@ -105,17 +108,17 @@ class Connection:
     credentials: CredentialSource | None = field(default=None, repr=False)
     impersonate: tuple[tuple[str, str], ...] = ()
     name: str = ""
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        problem = _server_problem(self.server)
-        if problem:
-            where = self.name or without_userinfo(self.server)
-            raise FleetError(
-                "kubeconfig-invalid",
-                f"server {without_userinfo(self.server)!r} {problem}",
-                where,
-                "write it as https://host:port",
-            )
+        for what, url, problem, form in (
+            ("server", self.server, _server_problem(self.server), "https://host:port"),
+            ("proxy-url", self.proxy, _proxy_problem(self.proxy), "http://host:port or socks5://host:port"),
+        ):
+            if problem:
+                shown = without_userinfo(url)
+                text = f"{what} {shown!r:.200} {problem}"
+                raise FleetError("kubeconfig-invalid", text, self.name or f"{shown:.200}", f"write it as {form}")
         bearer(self.token, self.where)
         for name, value in self.impersonate:
             if not _is_header(name + value):
@@ -128,12 +131,61 @@ class Connection:
         return self.name or self.server
 
 
+def is_loopback(server: str) -> bool:
+    """Whether the server is on this machine, as far as its URL says."""
+    host = urlsplit(server).hostname or ""
+    address = _address(host)
+    return host == "localhost" or (address is not None and address.is_loopback)
+
+
+def foreign_problem(url: str, schemes: t.Container[str]) -> str:
+    """Why nobody else may send us to a server; empty if he may.
+
+    Services that give away secrets of a machine to whoever asks on it (metadata of clouds) have link-local addresses,
+    and none of them speaks TLS.
+    """
+    parts = urlsplit(url)
+    address = _address(parts.hostname or "")
+    if parts.scheme not in schemes:
+        return f"does not begin with {' or '.join(f'{each}://' for each in sorted(t.cast(t.Iterable[str], schemes)))}"
+    if address is not None and (address.is_link_local or address.is_multicast or address.is_unspecified):
+        return "has an address that no server of a cluster has"
+    return ""
+
+
+def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """The address that a host is, in any of the forms that the system's resolver takes (``0xa9fea9fe``)."""
+    host = host.partition("%")[0].rstrip(".")
+    try:
+        found = ipaddress.ip_address(host)
+    except ValueError:
+        try:
+            found = ipaddress.ip_address(socket.inet_aton(host))
+        except (OSError, ValueError):
+            return None
+    return getattr(found, "ipv4_mapped", None) or found
+
+
+def _proxy_problem(proxy: str) -> str:
+    if not proxy:
+        return ""
+    try:
+        url = urlsplit(proxy)
+        url.port  # noqa: B018  # raises for a port that is none
+    except ValueError:
+        return "is not a URL"
+    good = url.scheme in PROXY_SCHEMES and url.hostname and _is_header(proxy) and " " not in proxy
+    return "" if good else "is not the URL of a proxy"
+
+
 def _server_problem(server: str) -> str:
     try:
         url = urlsplit(server)
         url.port  # noqa: B018  # raises for a port that is none
     except ValueError:
         return "is not a URL"
+    if not _is_header(server) or " " in server:
+        return "holds characters that no URL has"
     if url.scheme not in ("https", "http") or not url.hostname:
         return "is not an http or https URL with a host"
     if url.username is not None or url.query or url.fragment:

@@ -19,7 +19,17 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies_environment, proxy_bypass_environment  # type: ignore[attr-defined]
 
 from .._core.errors import FleetError, Problem
-from .connection import MAX_TOKEN, Connection, Credential, CredentialSource, TokenFile
+from .connection import (
+    MAX_TOKEN,
+    PROXY_SCHEMES,
+    Connection,
+    Credential,
+    CredentialSource,
+    TokenFile,
+    foreign_problem,
+    is_loopback,
+    without_userinfo,
+)
 from .external_credentials import AuthProvider, ExecPlugin
 from .files import read_file
 from .kubeconfig import Entry, Kubeconfig, kubeconfig_from_document, read_kubeconfig
@@ -61,7 +71,8 @@ def connection_from_document(document: t.Any, context: str = "", where: str = ""
     """The same for a kubeconfig that came as a document, such as one in a Secret.
 
     Whoever can write that Secret must not be able to run a command here or to read a file of this machine, so a
-    document that names either is refused (``kubeconfig-invalid``).
+    document that names either is refused (``kubeconfig-invalid``); so are servers that are not https, and addresses
+    that no server of a cluster has.
     """
     return _connection(kubeconfig_from_document(document, where or "kubeconfig"), context, trusted=False)
 
@@ -188,24 +199,49 @@ def _build(cluster: _Reader, user: _Reader, context: str) -> Connection | None:
     if not server:
         cluster.wrong("server", "the cluster has no server", "write it as https://host:port")
     ca = cluster.pem("certificate-authority")
-    proxy = cluster.text("proxy-url") or proxy_for(server, os.environ)
+    proxy = cluster.text("proxy-url")
+    if not cluster.trusted:
+        _check_foreign(cluster, server, proxy)
     token, source = _identity(user, cluster)
+    insecure, tls_name = cluster.flag("insecure-skip-tls-verify"), cluster.text("tls-server-name")
     fields: dict[str, t.Any] = {
         "server": server.rstrip("/"),
         "ca": ca or None,
-        "insecure": cluster.flag("insecure-skip-tls-verify"),
-        "tls_server_name": cluster.text("tls-server-name"),
-        "proxy": proxy,
+        "insecure": insecure,
+        "tls_server_name": tls_name,
+        "proxy": proxy or proxy_for(server, os.environ),
         "client_cert": user.pem("client-certificate"),
         "client_key": user.pem("client-key"),
         "token": token,
         "credentials": source,
         "impersonate": _impersonation(user),
         "name": context,
+        "notes": tuple(_notes(server, insecure, "" if cluster.trusted else tls_name)),
     }
     if cluster.problems:
         return None
     return Connection(**fields)
+
+
+def _check_foreign(cluster: _Reader, server: str, proxy: str) -> None:
+    """A kubeconfig in a Secret must not send us to services of this machine or its network that are no API servers."""
+    for name, url, schemes in (("server", server, ("https",)), ("proxy-url", proxy, PROXY_SCHEMES)):
+        try:
+            problem = foreign_problem(url, schemes) if url else ""
+        except ValueError:
+            continue  # the connection says so
+        if problem:
+            text = f"{without_userinfo(url)!r:.200} {problem}, and stands in a Secret"
+            cluster.wrong(name, text, "such a server can be named in a kubeconfig of this machine")
+
+
+def _notes(server: str, insecure: bool, foreign_name: str) -> t.Iterator[str]:
+    if server.startswith("http://") and not is_loopback(server):
+        yield "the connection is not encrypted: whoever is on the way reads and changes everything (server is http://)"
+    elif insecure:
+        yield "its certificate is not checked: anybody on the way can pose as it (insecure-skip-tls-verify)"
+    if foreign_name:
+        yield f"its certificate is checked for {foreign_name!r:.200}, as the Secret says (tls-server-name)"
 
 
 def _identity(user: _Reader, cluster: _Reader) -> tuple[str, CredentialSource | None]:

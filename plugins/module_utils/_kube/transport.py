@@ -15,6 +15,7 @@ from urllib.parse import unquote, urlsplit
 from .._core.errors import FleetError
 from .connection import Connection, without_userinfo
 from .errors import ApiError
+from .uses import USES
 
 try:
     import urllib3
@@ -30,9 +31,12 @@ def pool(connection: Connection, context: ssl.SSLContext | None, size: int) -> t
     """A pool of kept-alive connections to one server, safe for many threads; ``context`` is None for plain HTTP."""
     if urllib3 is None:
         raise FleetError("missing-library", "the Python library urllib3 is not installed", hint="pip install urllib3")
+    USES.add(connection)
     options: dict[str, t.Any] = {"maxsize": size, "retries": False}
     if context is not None:
         options["ssl_context"] = context
+        if connection.insecure:  # people are told by ``uses``: by name, and once
+            urllib3.disable_warnings(failures.InsecureRequestWarning)
         if connection.tls_server_name:
             options["server_hostname"] = connection.tls_server_name
     make = _proxied if connection.proxy else _direct

@@ -194,6 +194,62 @@ def test_a_document_may_not_reach_into_this_machine():
     assert refused(connection_from_document, "canary").code == "kubeconfig-invalid"
 
 
+@pytest.mark.parametrize(
+    ("cluster", "message"),
+    [
+        ({"server": "http://10.0.0.1"}, "does not begin with https://"),
+        ({"server": "http://127.0.0.1:8080"}, "does not begin with https://"),
+        ({"server": "unix:///run/docker.sock"}, "does not begin with https://"),
+        ({"server": "file:///etc/passwd"}, "does not begin with https://"),
+        ({"server": "https://169.254.169.254"}, "has an address that no server"),
+        ({"server": "https://169.254.169.254./latest"}, "has an address that no server"),
+        ({"server": "https://2852039166"}, "has an address that no server"),
+        ({"server": "https://0xa9.0xfe.43518"}, "has an address that no server"),
+        ({"server": "https://[fe80::1%25eth0]:6443"}, "has an address that no server"),
+        ({"server": "https://[::ffff:169.254.169.254]"}, "has an address that no server"),
+        ({"server": "https://[::]"}, "has an address that no server"),
+        ({"server": "https://0.0.0.0"}, "has an address that no server"),
+        ({"server": "https://224.0.0.1"}, "has an address that no server"),
+        ({"proxy-url": "http://169.254.169.254"}, "has an address that no server"),
+        ({"proxy-url": "unix:///run/docker.sock"}, "does not begin with http:// or"),
+        ({"server": "https://a b"}, "holds characters that no URL has"),
+        ({"server": "https://a/\r\nX: y"}, "holds characters that no URL has"),
+        ({"server": "https://["}, "is not a URL"),
+        ({"proxy-url": "http://["}, "is not a URL"),
+        ({"proxy-url": "http://a:x"}, "is not a URL"),
+        ({"proxy-url": "http://a\n"}, "is not the URL of a proxy"),
+        ({"proxy-url": "http://"}, "is not the URL of a proxy"),
+    ],
+)
+def test_a_document_may_not_send_us_anywhere(cluster, message):
+    error = refused(connection_from_document, document(cluster=cluster), "", "Secret fleet/a")
+    assert error.code == "kubeconfig-invalid" and message in error.message
+
+
+def test_what_a_document_says_of_its_connection_is_told():
+    cluster = {"insecure-skip-tls-verify": True, "tls-server-name": "other", "proxy-url": "socks5://p:1080"}
+    found = connection_from_document(document(cluster=cluster)).notes
+    assert [note.rpartition("(")[2] for note in found] == ["insecure-skip-tls-verify)", "tls-server-name)"]
+    assert connection_from_document(document(cluster={"server": "https://[::1]:6443"})).notes == ()
+
+
+@pytest.mark.parametrize(
+    ("cluster", "notes"),
+    [
+        ({}, []),
+        ({"tls-server-name": "a"}, []),
+        ({"insecure-skip-tls-verify": True}, ["insecure-skip-tls-verify"]),
+        ({"server": "http://10.0.0.1"}, ["http://"]),
+        ({"server": "http://127.0.0.1:8001"}, []),
+        ({"server": "http://localhost:8001"}, []),
+        ({"server": "https://127.0.0.1:6443", "insecure-skip-tls-verify": True}, ["insecure-skip-tls-verify"]),
+    ],
+)
+def test_what_users_are_told_of_connections_that_are_not_safe(tmp_path, cluster, notes):
+    found = connection_from_kubeconfig(written(tmp_path, document(cluster=cluster))).notes
+    assert len(found) == len(notes) and all(word in note for word, note in zip(notes, found, strict=True))
+
+
 def test_in_cluster(tmp_path):
     environ = {"KUBERNETES_SERVICE_HOST": "fd00::1", "KUBERNETES_SERVICE_PORT": "443"}
     assert refused(connection_in_cluster, {}, tmp_path).code == "kubeconfig-missing"

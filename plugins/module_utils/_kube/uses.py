@@ -1,0 +1,33 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Which connections were used that people are told something about, wherever in a run that was."""
+
+from __future__ import annotations
+
+import threading
+
+from .connection import Connection
+
+
+class Uses:
+    """Safe for threads."""
+
+    def __init__(self) -> None:
+        self._notes: dict[str, tuple[str, ...]] = {}
+        self._lock = threading.Lock()
+
+    def add(self, connection: Connection) -> None:
+        if connection.notes:
+            with self._lock:
+                self._notes[connection.where] = connection.notes
+
+    def taken(self) -> dict[str, list[str]]:
+        """The notes on each cluster by its name, once; nothing is remembered of what was taken."""
+        with self._lock:
+            found, self._notes = self._notes, {}
+        return {name: list(notes) for name, notes in sorted(found.items())}
+
+
+USES = Uses()
+"""Of this process: a verb runs in one of its own."""
