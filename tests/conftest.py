@@ -8,6 +8,7 @@ Each property test tries a few examples, the same ones every time; ``--hypothesi
 
 from __future__ import annotations
 
+import signal
 import sys
 from pathlib import Path
 
@@ -22,6 +23,11 @@ link.parent.mkdir(parents=True, exist_ok=True)
 if not link.is_symlink():
     link.symlink_to(ROOT, target_is_directory=True)
 sys.path.insert(0, str(TREE))
+
+# Who runs the tests in the background, or by nohup, had them ignored; our programs would never see them.
+for number in (signal.SIGINT, signal.SIGHUP):
+    if signal.getsignal(number) == signal.SIG_IGN:
+        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 
 set_hypothesis_home_dir(ROOT / ".cache" / "hypothesis")
 # A busy machine is no failure.

@@ -89,12 +89,12 @@ def test_an_account_that_may_only_be_there_is_told_so(api_server: ApiServer, pla
 def test_without_our_resource_definitions_the_hint_names_the_role(place: Place) -> None:
     records = place.open()
     assert isinstance(records, HubRecords)
-    real, client = records._client.request, records._client
+    real, client = records._client.sized, records._client
 
     def older(method: str, path: str, *rest: t.Any, **more: t.Any) -> t.Any:
         return real(method, path.replace("memberclusters", "unknownclusters"), *rest, **more)
 
-    client.request = older  # type: ignore[method-assign]
+    client.sized = older  # type: ignore[method-assign]
     calls: dict[str, t.Callable[[], object]] = {
         "get": lambda: records.get(MC, "one"),
         "list": lambda: records.list(MC),

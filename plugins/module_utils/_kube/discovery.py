@@ -60,18 +60,18 @@ def discover(client: KubeClient, path: str = "/apis") -> Discovered:
         lacks = "the server does not offer aggregated discovery"
         raise ApiError("bad-answer", lacks, client.server_name, "Kubernetes 1.30 or later is needed")
     try:
-        return _discovered(document)
+        return _discovered(document, core=path == "/api")
     except ValueError as error:
-        raise damaged("GET /apis", str(error), client) from None
+        raise damaged(f"GET {path}", str(error), client) from None
 
 
-def _discovered(document: t.Mapping[str, t.Any]) -> Discovered:
-    """ValueError if something in the document is of another type."""
+def _discovered(document: t.Mapping[str, t.Any], core: bool) -> Discovered:
+    """ValueError if something in the document is of another type. The ``core`` group has no name."""
     resources: dict[tuple[str, str], Resource] = {}
     listed: dict[tuple[str, str], Resource] = {}
     stale = set()
     for group in rows(document, "items"):
-        group_name = name(mapping(group, "metadata"))
+        group_name = "" if core else name(mapping(group, "metadata"))
         for version in rows(group, "versions"):
             version_name = name(version, "version")
             if version.get("freshness") == "Stale":

@@ -86,7 +86,7 @@ def _removals(plans: t.Sequence[PlacementPlan], room: int) -> list[str]:
 
 def _names(names: t.Sequence[str], most: int | None = None) -> str:
     left = len(names[most:]) if most is not None else 0
-    return _text(", ".join(names[:most])) + (f" and {left} more, see the JSON plan" if left else "")
+    return ", ".join(map(_text, names[:most])) + (f" and {left} more, see the JSON plan" if left else "")
 
 
 def _section(plan: PlacementPlan) -> list[str]:

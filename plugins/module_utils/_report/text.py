@@ -12,7 +12,7 @@ from dataclasses import replace
 from .._core.errors import Problem
 from .._core.facts.prices import CURRENCY, PERIOD, UNITS
 from .._core.facts.snapshot import FactsSnapshot
-from .._core.foreign import in_line
+from .._core.foreign import LINE, in_line
 from .._core.objects.member_cluster import MemberCluster
 from .._core.objects.meta import find_condition
 from .._core.plan.document import GAINED, KEPT, LEFTOVER, LOST, PRUNE, RELEASE, ClusterPlan, PlacementPlan
@@ -70,7 +70,7 @@ def plan_text(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome] | Non
     if plan.left_out:
         left = [("x", each.cluster, each.rule, each.reason) for each in plan.left_out]
         lines += table(("", "NOT PICKED", "RULE", "WHY"), _cut(left))
-    lines += [part for line in _object_lines(plan) for part in _folded(line)]
+    lines += [part for line in _object_lines(plan) for part in _folded(line, most=len(line))]
     told = [found for found in (member_lines(cluster, outcome) for cluster, outcome in outcomes.items()) if found]
     lines += [line for found in told[:SHOWN] for line in found]
     if len(told) > SHOWN:
@@ -214,8 +214,8 @@ def _cut(rows: t.Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
     return [*rows[:SHOWN], ("", f"{len(rows) - SHOWN} more", *[""] * (len(rows[0]) - 2))]
 
 
-def _folded(text: str, indent: str = "  ") -> list[str]:
+def _folded(text: str, indent: str = "  ", most: int = LINE) -> list[str]:
     """Lines of at most 80 columns; those after the first stand further in."""
     return textwrap.wrap(
-        in_line(text), WIDTH, initial_indent=indent, subsequent_indent=indent + "    ", break_on_hyphens=False
+        in_line(text, most), WIDTH, initial_indent=indent, subsequent_indent=indent + "    ", break_on_hyphens=False
     ) or [""]

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The shared hub with our CRDs."""
+"""A hub with our CRDs and nothing else: no admission policy, which would refuse what the CRDs take."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ FILES = Path(__file__).resolve().parents[3] / "roles" / "hub" / "files" / "crds"
 
 
 @pytest.fixture(scope="session")
-def client(hub: Outcome) -> Iterator[KubeClient]:
-    with KubeClient(connection_from_kubeconfig(hub.kubeconfig)) as client:
+def client(local_cluster_factory: t.Callable[..., Outcome]) -> Iterator[KubeClient]:
+    with KubeClient(connection_from_kubeconfig(local_cluster_factory("objects").kubeconfig)) as client:
         for path in sorted(FILES.glob("*.json")):
             client.request(
                 "PATCH",

@@ -75,13 +75,17 @@ def facts(documents: t.Mapping[str, t.Any]) -> FleetReading:
     return read_fleet({"m1": member}, OneClient(Answering(documents)), NOW, pods=True)
 
 
+def unwanted() -> t.NoReturn:
+    raise AssertionError("who only looks needs no lease")
+
+
 def look(documents: t.Mapping[str, t.Any], strategy: ApplyStrategy) -> MemberOutcome:
     wanted = tuple(
         Rendered(id=identify(manifest), manifest=manifest, hash=f"h{number}")
         for number, manifest in enumerate(desired())
     )
     task = MemberTask(cluster="m1", identity=SET, desired=wanted, strategy=strategy)
-    return run_on_member(Answering(documents), task)
+    return run_on_member(Answering(documents), task, unwanted)
 
 
 def test_good_answers_are_read() -> None:

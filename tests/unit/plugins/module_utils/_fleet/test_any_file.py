@@ -213,13 +213,13 @@ def planned(folder: Path, facts: str, placement: t.Any = PLACEMENT) -> t.Any:
     """A plan without any cluster, as it is shown and written, and why the clusters are in it or not."""
     records = SqliteRecords(folder / "records.db", lambda: NOW)
     try:
-        snapshot = facts_file(facts)
+        snapshot = facts_file(facts, NOW)
         asked = Asked(definition=placement, resources=(str(folder / "shop.json"),), facts=snapshot, look=False)
         report = run(records, None, asked, NOW, "me", lambda _line: None)
         for plan in report.plan.plans:
             plan_text(plan, {})
         plans_markdown(report.plan.plans, report.plan.digest, report.plan.facts_digest)
-        explanations(records, Question(definition=placement, clusters=NAMES, facts=snapshot), NOW)
+        explanations(records, Question(name="web", definition=placement, clusters=NAMES, facts=snapshot), NOW)
         return report.plan.as_dict()
     finally:
         records.close()

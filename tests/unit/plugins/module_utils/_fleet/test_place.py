@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import typing as t
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.place import (
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_events import events_file
 
-READERS = (("facts", facts_file), ("prices", prices_file), ("plan", approved_plan))
+NOW = datetime(2026, 1, 15, 13, tzinfo=UTC)
+READERS = (("facts", lambda path: facts_file(path, NOW)), ("prices", prices_file), ("plan", approved_plan))
 
 
 def refusal(function: t.Callable[..., object], *arguments: object) -> FleetError:

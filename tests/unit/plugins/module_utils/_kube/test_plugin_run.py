@@ -102,8 +102,7 @@ def test_all_that_it_started_ends_with_us(tmp_path: Path, number: signal.Signals
     """However we end, and from whichever thread it was started."""
     (tmp_path / "pids").touch()
     program = f"""
-        import os, signal, sys, threading
-        signal.signal(signal.SIGINT, signal.default_int_handler)  # who runs tests in the background ignores it
+        import os, sys, threading
         sys.path.insert(0, {str(TREE)!r})
         from pathlib import Path
         from ansible_collections.gitops.fleet.plugins.module_utils._kube.plugin_run import run_plugin
