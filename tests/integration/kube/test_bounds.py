@@ -36,7 +36,11 @@ def fails(script, timeout=PATIENT):
 def pages(make):
     """Pages by number: what ``make`` gives for each."""
     numbers = iter(range(10**9))
-    return lambda request: answer(make(next(numbers)))(request)
+
+    def page(request):
+        return answer(make(next(numbers)))(request)
+
+    return page
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ def test_what_comes_before_anything_was_begun_begins_nothing(
     driver = fleet.file_driver()
     driver["observe"][2] = LOOKING
     first = plays.start(CONDUCT, **fleet.variables(drivers={"command": driver}))
-    until(lambda: (fleet.folder / "files" / "looked").exists(), 60)
+    until((fleet.folder / "files" / "looked").exists, 60)
     worker = first.worker
     first.kill(number, first.pid)
     first.ended()

@@ -216,7 +216,7 @@ class UpdateFleet:
         """The hub does not hold names meanwhile, as one that was installed long ago. API servers notice soon after."""
         for each in shipped():
             self.client.delete(path_of(each))
-        until(lambda: self._takes_any_name(), 60, 0.1)
+        until(self._takes_any_name, 60, 0.1)
         try:
             yield
         finally:

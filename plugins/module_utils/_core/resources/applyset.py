@@ -153,7 +153,7 @@ def _json(data: t.Mapping[str, str], key: str, *wanted: str) -> t.Any:
 
 
 def _scores(decision: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
-    if not all(each is None or type(each) is int for each in decision.values()):
+    if not all(each is None or (isinstance(each, int) and not isinstance(each, bool)) for each in decision.values()):
         raise ValueError("record.decision holds something else than whole numbers")
     return dict(decision)
 

@@ -205,7 +205,7 @@ def test_stage_files_of_kwok_come_from_its_module(go, tmp_path, monkeypatch):
     found = binaries.find(["kwok"], "1.36", cache=tmp_path / "cache")["kwok"]
     assert [stage.name for stage in found.stages] == ["node.yaml", "pod.yaml"]
     said: list[str] = []
-    for number, attack in enumerate((lambda path: path.write_text("x"), Path.unlink, lambda path: linked(path))):
+    for number, attack in enumerate((lambda path: path.write_text("x"), Path.unlink, linked)):
         attack(found.stages[0])
         again = binaries.find(["kwok"], "1.36", cache=tmp_path / "cache", say=said.append)["kwok"]
         assert again.stages == found.stages and again.stages[0].read_text() == "node.yaml"
