@@ -14,7 +14,6 @@ import contextlib
 import os
 import platform
 import secrets
-import time
 import typing as t
 
 from .._core.resources.applyset import NAMESPACE
@@ -23,6 +22,7 @@ from .._kube.errors import ApiError
 from .._kube.shared_lease import SharedLease, Worker, release, renew, take
 from .._store.records import Records
 from .home import at_home
+from .keeping import running_time
 
 MEMBER_LEASE = "member"
 # Longer than any one request may take, with all that it may wait for; renewed when a third is over.
@@ -30,16 +30,6 @@ APPLY_SECONDS = 300
 _ID = "records-id"
 
 Keep = t.Callable[[], None]
-
-
-def running_time() -> float:
-    """Seconds by whichever clock ran faster: the one that counts on while a machine sleeps, or the one that is set
-    right when a machine was paused from outside."""
-    return max(time.clock_gettime(_BOOTTIME) - _START[0], time.time() - _START[1])
-
-
-_BOOTTIME = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
-_START = (time.clock_gettime(_BOOTTIME), time.time())
 
 
 class KeptLease:
@@ -55,7 +45,7 @@ class KeptLease:
         return running_time() >= self._renewed + self._lease.seconds / 3
 
     def keep(self) -> None:
-        """To be called before each write: renews the lease when a third of its time is over. FleetError ``lease-lost``
+        """To be called before each write: renews the lease when a third of its time is over. FleetError ``member-lost``
         if another has it by now, or what a request raises."""
         if self.due:
             now = running_time()

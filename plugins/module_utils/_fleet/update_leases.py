@@ -130,7 +130,7 @@ class UpgradeLeases:
                     if kept is not None:
                         kept.keep()
                 except FleetError as error:
-                    if error.code == "lease-lost":
+                    if error.code == "member-lost":
                         del self._kept[member]
                         self.say(f"{member}: in flight, but {error.message}")
 

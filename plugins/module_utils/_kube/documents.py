@@ -23,7 +23,7 @@ def read_object(client: KubeClient, path: str, kind: str) -> dict[str, t.Any]:
 
 
 def an_object(document: t.Any, request: str, client: KubeClient) -> dict[str, t.Any]:
-    """The same document after a look: it has name and uid, and its metadata are of their types."""
+    """The same document after a look: it has name, uid and resourceVersion, and its metadata are of their types."""
     try:
         if not isinstance(document, dict):
             raise ValueError("it is no map")
@@ -49,13 +49,14 @@ def check_name(document: t.Any) -> None:
 
 
 def _check_metadata(document: t.Mapping[str, t.Any]) -> None:
-    """ValueError if the object has no name or uid, or something else of the metadata is not of its type."""
+    """ValueError if the object has no name, uid or resourceVersion, or something else of the metadata is not of its type."""
     text(document, "apiVersion")
     text(document, "kind")
     metadata = mapping(document, "metadata")
     name(metadata)
     name(metadata, "uid")
-    for key in ("namespace", "resourceVersion", "deletionTimestamp"):
+    name(metadata, "resourceVersion")
+    for key in ("namespace", "deletionTimestamp"):
         text(metadata, key)
     number(metadata, "generation")
     texts(metadata, "labels")

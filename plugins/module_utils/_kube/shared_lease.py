@@ -116,7 +116,7 @@ def take(client: KubeClient, namespace: str, name: str, worker: Worker, seconds:
 
 
 def renew(client: KubeClient, lease: SharedLease) -> SharedLease:
-    """The same, renewed. FleetError ``lease-lost`` if it is not ours any more: nothing is to be written after that."""
+    """The same, renewed. FleetError ``member-lost`` if it is not ours any more: nothing is to be written after that."""
     one = _RESOURCE.path(lease.namespace, lease.name)
     for _attempt in range(_ATTEMPTS):
         try:
@@ -132,7 +132,7 @@ def renew(client: KubeClient, lease: SharedLease) -> SharedLease:
             if error.code != "conflict":
                 raise
     text = f"the Lease {lease.namespace}/{lease.name} is no longer ours"
-    raise FleetError("lease-lost", text, client.server_name, "this run stops writing there; start it again to go on")
+    raise FleetError("member-lost", text, client.server_name, "this run stops writing there; start it again to go on")
 
 
 def release(client: KubeClient, lease: SharedLease) -> None:

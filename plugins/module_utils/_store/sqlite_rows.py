@@ -11,14 +11,17 @@ import typing as t
 from datetime import datetime
 
 from .._core.errors import FleetError
-from .._core.objects.checking import Check, check_object
 from .._core.objects.kinds import KIND_OF
 from .._core.objects.schema import decode
 from .kinds import stored_resource
 from .records import Event, Lease, Record
 
 _NUMBER = re.compile(r"[0-9]{1,18}")
-_WRITTEN_BY_PEOPLE = ("UpdateStrategy", "UpdateRun", "FleetMaintenance", "ReleaseCatalog", "AutoUpgradeProfile")
+# Whoever reads these judges each by the rules for manifests: a run that is damaged stops no other one.
+_JUDGED_BY_READERS = (
+    *("UpdateStrategy", "UpdateRun", "Gate"),
+    *("FleetMaintenance", "ReleaseCatalog", "AutoUpgradeProfile"),
+)
 WAY_OUT = "restore it from a backup, or move it away and rebuild the records from the members (recover)"
 
 
@@ -42,8 +45,10 @@ def stored_of(kind: str, name: t.Any, document: t.Any, where: str) -> Record:
 
 
 def record_of(kind: str, name: t.Any, document: t.Any, where: str) -> Record:
-    """The same for a reader: every field has the form that its kind says."""
+    """The same for a reader: every field has the form that its kind says, as far as it is relied on unread."""
     record = stored_of(kind, name, document, where)
+    if kind in _JUDGED_BY_READERS:
+        return record
     try:
         decode(KIND_OF[kind].cls, record)
         wrong = _refused(kind, record)
@@ -70,8 +75,8 @@ def _fault(kind: str, name: t.Any, record: t.Any) -> str:
     metadata = record.get("metadata")
     if not isinstance(metadata, dict) or metadata.get("name") != name or not name:
         return "it has another name"
-    if not isinstance(record.get("spec", {}), dict):
-        return "its spec is none"
+    if kind not in _JUDGED_BY_READERS and not isinstance(record.get("spec"), dict):
+        return "it has no spec"
     return "" if _is_from_a_store(metadata) else "its uid, generation, resourceVersion or a label is none"
 
 
@@ -89,19 +94,12 @@ def _is_from_a_store(metadata: t.Mapping[str, t.Any]) -> bool:
 
 
 def _refused(kind: str, record: t.Mapping[str, t.Any]) -> str:
-    """What an API server would not let in. Where a fleet has thousands, only what is used unread is looked at."""
-    spec = record.get("spec")
-    if spec is None:
-        return "it has no spec"
-    if kind == "ClusterResourceBinding":
-        fine = isinstance(spec.get("targetCluster"), str) and isinstance(spec.get("state"), str)
-        return "" if fine else "it names no cluster or no state"
-    if kind not in _WRITTEN_BY_PEOPLE:
+    """What an API server would not let in."""
+    if kind != "ClusterResourceBinding":
         return ""
-    check = Check()
-    check_object(check, KIND_OF[kind].cls, record)
-    wrong = (each for each in check.problems if each.code != "unknown-field")
-    return next((f"{each.path:.100} is not what it can be" for each in wrong), "")
+    spec = record["spec"]
+    fine = isinstance(spec.get("targetCluster"), str) and isinstance(spec.get("state"), str)
+    return "" if fine else "it names no cluster or no state"
 
 
 def lease_of(row: t.Sequence[t.Any], where: str) -> Lease:

@@ -78,9 +78,10 @@ def placed(file_fleet: Fleet) -> Fixed:
 
 @pytest.fixture
 def upgraded(file_fleet: Fleet, tmp_path: Path) -> Fixed:
-    document = json.loads(file_fleet.kubeconfig("m1").read_text())
-    document["contexts"][0]["name"] = "east"
-    (tmp_path / "kubeconfig").write_text(json.dumps(document))
+    found = {
+        name: json.loads(file_fleet.kubeconfig(each).read_text()) for name, each in (("east", "m1"), ("west", "m2"))
+    }
+    (tmp_path / "kubeconfig").write_text(json.dumps(together(found)))
     make_runs(tmp_path / "runs.db", str(tmp_path / "kubeconfig"))
     names = ("fresh", "gated", "waiting", "flying", "elsewhere", "skipped", "ended")
     calls = (
@@ -92,6 +93,17 @@ def upgraded(file_fleet: Fleet, tmp_path: Path) -> Fixed:
         ("fleet_info", {}),
     )
     return fixed(str(tmp_path / "runs.db"), calls)
+
+
+def together(kubeconfigs: dict[str, t.Any]) -> dict[str, t.Any]:
+    """One kubeconfig, with a context for each."""
+    for name, document in kubeconfigs.items():
+        for part in ("contexts", "clusters", "users"):
+            document[part] = [{**document[part][0], "name": name}]
+        document["contexts"][0]["context"] = {"cluster": name, "user": name}
+    first = next(iter(kubeconfigs.values()))
+    parts = {part: [each[part][0] for each in kubeconfigs.values()] for part in ("contexts", "clusters", "users")}
+    return {**first, **parts}
 
 
 def fixed(place: str, calls: tuple[tuple[str, Options], ...]) -> Fixed:

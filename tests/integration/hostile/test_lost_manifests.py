@@ -149,7 +149,7 @@ def test_what_is_only_released_is_called_so_and_counts_for_no_brake(file_fleet: 
 def grown(fleet: Fleet, name: str, objects: int) -> None:
     """The member holds more for this placement than its records know: another run of it wrote that."""
     server = fleet.servers[name]
-    parent = parsed_parent(server.client.get(f"{PARENTS}/{fleet.name}"), name)
+    parent = parsed_parent(server.client.get(f"{PARENTS}/{fleet.name}"), server.client)
     extra = [fleet.configmap(f"x{number}") for number in range(objects)]
     for each in extra:
         each["metadata"]["labels"] = {"applyset.kubernetes.io/part-of": parent.id}

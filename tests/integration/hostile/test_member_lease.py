@@ -240,7 +240,7 @@ def test_an_expired_lease_is_taken_over_with_a_higher_epoch_and_its_holder_stops
             monkeypatch.setattr(member_lease, "running_time", lambda: started + 3600)
             (problem,) = late.report.problems
             monkeypatch.setattr(member_lease, "running_time", lambda: started)
-            assert problem.code == "lease-lost" and problem.where.startswith("m1")
+            assert problem.code == "member-lost" and problem.where.startswith("m1")
             assert server.get(fleet.namespaced("configmaps", "other")) is None
             assert not taker.report.problems
         assert server.get(LEASE) is None

@@ -15,6 +15,7 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.join import join
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.member_lease import MemberLeases
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_gates import GateKeeper
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_journal import read_run
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.credentials import connection_from_kubeconfig
@@ -121,7 +122,7 @@ def test_what_was_not_begun_is_not_begun_while_others_hold_the_member(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr("ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.publish", die)
+        patched.setattr(GateKeeper, "publish", die)
         fleet.conduct(fleet.run(sequence(("all",))))
     assert fleet.states() == {name: "Running"} and fleet.upgrades() == {}
     with client(fleet, name) as on_member:

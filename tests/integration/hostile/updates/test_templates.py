@@ -18,6 +18,7 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.fleet_member import FleetMember
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.kinds import KIND_OF
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.schema import decode
+from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.document import SCHEMA
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers import contract, detached
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import Work
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.role import RoleDriver
@@ -175,7 +176,9 @@ def test_verbs_over_files(canary: Canary, fleet: UpdateFleet) -> None:
              "failed": {TEMPLATE: {"code": TEMPLATE, "message": TEMPLATE}}}  # fmt: skip
     (folder / "facts.json").write_text(json.dumps(facts))
     (folder / "other-facts.json").write_text(json.dumps({**facts, "prices": TEMPLATE}))
-    (folder / "plan.json").write_text(json.dumps({"digest": TEMPLATE, "placements": [{"name": TEMPLATE}]}))
+    parts = {"deleting": False, "objects": [], "clusters": [], "brakes": []}
+    plan = {"placement": TEMPLATE, "digest": TEMPLATE, "spec": TEMPLATE, **parts}
+    (folder / "plan.json").write_text(json.dumps({"schema": SCHEMA, "digest": TEMPLATE, "placements": [plan]}))
     (folder / "prices.json").write_text(json.dumps({"unit": TEMPLATE, "prices": {TEMPLATE: TEMPLATE}}))
     (folder / "kubeconfig").write_text(json.dumps({"contexts": [{"name": TEMPLATE}], "current-context": TEMPLATE}))
     given = {"records": {"type": "sqlite", "path": str(folder / "records.db")}}

@@ -164,7 +164,7 @@ def test_a_lost_lease_is_told_of_and_asked_for_again(member: Member) -> None:
     said: list[str] = []
     found = leases(member, said)
     found.claim("east")
-    member.kept[0].due, member.error = True, FleetError("lease-lost", "it is no longer ours", "east")
+    member.kept[0].due, member.error = True, FleetError("member-lost", "it is no longer ours", "east")
     found.renew(["east"], NOW)
     assert said == ["east: in flight, but it is no longer ours"]
     member.error = OTHERS

@@ -24,7 +24,7 @@ def test_a_good_object_comes_as_it_is():
 
 
 def test_a_name_may_be_quoted_in_the_path():
-    role = {"kind": "ClusterRole", "metadata": {"name": "a b:c", "uid": "u"}}
+    role = {"kind": "ClusterRole", "metadata": {"name": "a b:c", "uid": "u", "resourceVersion": "7"}}
     path = "/apis/rbac.authorization.k8s.io/v1/clusterroles/a%20b:c"
     assert read_object(Answering({path: role}), path, "ClusterRole") == role
 
@@ -37,6 +37,7 @@ def test_a_name_may_be_quoted_in_the_path():
         ({"kind": "Secret"}, "another object"),
         ({"kind": ["ConfigMap"]}, "kind is no text"),
         ({"metadata": {"uid": ""}}, "uid is missing"),
+        ({"metadata": {"resourceVersion": None}}, "resourceVersion is missing"),
         ({"metadata": {"labels": {"a": 1}}}, "labels is no map of texts"),
         ({"metadata": {"managedFields": [{"fieldsV1": {"f:a": "x"}}]}}, "no tree of fields"),
         ({"metadata": {"managedFields": [{"fieldsV1": {"k:[]": {}}}]}}, "no tree of fields"),

@@ -125,7 +125,7 @@ def test_time_is_the_servers_and_the_epoch_rises_when_it_is_taken_over(server: S
     assert (late.epoch, new.epoch) == (1, 2) and server.lease["spec"]["leaseTransitions"] == 2
     with pytest.raises(FleetError) as lost:
         renew(server, late)
-    assert lost.value.code == "lease-lost"
+    assert lost.value.code == "member-lost"
     release(server, late)
     assert server.workers == {"placement/web"} and renew(server, new).epoch == 2
     release(server, new)
