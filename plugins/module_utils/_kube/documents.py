@@ -49,7 +49,7 @@ def check_name(document: t.Any) -> None:
 
 
 def _check_metadata(document: t.Mapping[str, t.Any]) -> None:
-    """ValueError if the object has no name, uid or resourceVersion, or something else of the metadata is not of its type."""
+    """ValueError if the object has no name, uid or resourceVersion, or other metadata are not of their type."""
     text(document, "apiVersion")
     text(document, "kind")
     metadata = mapping(document, "metadata")

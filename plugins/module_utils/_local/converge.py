@@ -18,7 +18,7 @@ from .binaries import Binary
 from .certificates import Identity, make_pki
 from .components import PROFILES, Options, arguments, audit_policy, files
 from .control_plane import Component
-from .kubeconfigs import write_kubeconfig, write_merged
+from .kubeconfigs import has_keys, write_kubeconfig, write_merged
 from .ports import PortRange
 from .private import write_private
 from .spec import ClusterSpec, TokenUser
@@ -103,7 +103,7 @@ def merge_kubeconfigs(root: Path) -> None:
             pki = root / name / "pki"
             with contextlib.suppress(FleetError):
                 state = states.load(root / name)
-                if state is not None and pki.is_dir():
+                if state is not None and has_keys(pki):
                     entries.append((name, state.server, pki))
         write_merged(root / "kubeconfig", entries)
 

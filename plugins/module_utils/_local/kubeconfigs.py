@@ -26,6 +26,11 @@ def write_merged(path: Path, clusters: t.Iterable[tuple[str, str, Path]]) -> boo
     return _write(path, [_entry(name, server, pki, ADMIN) for name, server, pki in clusters], "")
 
 
+def has_keys(pki: Path) -> bool:
+    """Whether the admin can log in with what is there: a cluster that is being made has its keys one by one."""
+    return all((pki / file).is_file() for file in ("ca.crt", f"{ADMIN.file}.crt", f"{ADMIN.file}.key"))
+
+
 def client_kubeconfig(
     cluster_dir: Path, user: str, groups: t.Iterable[str] = (), not_after: datetime | None = None
 ) -> Path:

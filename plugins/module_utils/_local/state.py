@@ -145,11 +145,12 @@ def reserve_again(root: Path, state: State, within: PortRange) -> State:
 
 
 def remove(root: Path, name: str) -> None:
-    """Rename, then delete: a folder with a cluster's name is never half deleted."""
+    """Rename, then delete: a folder with a cluster's name is never half deleted, nor moved while its keys are read."""
     folder = cluster_dir(root, name)
     doomed = root / f".{name}.removed.{os.getpid()}"
     try:
-        folder.rename(doomed)
+        with root_lock(root):
+            folder.rename(doomed)
     except FileNotFoundError:
         pass
     except OSError as error:
