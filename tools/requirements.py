@@ -1,18 +1,21 @@
 # Copyright: Contributors to the gitops.fleet project
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""docs/requirements.md as data: which tests show which requirement, and which of them did not run."""
+"""The tests that documents name: docs/requirements.md as data, and which tests are not there or did not run."""
 
 from __future__ import annotations
 
+import ast
 import re
 import typing as t
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 TABLE = ROOT / "docs" / "requirements.md"
+PAGES = (ROOT / "docs" / "security.md", ROOT / "docs" / "reliability.md")
 LAST = {"D0": 98, "D1": 49, "D2": 7, "D3": 114, "D4": 104}
 IDS = [f"{section}-{number:02}" for section, last in LAST.items() for number in range(1, last + 1)]
 MOLECULE = "extensions/molecule/"
@@ -73,6 +76,22 @@ def _named(text: str) -> Named:
     if match is None:
         raise ValueError(f"{text!r} is not <path below tests/>.py::test_name")
     return Named(match["path"], match["function"], match["case"] or "")
+
+
+def named_in(text: str) -> tuple[Named, ...]:
+    """Every test that a page names, in tables and sentences; ValueError on what only looks like one."""
+    return tuple(_named(each) for each in _TEST.findall(text) if "::" in each)
+
+
+@cache
+def functions(file: Path) -> set[str]:
+    """Those that a file of tests defines, outside of classes."""
+    body = ast.parse(file.read_text(encoding="utf-8")).body
+    return {each.name for each in body if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)}
+
+
+def is_there(test: Named) -> bool:
+    return test.file.is_file() and (not test.function or test.function in functions(test.file))
 
 
 def not_run(reports: t.Iterable[Path], tests: t.Iterable[Named]) -> list[str]:

@@ -80,13 +80,15 @@ def count(totals: Totals, report: Path) -> None:
 
 
 def requirements() -> None:
-    """Each test that docs/requirements.md names has run in this very run, and was not skipped."""
+    """Each test that docs/requirements.md and its like name has run in this very run, and was not skipped."""
     if not all(report.exists() for report in REPORTS.values()):
         raise StepFailed("pytest left no report")
     rows = table.rows(table.TABLE.read_text(encoding="utf-8"))
-    missing = table.not_run(REPORTS.values(), [test for row in rows for test in row.tests])
+    named = [test for row in rows for test in row.tests]
+    named += [test for page in table.PAGES for test in table.named_in(page.read_text(encoding="utf-8"))]
+    missing = table.not_run(REPORTS.values(), named)
     if missing:
-        raise StepFailed("docs/requirements.md names tests that did not run:\n  " + "\n  ".join(missing))
+        raise StepFailed("documents name tests that did not run:\n  " + "\n  ".join(missing))
     shown = sum(bool(row.tests) for row in rows)
     print(f"{shown} of {len(rows)} requirements are shown by tests that ran")
 

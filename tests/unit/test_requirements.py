@@ -5,13 +5,10 @@
 
 from __future__ import annotations
 
-import ast
 import re
-from functools import cache
-from pathlib import Path
 
 import pytest
-from ansible_collections.gitops.fleet.tools.requirements import IDS, ROOT, TABLE, Named, not_run, rows
+from ansible_collections.gitops.fleet.tools.requirements import IDS, ROOT, TABLE, functions, is_there, not_run, rows
 
 ROWS = rows(TABLE.read_text(encoding="utf-8"))
 NAMED = [(row.id, test) for row in ROWS for test in row.tests]
@@ -23,16 +20,6 @@ TESTS = sorted(file for file in (ROOT / "tests").rglob("*.py") if "conformance" 
 def test_every_requirement_stands_there_once_and_in_order():
     assert [row.id for row in ROWS] == IDS
     assert len(IDS) == 372
-
-
-@cache
-def functions(file: Path) -> set[str]:
-    body = ast.parse(file.read_text(encoding="utf-8")).body
-    return {each.name for each in body if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)}
-
-
-def is_there(test: Named) -> bool:
-    return test.file.is_file() and (not test.function or test.function in functions(test.file))
 
 
 def test_every_test_that_is_named_is_there():
