@@ -18,6 +18,7 @@ from .._core.values.minimum_version import too_old
 from .._kube.access import version
 from .._kube.client import KubeClient
 from .._kube.credentials import contexts
+from .._kube.kubeconfig import local_path
 from .._kube.parallel import in_parallel
 from .._store.digest_key import digest_key
 from .._store.records import Records
@@ -120,7 +121,7 @@ def _refuse_same_connections(wanted: t.Mapping[str, t.Mapping[str, Document]], k
     connections |= {name: _fleet_member(documents).spec.connection for name, documents in wanted.items()}
     names: dict[ClusterConnection, list[str]] = {}
     for name, connection in connections.items():
-        path = os.path.realpath(os.path.expanduser(os.path.expandvars(connection.kubeconfig)))
+        path = os.path.realpath(local_path(connection.kubeconfig, os.environ))
         names.setdefault(replace(connection, kubeconfig=path if connection.kubeconfig else ""), []).append(name)
     same = [sorted(each) for each in names.values() if len(each) > 1 and wanted.keys() & set(each)]
     if same:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import os
 import threading
 import typing as t
 from dataclasses import dataclass, field, replace
@@ -19,7 +20,7 @@ from .._core.objects.schema import decode
 from .._kube.client import KubeClient, Timeouts
 from .._kube.connection import Connection
 from .._kube.credentials import connection_from_document, connection_from_kubeconfig, connection_in_cluster
-from .._kube.kubeconfig import parse_yaml
+from .._kube.kubeconfig import local_path, parse_yaml
 from .._kube.parallel import in_parallel
 from .._store.records import Records
 from .identity import Identities, doubles, record_identities, recorded_uids
@@ -147,7 +148,7 @@ def connection_of(member: FleetMember, hub: KubeClient | None) -> Connection:
         document, where = _kubeconfig_of(member, hub)
         connection = connection_from_document(document, wanted.context, where)
     else:
-        connection = connection_from_kubeconfig(wanted.kubeconfig, wanted.context)
+        connection = connection_from_kubeconfig(local_path(wanted.kubeconfig, os.environ), wanted.context)
     return _named(connection, member.name)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import typing as t
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +21,18 @@ except ImportError:
     yaml = None  # type: ignore[assignment]
 
 MAX_BYTES = 20_000_000  # of one file; a thousand clusters with their keys take six
+_VARIABLE = re.compile(r"\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\})")
+_PLACES = (
+    *("HOME", "USER", "LOGNAME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"),
+    *(
+        "CI_PROJECT_DIR",
+        "GITHUB_WORKSPACE",
+        "RUNNER_TEMP",
+        "BUILD_SOURCESDIRECTORY",
+        "AGENT_TEMPDIRECTORY",
+        "WORKSPACE",
+    ),
+)
 _LISTS = {"clusters": "cluster", "users": "user", "contexts": "context"}
 
 
@@ -38,6 +51,17 @@ class Kubeconfig:
     clusters: t.Mapping[str, Entry] = field(repr=False)
     users: t.Mapping[str, Entry] = field(repr=False)
     contexts: t.Mapping[str, Entry] = field(repr=False)
+
+
+def local_path(text: str, environ: t.Mapping[str, str]) -> str:
+    """The path with its ``~`` expanded, and the variables that say where things are. All others stay as they are
+    written: who may write paths does not read the runner's secrets out of them."""
+
+    def value(found: re.Match[str]) -> str:
+        name = found[1] or found[2]
+        return environ.get(name, found[0]) if name in _PLACES else found[0]
+
+    return os.path.expanduser(_VARIABLE.sub(value, text))
 
 
 def read_kubeconfig(path: str | Path) -> Kubeconfig:

@@ -124,8 +124,19 @@ def _below(path: str, problems: list[Problem]) -> list[str]:
         problems += [
             _linked(os.path.join(folder, name)) for name in folders if os.path.islink(os.path.join(folder, name))
         ]
-        found += [os.path.join(folder, name) for name in files if name.endswith(SUFFIXES)]
+        for file in (os.path.join(folder, name) for name in files if name.endswith(SUFFIXES)):
+            if os.path.islink(file) and not _is_within(file, path):
+                text = "this is a link to a file elsewhere, and such links are not followed"
+                problems.append(Problem("unreadable", text, file, "name the file"))
+            else:
+                found.append(file)
     return sorted(found, key=lambda name: Path(name).parts)
+
+
+def _is_within(path: str, folder: str) -> bool:
+    """Whether what a link leads to lies in the folder. Otherwise who writes manifests could show files of the runner."""
+    real = os.path.realpath(folder)
+    return os.path.commonpath([real, os.path.realpath(path)]) == real
 
 
 def _linked(path: str) -> Problem:

@@ -176,9 +176,9 @@ class _Builder:
     def _alias(self, event: t.Any) -> None:
         line = event.start_mark.line + 1
         if event.anchor not in self._anchors:
-            raise _Stop(self._problem("bad-yaml", f"the alias *{event.anchor} has no anchor before it", line))
+            raise _Stop(self._problem("bad-yaml", "this alias has no anchor before it", line))
         if self._anchors[event.anchor] is _NO_KEY:
-            raise _Stop(self._problem("too-deep", f"the alias *{event.anchor} is part of what it stands for", line))
+            raise _Stop(self._problem("too-deep", "this alias is part of what it stands for", line))
         if event.anchor not in self._measured:
             self._measured[event.anchor] = _measured(self._anchors[event.anchor])
         meant = self._measured[event.anchor]

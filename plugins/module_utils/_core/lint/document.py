@@ -92,7 +92,7 @@ def _judged(document: t.Any, start: datetime) -> Judged:
         return _unknown(document, Remark(code="not-a-manifest", level=NOTE, message=text))
     if isinstance(document, list) and document and all(_is_budget(each) for each in document):
         return _pool(document, start)
-    text = f"a manifest is a mapping, not {'a list' if isinstance(document, list) else repr(document)[:60]}"
+    text = f"a manifest is a mapping, not {'a list' if isinstance(document, list) else 'a single value'}"
     return _unknown(document, Remark(code="not-an-object", level=ERROR, message=text))
 
 

@@ -45,7 +45,7 @@ class SecretRef:
 class ClusterConnection:
     """Exactly one of a kubeconfig file (with an optional context), a Secret on the hub, or ``inCluster``."""
 
-    kubeconfig: str = kubeconfig_prop("Path of a kubeconfig file; ~ and environment variables are expanded.")
+    kubeconfig: str = kubeconfig_prop("Path of a kubeconfig file; ~ and variables such as $HOME are expanded.")
     context: str = context_prop("Context in that kubeconfig; its current context if empty.")
     secret_ref: SecretRef | None = prop("Secret on the hub that holds a kubeconfig.", default=None)
     in_cluster: bool = prop("Use the service account of the pod that runs this.", default=False)

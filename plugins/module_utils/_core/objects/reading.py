@@ -179,7 +179,8 @@ def check_update(old: AnyObject, new: AnyObject, where: str = "") -> tuple[Probl
 def _kind(document: t.Any) -> Kind | tuple[Found, ...]:
     """The kind, or why it is none of ours."""
     if not isinstance(document, Mapping):
-        return (Found("not-an-object", "", f"a manifest is a mapping, not {document!r:.60}"),)
+        what = "a list" if isinstance(document, list) else "a single value"
+        return (Found("not-an-object", "", f"a manifest is a mapping, not {what}"),)
     given = {key: document.get(key) for key in ("apiVersion", "kind")}
     missing = [key for key, value in given.items() if not isinstance(value, str) or not value]
     if missing:

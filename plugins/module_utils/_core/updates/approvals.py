@@ -22,6 +22,8 @@ from .states import COMPLETED, NOT_STARTED, PENDING
 from .summary import UNVERIFIED
 
 MADE_BY = "gitops.fleet/made-by"
+# How far the clock of an approver may be ahead of ours where approvals expire.
+AHEAD = timedelta(minutes=5)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,9 +91,12 @@ def judged(
     if not court.terms.self_approval and by in court.makers:
         return Refused(f"{by} made or started the run, and self-approval is not allowed")
     at = approval.at if approval else None
-    if not used and court.terms.expires is not None and (at is None or now - at > court.terms.expires):
+    if not used and court.terms.expires is not None:
         given = f"given at {write_time(at)}" if at else "given at an unknown time"
-        return Refused(f"it was {given}, and expires after {court.terms.expires.total_seconds():.0f} s")
+        if at is None or now - at > court.terms.expires:
+            return Refused(f"it was {given}, and expires after {court.terms.expires.total_seconds():.0f} s")
+        if at - now > AHEAD:
+            return Refused(f"it was {given}, which is yet to come, and approvals expire here")
     return Approval(gate=gate.name, by=by or UNVERIFIED, at=at or now, verified=verified)
 
 

@@ -15,7 +15,6 @@ templated once, with whatever it holds of others' words.
 from __future__ import annotations
 
 import os
-import re
 import sys
 import typing as t
 from dataclasses import dataclass, field
@@ -24,6 +23,7 @@ from pathlib import Path
 from ..._core.objects.fleet_member import FleetMember
 from ..._core.objects.schema import encode
 from ..._kube.access import version
+from ..._kube.kubeconfig import local_path
 from ..members import Clients
 from . import detached
 from .contract import Observation, Progress, Work
@@ -31,7 +31,6 @@ from .environment import allowed
 from .unsafe import unsafe
 
 GROUP = "cluster_upgrade_target"
-_VARIABLE = re.compile(r"\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\})")
 _PLAYBOOK, _INVENTORY, _VARS, _EXTRA = "playbook.yml", "inventory.yml", "vars.yml", "extra_vars.yml"
 
 
@@ -115,16 +114,11 @@ def variables(work: Work, member: FleetMember | None, environ: t.Mapping[str, st
     }
     if member is not None:
         connection = member.spec.connection
-        path = os.path.expanduser(_VARIABLE.sub(_value_in(environ), connection.kubeconfig))
+        path = local_path(connection.kubeconfig, environ)
         told["kubeconfig"] = os.path.abspath(path) if path else ""
         told["context"] = connection.context
         told["secret"] = encode(connection.secret_ref) if connection.secret_ref else {}
     return {f"cluster_upgrade_{name}": value for name, value in told.items()}
-
-
-def _value_in(environ: t.Mapping[str, str]) -> t.Callable[[re.Match[str]], str]:
-    """What stands for a variable; one that is not there stays as it is written."""
-    return lambda found: environ.get(found[1] or found[2], found[0])
 
 
 def _inventory(member: str) -> dict[str, t.Any]:

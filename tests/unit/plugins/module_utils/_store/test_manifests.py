@@ -8,13 +8,16 @@ from __future__ import annotations
 import json
 import os
 import typing as t
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.lint import lint
 from ansible_collections.gitops.fleet.plugins.module_utils._store import documents, yaml_documents
 from ansible_collections.gitops.fleet.plugins.module_utils._store.manifests import Manifest, read_manifests
 
+NOW = datetime(2026, 1, 15, 13, tzinfo=UTC)
 HEAD = "apiVersion: v1\nkind: ConfigMap\n"
 MAP = HEAD + "metadata: {name: a}\n"
 GOOD = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
@@ -293,3 +296,23 @@ def test_a_link_to_a_folder_is_told_and_not_passed_over(tmp_path: Path) -> None:
     assert (refused.value.code, refused.value.where) == ("unreadable", str(tmp_path / "here" / "linked"))
     (tmp_path / "given").symlink_to(tmp_path / "elsewhere")
     assert read_manifests([tmp_path / "given"]) == ()
+
+
+def test_a_link_that_leaves_the_folder_is_told_and_not_read(tmp_path: Path) -> None:
+    """A pull request could show a token of the runner, or place it."""
+    (tmp_path / "token").write_text("canary")
+    (tmp_path / "here" / "below").mkdir(parents=True)
+    (tmp_path / "here" / "below" / "real.yaml").write_text(MAP)
+    (tmp_path / "here" / "inside.yaml").symlink_to("below/real.yaml")
+    assert len(read_manifests([tmp_path / "here"])) == 1
+    (tmp_path / "here" / "outside.yaml").symlink_to(tmp_path / "token")
+    with pytest.raises(FleetError) as refused:
+        read_manifests([tmp_path / "here"])
+    assert (refused.value.code, refused.value.where) == ("unreadable", str(tmp_path / "here" / "outside.yaml"))
+
+
+def test_what_is_no_manifest_is_not_shown(tmp_path: Path) -> None:
+    for text in ("canary", "*canary", "[canary]", "- canary"):
+        (tmp_path / "a.yaml").write_text(text)
+        found = lint([str(tmp_path / "a.yaml")], NOW, consent=True)
+        assert found.remarks and "canary" not in str(found.remarks), text

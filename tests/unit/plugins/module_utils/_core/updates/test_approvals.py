@@ -22,6 +22,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.gate im
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.meta import ObjectMeta
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.update_run_status import UpdateRunStatus
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.approvals import (
+    AHEAD,
     MADE_BY,
     Court,
     Refused,
@@ -103,7 +104,14 @@ def test_a_run_that_is_older_than_the_policies_proves_nobody():
     assert "nothing proves who made" in why(gate(), old)
 
 
-@pytest.mark.parametrize("at, counts", [(NOW - HOUR, True), (NOW - HOUR - timedelta(seconds=1), False), (None, False)])
+@pytest.mark.parametrize(
+    "at, counts",
+    [
+        *((NOW - HOUR, True), (NOW - HOUR - timedelta(seconds=1), False), (None, False)),
+        # A clock may be ahead; who writes a year ahead would have an approval for ever.
+        *((NOW + AHEAD, True), (NOW + AHEAD + timedelta(seconds=1), False)),
+    ],
+)
 def test_an_approval_expires_unless_it_was_used(at: t.Any, counts: bool):
     assert (why(gate(at=at), court(expires=HOUR)) == "") is counts
     assert why(gate(at=at), court(expires=HOUR), used=True) == ""
