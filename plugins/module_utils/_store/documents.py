@@ -134,7 +134,7 @@ def _below(path: str, problems: list[Problem]) -> list[str]:
 
 
 def _is_within(path: str, folder: str) -> bool:
-    """Whether what a link leads to lies in the folder. Otherwise who writes manifests could show files of the runner."""
+    """Whether what a link leads to lies in the folder: who writes manifests is not to show files of the runner."""
     real = os.path.realpath(folder)
     return os.path.commonpath([real, os.path.realpath(path)]) == real
 
