@@ -106,7 +106,7 @@ def main(folder: Path) -> None:
         journal=lambda kind, reason, message: records.event("UpdateRun", "run", kind, reason, message, _now()),
         versions=sight.versions,
     )
-    orders = Orders(holder=holder_name(os.environ), here=here(folder / "operations"))
+    orders = Orders(holder=holder_name(os.environ), here=lambda: here(folder / "operations"))
     conduct(records, "run", sight, Executor(drivers, Pace(interval=0.5)), _now, told, orders)
 
 

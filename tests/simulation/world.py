@@ -173,7 +173,7 @@ class World:
             ),
             versions=sight.versions,
         )
-        given = Orders(holder=process.holder, here=process.machine, interrupted=lambda: process.told, **orders)
+        given = Orders(holder=process.holder, here=lambda: process.machine, interrupted=lambda: process.told, **orders)
         works = FiberExecutor(drivers, process)
         return conduct(records, name, sight, works, self.time.clock, progress, given)
 

@@ -59,11 +59,11 @@ class Works(t.Protocol):
 class Orders:
     """How a run is conducted. ``time_limit``: start nothing and end after that long; ``max_idle``: end when nothing is
     in flight and nothing can start within that long. ``interrupted`` is asked often and says why to end at once.
-    ``here`` is where operations are begun, as in ``drivers.host``. ``terms`` are what approvals have to be, ``since``
-    says from when on the hub vouches for their names."""
+    ``here`` says where operations are begun, as in ``drivers.host``; it is asked when one is about to be.
+    ``terms`` are what approvals have to be, ``since`` says from when on the hub vouches for their names."""
 
     holder: str
-    here: str
+    here: t.Callable[[], str]
     terms: Terms = Terms()
     since: t.Callable[[], datetime | None] = lambda: None
     time_limit: timedelta | None = None
@@ -198,7 +198,7 @@ class Conductor:
         """Parts of the intent that nobody can find out later on: what a member was at before its upgrade, and where it
         is about to be begun."""
         for each in begins:
-            run = referenced(run, each.operation, self._orders.here, self._sight.versions.get(each.member, ""))
+            run = referenced(run, each.operation, self._orders.here(), self._sight.versions.get(each.member, ""))
         return run
 
     def _carry_out(self, decision: Decision) -> None:

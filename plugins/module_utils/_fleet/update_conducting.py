@@ -10,6 +10,7 @@ import os
 import typing as t
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 from .._core.errors import FleetError
@@ -119,7 +120,7 @@ def carry_on(
             progress = Progress(say=say, emit=emit, journal=_journal(records, run.name), versions=sight.versions)
             orders = Orders(
                 holder=holder,
-                here="" if _settled(run_of(run)) else here(operations_folder(wish.operations, environ)),
+                here=partial(here, operations_folder(wish.operations, environ)),
                 terms=wish.terms,
                 since=lambda: vouched_since(hub),
                 time_limit=wish.time_limit,
