@@ -6,8 +6,13 @@ from __future__ import annotations
 import json
 import typing as t
 
-from ..module_utils._fleet.capture import capture
-from ..module_utils._fleet.place import open_place, prices_file, refuse_unwritable, write_file
+from ..module_utils._fleet.members.capture import capture
+from ..module_utils._fleet.session import (
+    open_place,
+    prices_file,
+    refuse_unwritable,
+    write_file,
+)
 from ..module_utils._report.text import facts_text
 from ..plugin_utils._verb import Answer, Run, Verb
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ..module_utils._fleet.place import open_place
+from ..module_utils._fleet.session import open_place
 from ..plugin_utils._verb import Answer, Run, Verb
 
 KINDS = {"members": "FleetMember", "clusters": "MemberCluster", "placements": "ClusterResourcePlacement"}

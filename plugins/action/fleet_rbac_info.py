@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ..module_utils._fleet.rights import rights
+from ..module_utils._fleet.members.rights import rights
 from ..plugin_utils._verb import Answer, Run, Verb
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import typing as t
 
-from ..module_utils._fleet.gate import Which, approver, complete
-from ..module_utils._fleet.place import open_place
+from ..module_utils._fleet.session import open_place
+from ..module_utils._fleet.updates.gate import Which, approver, complete
 from ..plugin_utils._verb import Answer, Run, Verb
 
 

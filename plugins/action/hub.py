@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import typing as t
 
-from ..module_utils._fleet.hub import CREATED, install
-from ..module_utils._fleet.place import hub_client
+from ..module_utils._fleet.environments.hub import CREATED, install
+from ..module_utils._fleet.session import hub_client
 from ..plugin_utils._verb import Answer, Run, Verb
 
 

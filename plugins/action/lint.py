@@ -7,10 +7,15 @@ import json
 import typing as t
 
 from ..module_utils._fleet.lint import lint
-from ..module_utils._fleet.place import refuse_unwritable, write_file
-from ..module_utils._fleet.present import instant
+from ..module_utils._fleet.session import refuse_unwritable, write_file
 from ..module_utils._fleet.showing import shown
-from ..module_utils._report.findings import counts, findings_json, findings_text, summary
+from ..module_utils._fleet.templates.present import instant
+from ..module_utils._report.findings import (
+    counts,
+    findings_json,
+    findings_text,
+    summary,
+)
 from ..module_utils._report.sarif import sarif
 from ..plugin_utils._verb import Answer, Run, Verb
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ..module_utils._fleet.local import local_clusters
+from ..module_utils._fleet.environments.local import local_clusters
 from ..plugin_utils._verb import Answer, Run, Verb
 
 

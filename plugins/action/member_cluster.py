@@ -6,11 +6,11 @@ from __future__ import annotations
 import typing as t
 
 from ..module_utils._core.errors import FleetError
-from ..module_utils._fleet.join import Wish, join, wishes_of_contexts
-from ..module_utils._fleet.leave import Farewell, leave
-from ..module_utils._fleet.place import Place, open_place
-from ..module_utils._fleet.placement import removal_limit
-from ..module_utils._fleet.present import instant
+from ..module_utils._fleet.members.join import Wish, join, wishes_of_contexts
+from ..module_utils._fleet.members.leave import Farewell, leave
+from ..module_utils._fleet.placements.placement import removal_limit
+from ..module_utils._fleet.session import Place, open_place
+from ..module_utils._fleet.templates.present import instant
 from ..plugin_utils._verb import Answer, Run, Verb
 
 FIELDS = ("group", "provider", "location", "driver", "maintenance")

@@ -8,8 +8,14 @@ import typing as t
 from datetime import timedelta
 
 from ..module_utils._core.errors import FleetError
-from ..module_utils._fleet.look import Ways
-from ..module_utils._fleet.place import (
+from ..module_utils._fleet.placements.look import Ways
+from ..module_utils._fleet.placements.placement import (
+    Asked,
+    Report,
+    brake_limits,
+    run,
+)
+from ..module_utils._fleet.session import (
     approved_plan,
     facts_file,
     open_place,
@@ -17,8 +23,7 @@ from ..module_utils._fleet.place import (
     refuse_unwritable,
     write_file,
 )
-from ..module_utils._fleet.placement import Asked, Report, brake_limits, run
-from ..module_utils._fleet.present import instant
+from ..module_utils._fleet.templates.present import instant
 from ..module_utils._report.markdown import plans_markdown
 from ..module_utils._report.text import notes_text, plan_text
 from ..plugin_utils._verb import Answer, Run, Verb

@@ -7,12 +7,34 @@ import typing as t
 from datetime import timedelta
 
 from ..module_utils._core.errors import FleetError
-from ..module_utils._fleet.executor import Pace
-from ..module_utils._fleet.gate import user
-from ..module_utils._fleet.place import Place, open_place
-from ..module_utils._fleet.update_conducting import Wish, carry_on, clock, refuse_unfit, rehearse, terms_of, verdict
-from ..module_utils._fleet.update_run import Outcome, absent, as_data, present, skipped, started, stopped, targets_of
-from ..module_utils._fleet.update_sources import Written, keep, name_of, written
+from ..module_utils._fleet.conductor.executor import Pace
+from ..module_utils._fleet.session import Place, open_place
+from ..module_utils._fleet.updates.conducting import (
+    Wish,
+    carry_on,
+    clock,
+    refuse_unfit,
+    rehearse,
+    terms_of,
+    verdict,
+)
+from ..module_utils._fleet.updates.gate import user
+from ..module_utils._fleet.updates.sources import (
+    Written,
+    keep,
+    name_of,
+    written,
+)
+from ..module_utils._fleet.updates.update_run import (
+    Outcome,
+    absent,
+    as_data,
+    present,
+    skipped,
+    started,
+    stopped,
+    targets_of,
+)
 from ..module_utils._report.run_text import run_text, waits_for
 from ..plugin_utils._verb import Answer, Run, Verb
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import typing as t
 
-from ..module_utils._fleet.place import open_place
-from ..module_utils._fleet.update_run import Outcome, as_data, recorded_runs
+from ..module_utils._fleet.session import open_place
+from ..module_utils._fleet.updates.update_run import Outcome, as_data, recorded_runs
 from ..module_utils._report.run_text import run_text, waits_for
 from ..plugin_utils._verb import Answer, Run, Verb
 

@@ -21,7 +21,7 @@ from ansible.utils.display import Display
 from ansible.utils.plugin_docs import get_docstring
 
 from ..module_utils._core.errors import FleetError, Problem, fault
-from ..module_utils._fleet.connection_notes import connection_notes
+from ..module_utils._fleet.members.connection_notes import connection_notes
 from ..module_utils._fleet.showing import said, shown
 
 DISPLAY = Display()

@@ -21,9 +21,10 @@ from pathlib import Path
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[2] / ".cache" / "collections"))
 
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.tree import run_of
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import NEW
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.tree import run_of
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor import Orders, conduct
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.executor import Executor, Pace
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.loop import Orders, conduct
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import (
     IN_PROGRESS,
     NOT_BEGUN,
@@ -33,12 +34,11 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contra
     Work,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.host import here
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.executor import Executor, Pace
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.holding import holder_name
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_progress import Progress as Told
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_run import present, started
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_sight import Sight
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_sources import written
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.leases import holder_name
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.monitor import Sight
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.progress import Progress as Told
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import written
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import present, started
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
 
 SIZE, SLOTS = 1_000, 50

@@ -10,9 +10,9 @@ import time
 import typing as t
 from datetime import UTC, datetime, timedelta
 
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.budgets import allowed
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.timeline import timeline
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.node_pool import Budget
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.budgets.budgets import allowed
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.budgets.timeline import timeline
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.karpenter.node_pool import Budget
 
 NOW = datetime(2026, 1, 15, 12, 34, 56, tzinfo=UTC)
 YEAR = timedelta(days=365)

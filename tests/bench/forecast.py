@@ -12,7 +12,7 @@ import time
 from datetime import UTC, datetime, timedelta
 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.forecast.forecast import SAMPLES, forecast
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.update_strategy import (
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.strategy import (
     UpdateGroup,
     UpdateRunStrategy,
     UpdateStage,

@@ -20,7 +20,7 @@ MEMBERS, AT_ONCE = 8, 2
 def bench_playbook_member() -> t.Iterator[tuple[str, float, str, str]]:
     """A role with one module for each of some members, two at a time; supervising processes are counted too."""
     from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.role import RoleDriver
-    from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members import Clients
+    from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import Clients
 
     setup = f"role with one module, {MEMBERS} members, {AT_ONCE} at a time, with the two processes that supervise each"
     with tempfile.TemporaryDirectory(prefix="bench-") as folder, Clients({}) as clients:

@@ -9,19 +9,19 @@ import statistics
 import time
 from datetime import UTC, datetime, timedelta
 
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.pod import Pod
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.pod_disruption_budget import (
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.pod import Pod
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.pod_disruption_budget import (
     PodDisruptionBudget,
     PodDisruptionBudgets,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation import begin, step
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation_sight import (
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation.decide import begin, step
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation.input import (
     BudgetScope,
     RotationNode,
     Sight,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation_state import RotationSettings
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.node_pool import Budget
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation.state import RotationSettings
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.karpenter.node_pool import Budget
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.selector import LabelSelector
 
 NOW = datetime(2026, 1, 15, 12, 34, 56, tzinfo=UTC)

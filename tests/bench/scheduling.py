@@ -13,11 +13,7 @@ import time
 import typing as t
 from datetime import UTC, datetime, timedelta
 
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.cluster_resource_placement import (
-    ClusterResourcePlacement,
-    PlacementSpec,
-)
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.member_cluster import (
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.member_cluster import (
     AgentStatus,
     Identity,
     MemberCluster,
@@ -27,8 +23,11 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.member_
     ResourceUsage,
     Taint,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.meta import Condition, ObjectMeta
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placement_policy import (
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.cluster_resource_placement import (
+    ClusterResourcePlacement,
+    PlacementSpec,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.policy import (
     Affinity,
     ClusterAffinity,
     ClusterSelector,
@@ -41,13 +40,14 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placeme
     Toleration,
     TopologySpreadConstraint,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.scheduling_policy_snapshot import (
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.scheduling_policy_snapshot import (
     ClusterSchedulingPolicySnapshot,
     PolicySnapshotSpec,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.cycle import schedule
 from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.explain import explain
 from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.index import FleetIndex
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import Condition, ObjectMeta
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.selector import (
     LabelSelector,
     LabelSelectorRequirement,

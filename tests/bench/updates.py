@@ -14,13 +14,13 @@ import time
 import typing as t
 from datetime import UTC, datetime, timedelta
 
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.update_strategy import (
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.strategy import (
     UpdateGroup,
     UpdateRunStrategy,
     UpdateStage,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates import states
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.commands import record, start
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.decide import decide
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import (
     MemberView,
     Obstacle,
@@ -29,7 +29,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run imp
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.status import derive
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.strategy import Candidate, resolve
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.update_run import decide
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values import update_states as states
 
 NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
 SIZES = (10, 100, 1_000, 10_000)

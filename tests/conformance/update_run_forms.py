@@ -9,16 +9,17 @@ import typing as t
 from datetime import UTC, datetime, timedelta
 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.schema import decode
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.update_strategy import UpdateRunStrategy
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates import run, states
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.strategy import UpdateRunStrategy
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates import run
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.status import (
     GroupStatus,
     StageStatus,
     derive,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.strategy import Candidate, resolve
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.windows_order import closed_until
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.timing.windows_order import closed_until
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values import update_states as states
 
 T0 = datetime(2026, 8, 17, tzinfo=UTC)
 Data = dict[str, t.Any]

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.hub import established, install
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.environments.hub import established, install
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.parallel import in_parallel
 from ansible_collections.gitops.fleet.plugins.module_utils._local import cluster

@@ -15,10 +15,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / ".cache" / "collections"))
 
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet import member_apply, write_records
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placement import Asked, run
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements import member_apply, write_records
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.placement import Asked, run
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
-from ansible_collections.gitops.fleet.plugins.module_utils._kube.credentials import connection_from_kubeconfig
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.credentials import connection_from_kubeconfig
 from ansible_collections.gitops.fleet.plugins.module_utils._store.open_records import open_records
 
 

@@ -24,7 +24,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient, Timeouts
-from ansible_collections.gitops.fleet.plugins.module_utils._kube.connection import Connection
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.connection import Connection
 from authority import Authority
 
 PATIENT = Timeouts()

@@ -18,15 +18,15 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from ansible_collections.gitops.fleet.plugins.module_utils._core.facts.snapshot import FactsSnapshot
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.snapshot import FactsSnapshot
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.applyset import PART_OF_LABEL
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.facts import read_fleet
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.join import Joined, Wish, join
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members import Clients, recorded_members
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placement import Asked, Report, run
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.facts import read_fleet
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join import Joined, Wish, join
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import Clients, recorded_members
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.placement import Asked, Report, run
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
-from ansible_collections.gitops.fleet.plugins.module_utils._kube.credentials import connection_from_kubeconfig
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.credentials import connection_from_kubeconfig
 from ansible_collections.gitops.fleet.plugins.module_utils._local.outcome import Outcome
 from ansible_collections.gitops.fleet.plugins.module_utils._store.open_records import open_records
 from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Records

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
-from ansible_collections.gitops.fleet.plugins.module_utils._kube.connection import Connection
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.connection import Connection
 from ansible_collections.gitops.fleet.plugins.module_utils._local.binaries import find
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec

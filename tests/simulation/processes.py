@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor import Ending
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.executor import Executor, Pace
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.loop import Ending
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import Driver, Work
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.host import machine
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.executor import Executor, Pace
 from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Records
 from ansible_collections.gitops.fleet.tests.simulation.virtual_time import BEGINNING, Died, Fiber, VirtualTime
 

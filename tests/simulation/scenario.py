@@ -15,10 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.schema import encode
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import encode
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.commands import Target
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import ACTIVE
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.states import (
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.status import derive
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values.update_states import (
     COMPLETED,
     FAILED,
     NOT_STARTED,
@@ -27,12 +28,11 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.states 
     SKIPPED,
     STOPPED,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.status import derive
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor import Ending
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.gate import Approver, Which, complete
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_claims import mark_of
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_gates import gates_of
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_run import skipped, started, stopped
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.loop import Ending
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.claims import mark_of
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gate import Approver, Which, complete
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gates import gates_of
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import skipped, started, stopped
 from ansible_collections.gitops.fleet.tests.simulation.members import LOCAL, NEW, Member
 from ansible_collections.gitops.fleet.tests.simulation.processes import Hook, Process, nothing
 from ansible_collections.gitops.fleet.tests.simulation.world import World, gone, rows, run_manifest

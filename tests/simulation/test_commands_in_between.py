@@ -13,12 +13,17 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.commands import Target
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import RunState
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.states import COMPLETED, SKIPPED, STOPPED, USER
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.status import derive
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor import Ending
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.gate import Which, complete
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_gates import gates_of
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_run import skipped, started, stopped
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values.update_states import (
+    COMPLETED,
+    SKIPPED,
+    STOPPED,
+    USER,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.loop import Ending
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gate import Which, complete
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gates import gates_of
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import skipped, started, stopped
 from ansible_collections.gitops.fleet.tests.simulation import scenario
 from ansible_collections.gitops.fleet.tests.simulation.processes import Hook, Point, Process
 from ansible_collections.gitops.fleet.tests.simulation.world import People, World, nobody, rows

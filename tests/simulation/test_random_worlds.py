@@ -16,7 +16,8 @@ from pathlib import Path
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.commands import Target
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import ACTIVE, RunState
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.states import (
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.status import derive
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values.update_states import (
     COMPLETED,
     FAILED,
     PENDING,
@@ -24,11 +25,10 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.states 
     STOPPED,
     TERMINAL,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.status import derive
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.gate import Which, complete
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_claims import busy
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_gates import gates_of
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_run import skipped, started, stopped
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.claims import busy
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gate import Which, complete
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gates import gates_of
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import skipped, started, stopped
 from ansible_collections.gitops.fleet.tests.simulation import scenario
 from ansible_collections.gitops.fleet.tests.simulation.members import LOCAL, NAMED, NEW, OLD, Member
 from ansible_collections.gitops.fleet.tests.simulation.processes import BEFORE, Hook, Point, Process

@@ -10,7 +10,7 @@ import random
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor import LEASE_SECONDS, Ending
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.loop import LEASE_SECONDS, Ending
 from ansible_collections.gitops.fleet.tests.simulation import scenario
 from ansible_collections.gitops.fleet.tests.simulation.processes import AFTER, BEFORE, Hook, Point, Process
 

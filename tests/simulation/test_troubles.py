@@ -10,7 +10,8 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.states import (
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.status import derive
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values.update_states import (
     COMPLETED,
     FAILED,
     MEMBER_GONE,
@@ -20,8 +21,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.states 
     UNREACHABLE,
     UPGRADE_FAILED,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.status import derive
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor import Ending
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.loop import Ending
 from ansible_collections.gitops.fleet.tests.simulation import scenario
 from ansible_collections.gitops.fleet.tests.simulation.members import Member
 from ansible_collections.gitops.fleet.tests.simulation.processes import Process

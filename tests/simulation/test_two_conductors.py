@@ -9,9 +9,9 @@ import random
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor import Ending
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_claims import LEASE_SECONDS as CLAIM_SECONDS
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_claims import busy
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.loop import Ending
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.claims import LEASE_SECONDS as CLAIM_SECONDS
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.claims import busy
 from ansible_collections.gitops.fleet.tests.simulation import scenario
 from ansible_collections.gitops.fleet.tests.simulation.processes import AFTER, BEFORE, Hook, Point, Process
 from ansible_collections.gitops.fleet.tests.simulation.world import World, nobody

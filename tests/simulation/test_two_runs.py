@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.states import (
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.status import derive
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values.update_states import (
     COMPLETED,
     OPERATION_IN_PROGRESS,
     PENDING,
     RUNNING,
     SKIPPED,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.status import derive
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor import Ending
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_claims import mark_of
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.loop import Ending
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.claims import mark_of
 from ansible_collections.gitops.fleet.tests.simulation.members import Member
 from ansible_collections.gitops.fleet.tests.simulation.processes import AFTER, Point, Process
 from ansible_collections.gitops.fleet.tests.simulation.world import World, gone, rows, run_manifest

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.update_run import UpdateRun
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.update_run import UpdateRun
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.tree import run_of
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import (
     NEW,
     GroupRow,
@@ -21,16 +22,15 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run imp
     RunState,
     StageRow,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.states import RUNNING
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.tree import run_of
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor import Ending, Orders, conduct
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values.update_states import RUNNING
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.journal import read_run
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.loop import Ending, Orders, conduct
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import Work
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.holding import holder_name
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_journal import read_run
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_progress import Progress
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_run import present, started
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_sight import Sight
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_sources import Written, written
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.leases import holder_name
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.monitor import Sight
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.progress import Progress
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import Written, written
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import present, started
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
 from ansible_collections.gitops.fleet.tests.simulation.members import NEW as TARGET
 from ansible_collections.gitops.fleet.tests.simulation.members import Member, SimulatedDriver

@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / ".cache" / "collect
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "integration"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "integration" / "updates"))
 
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.hub import install
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.environments.hub import install
 from ansible_collections.gitops.fleet.plugins.module_utils._local import cluster
 from ansible_collections.gitops.fleet.plugins.module_utils._local.ports import PortRange
 from ansible_collections.gitops.fleet.plugins.module_utils._local.spec import ClusterSpec

@@ -31,7 +31,7 @@ def planted(tmp_path: Path, path: str, text: str) -> list[str]:
         ("_core/a/b.py", "from ... import _store", "_core imports _store"),
         (
             "_kube/b.py",
-            "import ansible_collections.gitops.fleet.plugins.module_utils._fleet.plan",
+            "import ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.plan",
             "_kube imports _fleet",
         ),
         ("_report/b.py", "from .._fleet.plan import Plan", "_report imports _fleet"),

@@ -57,11 +57,11 @@ def test_minimum_versions_are_stated_d3_96():
 
 # Where files are read or written that nobody but us or the kernel makes.
 PLAIN_FILES = {
-    "_fleet/approval_policy.py",  # of the collection
-    "_fleet/holding.py",  # below /proc
-    "_fleet/hub.py",  # of the collection
+    "_fleet/updates/approval_policy.py",  # of the collection
+    "_fleet/leases.py",  # below /proc
+    "_fleet/environments/hub.py",  # of the collection
     "_kube/files.py",
-    "_kube/plugin_process.py",  # below /proc
+    "_kube/login/plugin_process.py",  # below /proc
     "_store/sqlite_file.py",  # .gitignore in a folder just made
 }
 ROOMS = ("_store", "_kube", "_fleet", "_report")

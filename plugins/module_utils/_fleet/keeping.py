@@ -12,7 +12,7 @@ import typing as t
 
 from .._core.errors import FleetError
 from .._store.records import Lease, Records
-from .holding import take
+from .leases import take
 
 LEASE_SECONDS = 300
 LOST, INTERRUPTED = "lease-lost", "interrupted"

@@ -10,11 +10,16 @@ import typing as t
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from .._core.disruption.lint import ERROR, WARNING
+from .._core.disruption.budgets.lint import ERROR, WARNING
 from .._core.errors import Problem
 from .._core.lint.document import Judged, judge_document, mend
 from .._core.lint.fleet import across, is_related
-from .._core.lint.remark import LEVELS, Remark, of_problem, shortened
+from .._core.lint.remark import (
+    LEVELS,
+    Remark,
+    of_problem,
+    shortened,
+)
 from .._store.documents import Document, read_documents
 
 MOST_TOLD = 2_000  # remarks of a level

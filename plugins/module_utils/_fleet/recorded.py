@@ -8,12 +8,12 @@ from __future__ import annotations
 import typing as t
 
 from .._core.errors import FleetError, Problem
-from .._core.objects.checking import Check, check_object
-from .._core.objects.fields import fields_of
 from .._core.objects.kinds import KIND_OF
 from .._core.objects.reading import judge
-from .._core.objects.rules import Found
-from .._core.objects.schema import decode
+from .._core.schema.checking import Check, check_object
+from .._core.schema.codec import decode
+from .._core.schema.fields import fields_of
+from .._core.schema.rules import Found
 from .._store.records import Record
 
 DAMAGED = "record-damaged"

@@ -10,7 +10,7 @@ import json
 import typing as t
 
 from .._core.foreign import in_data, in_lines
-from .._kube.known_secrets import SHOWN
+from .._kube.login.known_secrets import SHOWN
 
 
 def said(text: str) -> str:

@@ -16,7 +16,7 @@ from .._core.values.parts import mapping, name, text
 from .client import KubeClient
 from .documents import damaged
 from .errors import ApiError
-from .known_secrets import SHOWN
+from .login.known_secrets import SHOWN
 from .parallel import in_parallel
 
 _CHECK = re.compile(r"\[-\]([A-Za-z0-9_./-]{1,100})(?: |$)")

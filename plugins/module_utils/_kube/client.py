@@ -15,12 +15,22 @@ from datetime import UTC, datetime
 from urllib.parse import urlencode, urlsplit
 
 from . import transport
-from .answers import Answer, Broken, TooLarge, answer_of
-from .connection import Connection, Credential, bearer
+from .answers import (
+    Answer,
+    Broken,
+    TooLarge,
+    answer_of,
+)
 from .errors import ApiError, from_status
-from .expiry import certificate_ends, token_ends
-from .known_secrets import SHOWN, KnownSecrets, private_to, secrets_of
-from .tls import tls_context
+from .login.connection import Connection, Credential, bearer
+from .login.expiry import certificate_ends, token_ends
+from .login.known_secrets import (
+    SHOWN,
+    KnownSecrets,
+    private_to,
+    secrets_of,
+)
+from .login.tls import tls_context
 
 JSON = "application/json"
 _SAFE = ("GET", "HEAD")

@@ -8,7 +8,12 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
-from .._core.values.parts import mapping, name, rows, text
+from .._core.values.parts import (
+    mapping,
+    name,
+    rows,
+    text,
+)
 from .client import JSON, KubeClient
 from .documents import damaged
 from .errors import ApiError

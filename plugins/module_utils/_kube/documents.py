@@ -8,8 +8,15 @@ from __future__ import annotations
 import typing as t
 from urllib.parse import unquote
 
-from .._core.resources.managed_fields import check_managed_fields
-from .._core.values.parts import mapping, name, number, rows, text, texts
+from .._core.resources.comparison.managed_fields import check_managed_fields
+from .._core.values.parts import (
+    mapping,
+    name,
+    number,
+    rows,
+    text,
+    texts,
+)
 from .client import KubeClient
 from .errors import ApiError
 

@@ -16,7 +16,12 @@ from dataclasses import dataclass
 
 from .._core.errors import FleetError
 from .._core.foreign import in_line, in_lines
-from .secret_refusals import HINT, REASONS, holds_secrets, telling
+from .secret_refusals import (
+    HINT,
+    REASONS,
+    holds_secrets,
+    telling,
+)
 
 _BY_STATUS = {
     400: "invalid",

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import typing as t
 
-from .._core.resources.fields import field_path
+from .._core.resources.comparison.fields import field_path
 
 HINT = "kubectl apply --dry-run=server shows the server's own words; they may hold values of the Secret"
 # metav1.StatusReason in k8s.io/apimachinery; other words in its place are the server's own.

@@ -13,9 +13,9 @@ import typing as t
 from urllib.parse import unquote, urlsplit
 
 from .._core.errors import FleetError
-from .connection import Connection, without_userinfo
 from .errors import ApiError
-from .uses import USES
+from .login.connection import Connection, without_userinfo
+from .login.uses import USES
 
 try:
     import urllib3

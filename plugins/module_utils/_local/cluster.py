@@ -19,9 +19,20 @@ from pathlib import Path
 
 from .._core.errors import FleetError
 from .._kube.parallel import in_parallel
-from . import control_plane, converge, nodes, processes, upgrades
+from . import (
+    control_plane,
+    converge,
+    nodes,
+    processes,
+    upgrades,
+)
 from . import state as states
-from .binaries import Binary, Say, find, silent
+from .binaries import (
+    Binary,
+    Say,
+    find,
+    silent,
+)
 from .components import PROFILES
 from .outcome import ClusterStatus, Outcome, Outcomes
 from .ports import DEFAULT_PORTS, PortRange

@@ -17,13 +17,21 @@ from pathlib import Path
 from .._core.errors import FleetError
 from .._kube.access import ready
 from .._kube.client import KubeClient, Timeouts
-from .._kube.credentials import connection_from_kubeconfig
 from .._kube.errors import ApiError
+from .._kube.login.credentials import connection_from_kubeconfig
 from .binaries import Binary
 from .components import LISTENS, PROFILES
 from .locks import make_folder
 from .ports import HOST, is_free
-from .processes import ProcessId, command, is_running, last_lines, marked, start, stop
+from .processes import (
+    ProcessId,
+    command,
+    is_running,
+    last_lines,
+    marked,
+    start,
+    stop,
+)
 from .state import Process, State, with_process
 
 _ORDER = PROFILES["fleet"]

@@ -16,7 +16,13 @@ from . import control_plane, nodes
 from . import state as states
 from .binaries import Binary
 from .certificates import Identity, make_pki
-from .components import PROFILES, Options, arguments, audit_policy, files
+from .components import (
+    PROFILES,
+    Options,
+    arguments,
+    audit_policy,
+    files,
+)
 from .control_plane import Component
 from .kubeconfigs import has_keys, write_kubeconfig, write_merged
 from .ports import PortRange

@@ -15,7 +15,12 @@ from pathlib import Path
 
 from .._kube.files import read_file
 from .private import others_may_write
-from .recipes import BUILD_ENVIRONMENT, BUILD_FLAGS, Recipe, cache_key
+from .recipes import (
+    BUILD_ENVIRONMENT,
+    BUILD_FLAGS,
+    Recipe,
+    cache_key,
+)
 
 _MANIFEST = "manifest.json"
 _MOST = 1_000_000  # bytes of a manifest; ours have three thousand

@@ -10,7 +10,7 @@ import re
 import textwrap
 import typing as t
 
-from .._core.disruption.lint import ERROR, NOTE, WARNING
+from .._core.disruption.budgets.lint import ERROR, NOTE, WARNING
 from .._core.foreign import in_line
 from .._core.lint.remark import LONGEST, Remark
 from .text import WIDTH

@@ -10,7 +10,13 @@ import typing as t
 
 from .._core.errors import Problem
 from .._core.foreign import in_line
-from .._core.plan.document import GAINED, KEPT, LOST, PRUNE, PlacementPlan
+from .._core.plan.document import (
+    GAINED,
+    KEPT,
+    LOST,
+    PRUNE,
+    PlacementPlan,
+)
 from .text import GOING
 
 MARKS = re.compile(r"[&<>|`*_~\[\]()!#@\\]")

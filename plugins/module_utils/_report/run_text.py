@@ -8,9 +8,7 @@ from __future__ import annotations
 import typing as t
 from datetime import timedelta
 
-from .._core.objects.schema import write_time
-from .._core.objects.update_run import UpdateRun
-from .._core.objects.update_run_status import (
+from .._core.objects.updates.run_status import (
     MemberUpdateStatus,
     UpdateGroupStatus,
     UpdateRunGateStatus,
@@ -18,9 +16,18 @@ from .._core.objects.update_run_status import (
     UpdateStatus,
     WaitStatus,
 )
+from .._core.objects.updates.update_run import UpdateRun
+from .._core.schema.codec import write_time
 from .._core.updates.approvals import named_makers
-from .._core.updates.states import COMPLETED, FAILED, NOT_STARTED, PENDING, RUNNING, SKIPPED
-from .._core.updates.summary import completed_by, gist
+from .._core.updates.record.summary import completed_by, gist
+from .._core.values.update_states import (
+    COMPLETED,
+    FAILED,
+    NOT_STARTED,
+    PENDING,
+    RUNNING,
+    SKIPPED,
+)
 from .text import table
 
 SHOWN = 40

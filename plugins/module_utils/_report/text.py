@@ -9,15 +9,24 @@ import textwrap
 import typing as t
 from dataclasses import replace
 
+from .._core.cluster.facts.prices import CURRENCY, PERIOD, UNITS
+from .._core.cluster.facts.snapshot import FactsSnapshot
 from .._core.errors import Problem
-from .._core.facts.prices import CURRENCY, PERIOD, UNITS
-from .._core.facts.snapshot import FactsSnapshot
 from .._core.foreign import LINE, in_line
-from .._core.objects.member_cluster import MemberCluster
-from .._core.objects.meta import find_condition
-from .._core.plan.document import GAINED, KEPT, LEFTOVER, LOST, PRUNE, RELEASE, ClusterPlan, PlacementPlan
+from .._core.objects.clusters.member_cluster import MemberCluster
+from .._core.plan.document import (
+    GAINED,
+    KEPT,
+    LEFTOVER,
+    LOST,
+    PRUNE,
+    RELEASE,
+    ClusterPlan,
+    PlacementPlan,
+)
 from .._core.plan.member import DIFFERS, UNCHANGED, Step
 from .._core.plan.outcome import MemberOutcome
+from .._core.schema.meta import find_condition
 
 WIDTH = 80
 MARKS = {GAINED: "+", KEPT: "=", LOST: "-"}

@@ -9,8 +9,13 @@ import textwrap
 import typing as t
 
 from .._core.foreign import in_line
+from .._core.updates.releases.targets import (
+    CONTROL_PLANE,
+    Step,
+    Target,
+    Work,
+)
 from .._core.updates.run import Obstacle
-from .._core.updates.targets import CONTROL_PLANE, Step, Target, Work
 from .text import WIDTH, table
 
 SHOWN = 40

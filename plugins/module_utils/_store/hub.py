@@ -19,7 +19,15 @@ from .._kube.paths import BUILT_IN
 from . import object_rules
 from .kinds import KINDS, is_name, stored_resource
 from .lease_names import from_object_name, to_object_name
-from .records import NO_LABELS, Clock, Event, Lease, Record, conflict, lease_lost
+from .records import (
+    NO_LABELS,
+    Clock,
+    Event,
+    Lease,
+    Record,
+    conflict,
+    lease_lost,
+)
 
 NAMESPACE = "gitops-fleet"
 _STRICT: Query = {"fieldManager": "gitops-fleet", "fieldValidation": "Strict"}

@@ -60,7 +60,7 @@ def in_ci(environ: t.Mapping[str, str]) -> bool:
 def _hub(kubeconfig: str, context: str, clock: Clock) -> Records:
     # Imported here: urllib3 and TLS take a tenth of a second, which no one needs for a file.
     from .._kube.client import KubeClient
-    from .._kube.credentials import connection_from_kubeconfig
+    from .._kube.login.credentials import connection_from_kubeconfig
     from .hub import HubRecords
 
     return HubRecords(KubeClient(connection_from_kubeconfig(kubeconfig, context)), clock)

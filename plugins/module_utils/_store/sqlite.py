@@ -25,7 +25,14 @@ from .records import (
     lease_lost,
 )
 from .sqlite_file import RecordsFile
-from .sqlite_rows import damaged, event_of, lease_of, number_of, record_of, stored_of
+from .sqlite_rows import (
+    damaged,
+    event_of,
+    lease_of,
+    number_of,
+    record_of,
+    stored_of,
+)
 
 
 class SqliteRecords:

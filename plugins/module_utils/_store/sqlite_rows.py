@@ -12,7 +12,7 @@ from datetime import datetime
 
 from .._core.errors import FleetError
 from .._core.objects.kinds import KIND_OF
-from .._core.objects.schema import decode
+from .._core.schema.codec import decode
 from .kinds import stored_resource
 from .records import Event, Lease, Record
 

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.census import CountedNode, pool_allowances
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.node_pool import decode_budgets
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.schema import parse_time
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.budgets.census import (
+    CountedNode,
+    pool_allowances,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.karpenter.node_pool import decode_budgets
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import parse_time
 
 
 def answer(input: dict[str, t.Any]) -> dict[str, t.Any]:

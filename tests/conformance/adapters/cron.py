@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.schema import parse_time, write_time
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import parse_time, write_time
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.cron import parse_cron
 
 

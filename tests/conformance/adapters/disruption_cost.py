@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 import typing as t
 
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption import cost
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.schema import parse_time
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster import eviction_cost as cost
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import parse_time
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.duration import parse_or_never
 
 

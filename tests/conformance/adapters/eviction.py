@@ -8,12 +8,14 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects import binding, disruption_budget
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects import cluster_resource_placement as crp
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects import eviction as crpe
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.fields import camel
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.schema import decode, encode, parse_time
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements import binding, disruption_budget
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements import (
+    cluster_resource_placement as crp,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements import eviction as crpe
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout import eviction
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode, encode, parse_time
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.fields import camel
 
 # Conditions of an earlier attempt have upstream's words; these tell them apart.
 SPOKEN = {

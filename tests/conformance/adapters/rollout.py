@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects import binding
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects import cluster_resource_placement as crp
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.fields import camel
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.meta import find_condition
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.schema import decode, encode, parse_time
-from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout import content, rolling
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements import binding
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements import (
+    cluster_resource_placement as crp,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout import content
+from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.rolling import decide as rolling
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode, encode, parse_time
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.fields import camel
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import find_condition
 
 LATEST = "kubernetes-fleet.io/is-latest-snapshot"
 AGAIN = (rolling.PUSHED, rolling.ROLLING)

@@ -7,12 +7,18 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects import binding, member_cluster
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects import cluster_resource_placement as crp
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects import scheduling_policy_snapshot as csps
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.fields import camel
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.schema import decode, encode, parse_time
-from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling import cycle, decisions, index
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters import member_cluster
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements import binding
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements import (
+    cluster_resource_placement as crp,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements import (
+    scheduling_policy_snapshot as csps,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling import cycle, index
+from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.picking import decisions
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode, encode, parse_time
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.fields import camel
 
 
 def answer(input: dict[str, t.Any]) -> dict[str, t.Any]:

@@ -7,13 +7,20 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects import cluster_resource_placement as crp
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects import member_cluster, meta, staged_update_run
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects import scheduling_policy_snapshot as csps
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects import staged_update_strategy as csus
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.fields import camel
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.schema import decode, encode, parse_time
-from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout import staged, staged_world
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters import member_cluster
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements import (
+    cluster_resource_placement as crp,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements import (
+    scheduling_policy_snapshot as csps,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.staged import strategy as csus
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.staged import update_run as staged_update_run
+from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged import decide as staged
+from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged import world as staged_world
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema import meta
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode, encode, parse_time
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.fields import camel
 from ansible_collections.gitops.fleet.tests.conformance.adapters.rollout import held, row
 
 SHOWN, NAMELESS = ("type", "status", "reason", "observedGeneration"), {"approvalRequestName": ""}

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates import commands, run
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.update_run import decide
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.decide import decide
 from ansible_collections.gitops.fleet.tests.conformance.recorded import first_difference
 from ansible_collections.gitops.fleet.tests.conformance.update_run_forms import T0, created, open_gate, step, view
 

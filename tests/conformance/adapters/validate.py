@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.node_pool_schema import admit
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.karpenter.node_pool_schema import admit
 
 CLAIM = {
     "nodeClassRef": {"group": "karpenter.azure.com", "kind": "AKSNodeClass", "name": "default"},

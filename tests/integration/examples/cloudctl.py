@@ -17,7 +17,7 @@ from pathlib import Path
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.access import version
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
-from ansible_collections.gitops.fleet.plugins.module_utils._kube.credentials import connection_from_kubeconfig
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.credentials import connection_from_kubeconfig
 from ansible_collections.gitops.fleet.plugins.module_utils._local import cluster
 
 HOME, CLUSTERS = Path(os.environ["CLOUDCTL_HOME"]), Path(os.environ["CLOUDCTL_CLUSTERS"])

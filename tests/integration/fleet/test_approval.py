@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.schema import encode
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placement import Report
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import encode
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.placement import Report
 from ansible_collections.gitops.fleet.plugins.module_utils._report.markdown import plans_markdown
 from ansible_collections.gitops.fleet.plugins.module_utils._report.text import plan_text
 from ansible_collections.gitops.fleet.plugins.module_utils._store.kinds import KINDS

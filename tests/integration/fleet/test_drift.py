@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.member import Step
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.applyset import PART_OF_LABEL
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placement import Report
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.placement import Report
 from small_fleet import PARENTS, Document, Fleet, codes, conditions
 
 SERVER_SIDE = {"type": "ServerSideApply"}

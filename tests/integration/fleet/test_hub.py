@@ -11,7 +11,11 @@ import typing as t
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.applyset import MANAGED_BY
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.hub import CRD_FOLDER, DEFINITIONS, install
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.environments.hub import (
+    CRD_FOLDER,
+    DEFINITIONS,
+    install,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._store.kinds import KINDS
 from small_fleet import OURS, Document, Server
 

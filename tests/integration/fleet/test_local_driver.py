@@ -17,13 +17,13 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.fleet_member import FleetMember
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.schema import decode
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.fleet_member import FleetMember
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.executor import Ended, Executor, Pace
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers import contract
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import Progress, Work
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.local import LocalDriver
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.executor import Ended, Executor, Pace
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members import Clients
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import Clients
 from ansible_collections.gitops.fleet.plugins.module_utils._local import cluster, upgrades
 from ansible_collections.gitops.fleet.plugins.module_utils._local.binaries import find
 from ansible_collections.gitops.fleet.plugins.module_utils._local.spec import NodesSpec, TokenUser

@@ -10,12 +10,12 @@ import typing as t
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.meta import find_condition
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.facts import read_fleet
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.join import Wish, join
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.leave import Farewell, Left, leave
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members import Clients, recorded_members
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.record_facts import record_facts
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import find_condition
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.facts import read_fleet
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join import Wish, join
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.leave import Farewell, Left, leave
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import Clients, recorded_members
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.record_facts import record_facts
 from small_fleet import OURS, PARENTS, Fleet, changes
 
 THREE = ("m1", "m2", "m3")

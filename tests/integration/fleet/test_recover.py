@@ -10,11 +10,15 @@ import base64
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes import BrakeLimits
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.member_lease import MemberLeases
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members import Clients, recorded_members
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placement import wanted_placements
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.recover import Described, Recovered, recover
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.sources import (
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.member_lease import MemberLeases
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import Clients, recorded_members
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.placement import wanted_placements
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.recover import (
+    Described,
+    Recovered,
+    recover,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.sources import (
     rendered,
     resources_from_files,
     selected_from_files,

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes import BrakeLimits
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.look import Ways
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placement import Report
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.look import Ways
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.placement import Report
 from small_fleet import OURS, PARENTS, Fleet, Server, changes
 
 LIFTED = BrakeLimits(max_removals="100%")

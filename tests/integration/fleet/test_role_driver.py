@@ -14,12 +14,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.fleet_member import FleetMember
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.schema import decode
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.fleet_member import FleetMember
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers import contract, detached
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import Progress, Work
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.role import RoleDriver
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members import Clients
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import Clients
 from ansible_collections.gitops.fleet.plugins.module_utils._local import processes
 
 SECRET = "canary-of-extra-vars"

@@ -9,12 +9,12 @@ import sys
 
 sys.path.insert(0, sys.argv[1])
 
-from ansible_collections.gitops.fleet.plugins.module_utils._core.facts.node import node_facts
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.node import node_facts
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.access import ready
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient, Timeouts
-from ansible_collections.gitops.fleet.plugins.module_utils._kube.connection import Connection
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.lists import list_objects, read_each, read_list
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.connection import Connection
 
 WORK = {
     "get": lambda client: client.get("/api/v1/namespaces/a/configmaps/b"),

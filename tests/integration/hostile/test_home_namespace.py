@@ -9,7 +9,7 @@ import typing as t
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes import BrakeLimits
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.leave import Farewell, leave
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.leave import Farewell, leave
 from member_gateway import Gateway, until
 from small_fleet import OURS, PARENTS, Document, Fleet
 

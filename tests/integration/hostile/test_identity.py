@@ -14,13 +14,18 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.schema import encode
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet import identity
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.capture import capture
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.join import Joined, Wish, join, wishes_of_contexts
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.leave import Farewell, Left, leave
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members import recorded_members
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.place import NO_PRICES, Place
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import encode
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members import identity
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.capture import capture
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join import (
+    Joined,
+    Wish,
+    join,
+    wishes_of_contexts,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.leave import Farewell, Left, leave
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import recorded_members
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import NO_PRICES, Place
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.apply import apply_object, delete_object
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.discovery import resource_for
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.paths import BUILT_IN, object_path

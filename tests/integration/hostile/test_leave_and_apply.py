@@ -11,12 +11,12 @@ import typing as t
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes import BrakeLimits
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.leave import Farewell, Left, leave
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members import recorded_members
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.place import Place
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placement import Report, run
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.recovering import recover_records
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.write_records import Writer
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.leave import Farewell, Left, leave
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import recorded_members
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.placement import Report, run
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.recovering import recover_records
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.write_records import Writer
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Place
 from member_gateway import Gateway
 from small_fleet import PARENTS, Fleet, codes
 

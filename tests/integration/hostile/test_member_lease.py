@@ -16,14 +16,15 @@ from pathlib import Path
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes import BrakeLimits
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet import member_apply, member_lease
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.join import Wish, join
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.leave import Farewell, leave
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.member_lease import MemberLeases
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members import Clients, recorded_members
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.place import Place
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placement import Report
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.recovering import recover_records
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members import member_lease
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join import Wish, join
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.leave import Farewell, leave
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.member_lease import MemberLeases
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import Clients, recorded_members
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements import member_apply
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.placement import Report
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.recovering import recover_records
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Place
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import Timeouts
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.shared_lease import OWNER, WORKERS
 from ansible_collections.gitops.fleet.plugins.module_utils._local.kubeconfigs import client_kubeconfig

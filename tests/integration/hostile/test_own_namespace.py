@@ -11,7 +11,7 @@ import typing as t
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.join import Wish, join
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join import Wish, join
 from small_fleet import OURS, PARENTS, Document, Fleet
 
 NAMESPACE = ("", "v1", "Namespace")

@@ -16,10 +16,13 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._core.facts.prices import NO_PRICES
-from ansible_collections.gitops.fleet.plugins.module_utils._core.facts.snapshot import read_snapshot, write_snapshot
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.capture import Captured, capture
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.place import Place
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.prices import NO_PRICES
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.snapshot import (
+    read_snapshot,
+    write_snapshot,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.capture import Captured, capture
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Place
 from ansible_collections.gitops.fleet.plugins.module_utils._report.text import facts_text
 from authority import Authority
 from misbehaving import Misbehaving, Request, answer, listing, raw, respond, status

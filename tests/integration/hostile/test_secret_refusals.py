@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.schema import encode
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import encode
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.apply import apply_object
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError

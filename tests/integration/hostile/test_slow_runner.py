@@ -12,7 +12,7 @@ from datetime import timedelta
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet import keeping
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placement import Report, run
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.placement import Report, run
 from member_gateway import Gateway, until
 from small_fleet import PARENTS, Fleet
 

@@ -11,11 +11,14 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.snapshot import (
+    FactsSnapshot,
+    write_snapshot,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._core.facts.snapshot import FactsSnapshot, write_snapshot
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes import BrakeLimits
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.leave import Farewell, leave
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.place import facts_file
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.leave import Farewell, leave
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import facts_file
 from small_fleet import Fleet, changes
 
 TWO = {"placementType": "PickN", "numberOfClusters": 2}

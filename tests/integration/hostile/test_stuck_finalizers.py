@@ -9,11 +9,11 @@ import typing as t
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes import BrakeLimits
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet import gone
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.leave import Farewell, Left, leave
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.look import Ways
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members import recorded_members
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placement import run
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.leave import Farewell, Left, leave
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import recorded_members
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements import gone
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.look import Ways
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.placement import run
 from member_gateway import until
 from small_fleet import PARENTS, Fleet, codes
 

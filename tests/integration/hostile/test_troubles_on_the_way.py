@@ -12,7 +12,7 @@ import typing as t
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.write_records import Writer
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.write_records import Writer
 from member_gateway import CUT, Gateway
 from small_fleet import Fleet, codes, conditions
 

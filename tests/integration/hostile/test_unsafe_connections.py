@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 import yaml
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.join import Wish, join
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join import Wish, join
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
-from ansible_collections.gitops.fleet.plugins.module_utils._kube.uses import USES
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.uses import USES
 from playing import Player
 from small_fleet import OURS, Fleet
 

@@ -11,9 +11,8 @@ import json
 import typing as t
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.snapshot import FactsSnapshot
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._core.facts.snapshot import FactsSnapshot
-from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.canonical import digest_of
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.cleaning import cleaned
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.sealing import (
     object_hash,
@@ -21,6 +20,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.seali
     without_values,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.snapshots import resource_hash
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values.canonical import digest_of
 from ansible_collections.gitops.fleet.plugins.module_utils._report.markdown import plans_markdown
 from ansible_collections.gitops.fleet.plugins.module_utils._report.text import plan_text
 from ansible_collections.gitops.fleet.plugins.module_utils._store.open_records import open_records

@@ -17,7 +17,7 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.access import ready
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
-from ansible_collections.gitops.fleet.plugins.module_utils._kube.connection import Connection
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.connection import Connection
 from ansible_collections.gitops.fleet.plugins.module_utils._local.binaries import find
 from authority import Authority, new_key
 from misbehaving import Script

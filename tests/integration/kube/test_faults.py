@@ -10,10 +10,10 @@ import gzip
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.access import ready
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import Timeouts
-from ansible_collections.gitops.fleet.plugins.module_utils._kube.connection import Credential
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.discovery import resource_for
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.lists import list_objects, read_list
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.connection import Credential
 from misbehaving import PATIENT, answer, dripping, listing, status
 
 PATH = "/api/v1/pods"

@@ -14,7 +14,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
-from ansible_collections.gitops.fleet.plugins.module_utils._kube.lease import LeaseHeld, acquire, release, renew
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.lease import (
+    LeaseHeld,
+    acquire,
+    release,
+    renew,
+)
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"

@@ -9,7 +9,12 @@ import time
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._kube.access import missing, ready, version, who_am_i
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.access import (
+    missing,
+    ready,
+    version,
+    who_am_i,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.apply import MANAGER, apply_object, delete_object
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.discovery import discover, resource_for
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError, ApplyConflict

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
-from ansible_collections.gitops.fleet.plugins.module_utils._kube.credentials import connection_from_kubeconfig
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.credentials import connection_from_kubeconfig
 
 Open = t.Callable[[str | Path], t.ContextManager[KubeClient]]
 

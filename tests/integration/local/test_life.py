@@ -93,6 +93,6 @@ def test_absent_leaves_nothing(local_cluster_factory):
 
 
 def test_one_kubeconfig_has_a_context_for_every_cluster(one, local_cluster_factory, open_client):
-    from ansible_collections.gitops.fleet.plugins.module_utils._kube.credentials import contexts
+    from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.credentials import contexts
 
     assert "life" in contexts(local_cluster_factory.root / "kubeconfig")

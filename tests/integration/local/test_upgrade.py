@@ -18,7 +18,7 @@ DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
 def upgraded(local_cluster_factory):
     """A cluster of profile control, with a Deployment made under 1.35, as it is under 1.36."""
     from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
-    from ansible_collections.gitops.fleet.plugins.module_utils._kube.credentials import connection_from_kubeconfig
+    from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.credentials import connection_from_kubeconfig
 
     old = local_cluster_factory("skew", version="1.35", profile="control")
     with KubeClient(connection_from_kubeconfig(old.kubeconfig)) as client:

@@ -13,7 +13,7 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.access import who_am_i
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
-from ansible_collections.gitops.fleet.plugins.module_utils._kube.connection import Connection
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.connection import Connection
 from ansible_collections.gitops.fleet.plugins.module_utils._local.kubeconfigs import client_kubeconfig
 from ansible_collections.gitops.fleet.plugins.module_utils._local.spec import TokenUser
 

@@ -14,8 +14,8 @@ import typing as t
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.kinds import KIND_OF, KINDS
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.reading import read
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.rules import REPAIR, RULE_OF, SCHEMA
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.schema import encode
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import encode
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.rules import REPAIR, RULE_OF, SCHEMA
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
 from ansible_collections.gitops.fleet.tests.data.bad_maintenance_manifests import BAD_MAINTENANCE

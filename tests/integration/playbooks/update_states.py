@@ -10,23 +10,23 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.schema import encode
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import encode
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.commands import record
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.decide import decide
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.tree import run_of, status_of
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import MemberView, RunState
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.status import derive
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.tree import run_of, status_of
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.update_run import decide
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.join import Wish, join
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_claims import claim
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_gates import GateKeeper
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_journal import Change, run_document
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_run import (
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.journal import Change, run_document
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join import Wish, join
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.claims import claim
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gates import GateKeeper
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import written
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import (
     present,
     skipped,
     started,
     targets_of,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_sources import written
 from ansible_collections.gitops.fleet.plugins.module_utils._store.open_records import open_records
 from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Records
 from bad_update_inputs import approval, only, run

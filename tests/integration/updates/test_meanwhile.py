@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_run import skipped, stopped, targets_of
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import skipped, stopped, targets_of
 from conducting import Plays
 from update_fleet import OLD, UpdateFleet, sequence, until
 

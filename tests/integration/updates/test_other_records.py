@@ -13,13 +13,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.join import join
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.member_lease import MemberLeases
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_gates import GateKeeper
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_journal import read_run
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.journal import read_run
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join import join
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.member_lease import MemberLeases
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gates import GateKeeper
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
-from ansible_collections.gitops.fleet.plugins.module_utils._kube.credentials import connection_from_kubeconfig
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.credentials import connection_from_kubeconfig
 from ansible_collections.gitops.fleet.plugins.module_utils._local import upgrades
 from ansible_collections.gitops.fleet.plugins.module_utils._store.open_records import open_records
 from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Records

@@ -12,9 +12,9 @@ import typing as t
 from pathlib import Path
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.hub import established, install
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.environments.hub import established, install
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
-from ansible_collections.gitops.fleet.plugins.module_utils._kube.credentials import connection_from_kubeconfig
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.credentials import connection_from_kubeconfig
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.parallel import in_parallel
 from ansible_collections.gitops.fleet.plugins.module_utils._local.outcome import Outcome
 from ansible_collections.gitops.fleet.plugins.module_utils._store.kinds import KINDS

@@ -14,27 +14,27 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.update_run import UpdateRun
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.update_run import UpdateRun
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.approvals import MADE_BY
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.approval_policy import path_of, shipped
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.executor import Pace
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.gate import user
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.hub import install
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.join import CLUSTER_API, IDENTITY, join
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.join import Wish as JoinWish
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_conducting import (
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.executor import Pace
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.journal import read_run
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.environments.hub import install
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join import CLUSTER_API, IDENTITY, join
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join import Wish as JoinWish
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.approval_policy import path_of, shipped
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.conducting import (
     Verdict,
     Wish,
     carry_on,
     verdict,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_journal import read_run
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_run import present
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_sources import written
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gate import user
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import written
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import present
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.access import version
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
-from ansible_collections.gitops.fleet.plugins.module_utils._kube.credentials import connection_from_kubeconfig
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.credentials import connection_from_kubeconfig
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.parallel import in_parallel
 from ansible_collections.gitops.fleet.plugins.module_utils._local import cluster, processes, upgrades
 from ansible_collections.gitops.fleet.plugins.module_utils._local.outcome import Outcome

@@ -12,11 +12,16 @@ import typing as t
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from ..objects.meta import EMPTY
-from .cluster_state import ClusterState
-from .pod import DO_NOT_DISRUPT, Pod, evictable, protection
-from .pod_disruption_budget import PodDisruptionBudget, PodDisruptionBudgets
-from .state_node import POOL, StateNode
+from ..cluster.cluster_state import ClusterState
+from ..cluster.pod import (
+    DO_NOT_DISRUPT,
+    Pod,
+    evictable,
+    protection,
+)
+from ..cluster.pod_disruption_budget import PodDisruptionBudget, PodDisruptionBudgets
+from ..cluster.state_node import POOL, StateNode
+from ..schema.meta import EMPTY
 
 # Graceful methods always respect pods; eventual ones do so unless the NodeClaim has a terminationGracePeriod.
 GRACEFUL, EVENTUAL = "graceful", "eventual"

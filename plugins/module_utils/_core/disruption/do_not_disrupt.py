@@ -9,8 +9,8 @@ import typing as t
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
-from .lint import ERROR, WARNING, Lint
-from .pod import DO_NOT_DISRUPT, Pod, protection
+from ..cluster.pod import DO_NOT_DISRUPT, Pod, protection
+from .budgets.lint import ERROR, WARNING, Lint
 
 # Where annotations of pods stand: in a pod, a workload, a CronJob.
 PLACES = ("metadata", "spec.template.metadata", "spec.jobTemplate.spec.template.metadata")

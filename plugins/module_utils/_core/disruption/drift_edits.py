@@ -14,17 +14,22 @@ import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ..cluster.cluster_state import ClusterState, Pool
+from ..cluster.pod_reading import read
+from ..cluster.state_node import StateNode
 from ..errors import FleetError
-from ..objects.meta import ObjectMeta
-from ..objects.node_class import AKS_NODE_CLASS
-from ..objects.node_pool import KIND as NODE_POOL
-from ..objects.node_pool import decode_node_pool
-from ..objects.prop import prop
-from .cluster_state import ClusterState, Pool
-from .drift import NODE_CLASS_DRIFT, NODE_POOL_DRIFTED, Drift, requirements_drift
-from .lint import WARNING, Lint
-from .pod_reading import read
-from .state_node import StateNode
+from ..objects.karpenter.node_class import AKS_NODE_CLASS
+from ..objects.karpenter.node_pool import KIND as NODE_POOL
+from ..objects.karpenter.node_pool import decode_node_pool
+from ..schema.meta import ObjectMeta
+from ..schema.prop import prop
+from .budgets.lint import WARNING, Lint
+from .methods.drift import (
+    NODE_CLASS_DRIFT,
+    NODE_POOL_DRIFTED,
+    Drift,
+    requirements_drift,
+)
 
 STATIC, SPECIAL, BEHAVIOUR, UNHASHED = "static", "special", "behaviour", "unhashed"
 # The first row that a path begins with holds.

@@ -10,12 +10,19 @@ import re
 import typing as t
 from datetime import datetime, timedelta
 
-from ..objects.finding import Finding
-from ..objects.node_pool_reading import PLACE, Examined, examine
-from ..objects.node_pool_schema import BUDGETS, NODE_POOL, Object
-from ..objects.rules import Found
+from ..objects.karpenter.node_pool_schema import BUDGETS, NODE_POOL, Object
+from ..objects.karpenter.reading import PLACE, Examined, examine
+from ..schema.finding import Finding
+from ..schema.rules import Found
 from ..values.duration import NEVER
-from .lint import ERROR, NOTE, SHORTEST_OPENING, WARNING, Lint, lint_budgets
+from .budgets.lint import (
+    ERROR,
+    NOTE,
+    SHORTEST_OPENING,
+    WARNING,
+    Lint,
+    lint_budgets,
+)
 
 DO_NOT_DISRUPT = "karpenter.sh/do-not-disrupt"
 ANNOTATIONS, CLAIM = "spec.template.metadata.annotations", "spec.template.spec"

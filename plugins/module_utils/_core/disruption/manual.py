@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import typing as t
 
+from ..cluster.cluster_state import ClusterState
+from ..cluster.state_node import StateNode
 from ..errors import FleetError, Problem
-from .cluster_state import ClusterState
-from .state_node import StateNode
 
 
 def nodes_by_name(state: ClusterState, names: t.Iterable[str]) -> tuple[str, ...]:

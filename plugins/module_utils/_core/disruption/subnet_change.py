@@ -15,7 +15,12 @@ from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network, ip_network
 
 from ..errors import FleetError
-from .lint import ERROR, NOTE, WARNING, Lint
+from .budgets.lint import (
+    ERROR,
+    NOTE,
+    WARNING,
+    Lint,
+)
 
 PATH = "spec.vnetSubnetID"
 # Azure keeps the first four addresses of a subnet and its last for itself.

@@ -9,10 +9,15 @@ import typing as t
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from ..objects.node_claim import NodeClaim
-from ..objects.schema import parse_time, write_time
+from ..cluster.pod import (
+    CRITICAL,
+    Pod,
+    drainable,
+    protected,
+)
+from ..objects.karpenter.node_claim import NodeClaim
+from ..schema.codec import parse_time, write_time
 from ..values.duration import as_timedelta, parse_duration
-from .pod import CRITICAL, Pod, drainable, protected
 
 DEADLINE = "karpenter.sh/nodeclaim-termination-timestamp"
 EVICT, DELETE, WAIT = "evict", "delete", "wait"

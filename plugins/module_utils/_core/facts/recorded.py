@@ -8,9 +8,9 @@ from __future__ import annotations
 import typing as t
 from dataclasses import replace
 
+from ..cluster.facts.snapshot import FactsSnapshot
 from ..errors import Problem
-from ..objects.member_cluster import MemberCluster
-from .snapshot import FactsSnapshot
+from ..objects.clusters.member_cluster import MemberCluster
 
 WHERE = "facts"
 

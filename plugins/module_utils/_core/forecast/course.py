@@ -10,6 +10,7 @@ import typing as t
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
+from ..updates.decide import decide
 from ..updates.facts import DONE
 from ..updates.run import (
     Approval,
@@ -23,9 +24,8 @@ from ..updates.run import (
     RunState,
     StageRow,
 )
-from ..updates.states import COMPLETED, PENDING, RUNNING
 from ..updates.status import derive, look
-from ..updates.update_run import decide
+from ..values.update_states import COMPLETED, PENDING, RUNNING
 
 Place = tuple[int, int, int]
 """Indexes of stage, group and member."""

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from ..objects.update_run import UpdateRun
-from ..updates.states import COMPLETED
+from ..objects.updates.update_run import UpdateRun
+from ..values.update_states import COMPLETED
 
 _LARGEST = float(2**64)
 

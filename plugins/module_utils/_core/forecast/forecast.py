@@ -13,14 +13,27 @@ import typing as t
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from ..objects.schema import write_time
+from ..schema.codec import write_time
 from ..updates.commands import start
 from ..updates.facts import DONE
-from ..updates.run import NEW, GroupRow, MemberRow, Members, RunState, StageRow
-from ..updates.states import NOT_STARTED, PENDING
+from ..updates.run import (
+    NEW,
+    GroupRow,
+    MemberRow,
+    Members,
+    RunState,
+    StageRow,
+)
 from ..updates.status import derive
+from ..values.update_states import NOT_STARTED, PENDING
 from .course import Course, Plan, Standstill
-from .durations import Duration, Durations, quantile, rounded, share
+from .durations import (
+    Duration,
+    Durations,
+    quantile,
+    rounded,
+    share,
+)
 
 BEFORE_IT = "EarlierStage"
 ITS_TURN = "Turn"

@@ -8,9 +8,9 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Mapping
 
+from ..cluster.pod import DO_NOT_DISRUPT
+from ..disruption.budgets.lint import NOTE, WARNING
 from ..disruption.do_not_disrupt import lint_do_not_disrupt
-from ..disruption.lint import NOTE, WARNING
-from ..disruption.pod import DO_NOT_DISRUPT
 from ..values.field_path import at
 from .remark import Remark, of_lint
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ..objects.rules import RULES
+from ..schema.rules import RULES
 
 FILES: t.Mapping[str, str] = {
     "missing-library": "The Python library PyYAML is not installed.",

@@ -11,21 +11,31 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from ..disruption.lint import ERROR, NOTE, Lint, lint_budgets
+from ..disruption.budgets.lint import (
+    ERROR,
+    NOTE,
+    Lint,
+    lint_budgets,
+)
 from ..disruption.lint_pool import lint_examined
-from ..objects.checking import near
-from ..objects.holes import HOLES
+from ..objects.karpenter.node_pool import decode_budgets
+from ..objects.karpenter.node_pool_schema import BUDGETS
+from ..objects.karpenter.reading import Examined, examine
 from ..objects.kinds import KIND_OF
-from ..objects.node_pool import decode_budgets
-from ..objects.node_pool_reading import Examined, examine
-from ..objects.node_pool_schema import BUDGETS
+from ..objects.placements.placeholders import HOLES
 from ..objects.reading import judge
-from ..objects.strategy_json import judge_strategy
+from ..objects.updates.strategy_json import judge_strategy
+from ..schema.checking import near
 from ..values.field_path import at, put
 from .annotations import judge_any
 from .kinds import CLUSTER_GROUP, PLACEMENT_GROUP, UNCHECKED
 from .placement import UNDECIDED, spread_in_words
-from .remark import Remark, of_finding, of_found, of_lint
+from .remark import (
+    Remark,
+    of_finding,
+    of_found,
+    of_lint,
+)
 
 OWN_GROUP, KARPENTER_GROUP = "gitops.fleet", "karpenter.sh"
 BUDGET_FIELDS = ("nodes", "schedule", "duration", "reasons")

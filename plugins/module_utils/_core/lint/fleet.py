@@ -10,16 +10,16 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 
-from ..disruption.lint import ERROR, WARNING
-from ..objects.cluster_resource_placement import ClusterResourcePlacement
-from ..objects.disruption_budget import ClusterResourcePlacementDisruptionBudget
-from ..objects.disruption_rules import check_budget_for, check_eviction_from
-from ..objects.eviction import ClusterResourcePlacementEviction
+from ..disruption.budgets.lint import ERROR, WARNING
 from ..objects.kinds import KIND_OF
-from ..objects.override import places_of
-from ..objects.override_rules import SELECTORS
-from ..objects.rules import Found
-from ..objects.schema import decode
+from ..objects.overrides.override import places_of
+from ..objects.overrides.override_rules import SELECTORS
+from ..objects.placements.cluster_resource_placement import ClusterResourcePlacement
+from ..objects.placements.disruption_budget import ClusterResourcePlacementDisruptionBudget
+from ..objects.placements.disruption_rules import check_budget_for, check_eviction_from
+from ..objects.placements.eviction import ClusterResourcePlacementEviction
+from ..schema.codec import decode
+from ..schema.rules import Found
 from .remark import Remark, of_found
 
 OVERRIDES = ("ClusterResourceOverride", "ResourceOverride")

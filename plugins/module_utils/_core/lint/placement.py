@@ -8,9 +8,9 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Mapping
 
-from ..disruption.lint import NOTE
-from ..objects.placement_policy import TopologySpreadConstraint
-from ..objects.schema import decode
+from ..disruption.budgets.lint import NOTE
+from ..objects.placements.policy import TopologySpreadConstraint
+from ..schema.codec import decode
 from ..values.field_path import at
 from .remark import Remark
 

@@ -8,11 +8,16 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, field, replace
 
-from ..disruption.lint import ERROR, NOTE, WARNING, Lint
+from ..disruption.budgets.lint import (
+    ERROR,
+    NOTE,
+    WARNING,
+    Lint,
+)
 from ..errors import Problem
-from ..objects.finding import Finding
-from ..objects.property_rules import ALIASES
-from ..objects.rules import Found
+from ..objects.placements.property_rules import ALIASES
+from ..schema.finding import Finding
+from ..schema.rules import Found
 
 LONGEST = 1000  # characters of a text
 LEVELS = (ERROR, WARNING, NOTE)

@@ -10,9 +10,9 @@ import sys
 import typing as t
 from pathlib import Path
 
+from ..schema.openapi import schema_of
 from .columns import Column
 from .kinds import KINDS, Kind
-from .openapi import schema_of
 
 FOLDER = "roles/hub/files/crds"
 MANAGED_BY = ("app.kubernetes.io/managed-by", "gitops.fleet")

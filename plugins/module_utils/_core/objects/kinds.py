@@ -8,29 +8,37 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
+from ..schema.metadata_rules import NAME_LIMIT
 from . import columns
-from .auto_upgrade_profile import AutoUpgradeProfile
-from .binding import ClusterResourceBinding
-from .cluster_resource_placement import ClusterResourcePlacement
+from .clusters.fleet_maintenance import FleetMaintenance
+from .clusters.fleet_member import FleetMember
+from .clusters.member_cluster import MemberCluster
 from .columns import Column
-from .disruption_budget import ClusterResourcePlacementDisruptionBudget
-from .envelope import ClusterResourceEnvelope, ResourceEnvelope
-from .eviction import ClusterResourcePlacementEviction
-from .fleet_maintenance import FleetMaintenance
-from .fleet_member import FleetMember
-from .gate import Gate
-from .member_cluster import MemberCluster
-from .metadata_rules import NAME_LIMIT
-from .override import ClusterResourceOverride, ResourceOverride
-from .release_catalog import ReleaseCatalog
-from .resource_snapshot import ClusterResourceSnapshot
-from .scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
-from .staged_update_approval import ApprovalRequest, ClusterApprovalRequest
-from .staged_update_run import ClusterStagedUpdateRun, StagedUpdateRun
-from .staged_update_strategy import ClusterStagedUpdateStrategy, StagedUpdateStrategy
-from .update_forms import GUID, GUID_FORM, NAME, NAME_FORM, NAME_LENGTH, RUN_RULES, Rules
-from .update_run import UpdateRun
-from .update_strategy import UpdateStrategy
+from .overrides.envelope import ClusterResourceEnvelope, ResourceEnvelope
+from .overrides.override import ClusterResourceOverride, ResourceOverride
+from .placements.binding import ClusterResourceBinding
+from .placements.cluster_resource_placement import ClusterResourcePlacement
+from .placements.disruption_budget import ClusterResourcePlacementDisruptionBudget
+from .placements.eviction import ClusterResourcePlacementEviction
+from .placements.resource_snapshot import ClusterResourceSnapshot
+from .placements.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
+from .staged.approval import ApprovalRequest, ClusterApprovalRequest
+from .staged.strategy import ClusterStagedUpdateStrategy, StagedUpdateStrategy
+from .staged.update_run import ClusterStagedUpdateRun, StagedUpdateRun
+from .updates.auto_upgrade_profile import AutoUpgradeProfile
+from .updates.forms import (
+    GUID,
+    GUID_FORM,
+    NAME,
+    NAME_FORM,
+    NAME_LENGTH,
+    RUN_RULES,
+    Rules,
+)
+from .updates.gate import Gate
+from .updates.release_catalog import ReleaseCatalog
+from .updates.strategy import UpdateStrategy
+from .updates.update_run import UpdateRun
 
 AnyObject = (
     ClusterResourcePlacement  # pylint: disable=unsupported-binary-operation  # Python 3.11 can

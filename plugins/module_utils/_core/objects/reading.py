@@ -10,39 +10,40 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from ..errors import FleetError, Problem
-from .auto_upgrade_profile import AutoUpgradeProfile
-from .checking import Check, check_object, near
-from .cluster_resource_placement import ClusterResourcePlacement
-from .disruption_budget import ClusterResourcePlacementDisruptionBudget
-from .disruption_rules import (
+from ..schema.checking import Check, check_object, near
+from ..schema.codec import decode
+from ..schema.finding import Finding
+from ..schema.metadata_rules import check_metadata
+from ..schema.rules import Found, beyond
+from .clusters.fleet_maintenance import FleetMaintenance
+from .clusters.fleet_member import FleetMember
+from .clusters.maintenance_rules import check_fleet_maintenance, warn_fleet_maintenance
+from .clusters.member_cluster import MemberCluster
+from .clusters.rules import check_fleet_member, check_member_cluster, warn_member_cluster
+from .kinds import (
+    KIND_OF,
+    KINDS,
+    AnyObject,
+    Kind,
+)
+from .overrides.envelope import ClusterResourceEnvelope, ResourceEnvelope
+from .overrides.envelope_rules import check_envelope
+from .overrides.override import ClusterResourceOverride, ResourceOverride
+from .overrides.override_rules import check_override, check_override_update, warn_override
+from .placements.cluster_resource_placement import ClusterResourcePlacement
+from .placements.disruption_budget import ClusterResourcePlacementDisruptionBudget
+from .placements.disruption_rules import (
     check_disruption_budget,
     check_eviction,
     check_eviction_update,
     warn_disruption_budget,
 )
-from .envelope import ClusterResourceEnvelope, ResourceEnvelope
-from .envelope_rules import check_envelope
-from .eviction import ClusterResourcePlacementEviction
-from .finding import Finding
-from .fleet_maintenance import FleetMaintenance
-from .fleet_member import FleetMember
-from .gate import Gate
-from .holes import around, blocks, hole_finding
-from .kinds import KIND_OF, KINDS, AnyObject, Kind
-from .maintenance_rules import check_fleet_maintenance, warn_fleet_maintenance
-from .member_cluster import MemberCluster
-from .member_rules import check_fleet_member, check_member_cluster, warn_member_cluster
-from .metadata_rules import check_metadata
-from .override import ClusterResourceOverride, ResourceOverride
-from .override_rules import check_override, check_override_update, warn_override
-from .placement_repairs import repair_placement
-from .placement_rules import check_placement, check_placement_update, warn_placement
-from .release_catalog import ReleaseCatalog
-from .release_rules import check_profile, check_profile_update, check_release_catalog
-from .rules import Found, beyond
-from .schema import decode
-from .staged_update_approval import ApprovalRequest, ClusterApprovalRequest
-from .staged_update_rules import (
+from .placements.eviction import ClusterResourcePlacementEviction
+from .placements.placeholders import around, blocks, hole_finding
+from .placements.repairs import repair_placement
+from .placements.rules import check_placement, check_placement_update, warn_placement
+from .staged.approval import ApprovalRequest, ClusterApprovalRequest
+from .staged.rules import (
     check_approval_request,
     check_approval_request_update,
     check_staged_run,
@@ -50,12 +51,22 @@ from .staged_update_rules import (
     check_staged_strategy,
     warn_staged_strategy,
 )
-from .staged_update_run import ClusterStagedUpdateRun, StagedUpdateRun
-from .staged_update_strategy import ClusterStagedUpdateStrategy, StagedUpdateStrategy
-from .strategy_rules import check_update_strategy, warn_update_strategy
-from .update_run import UpdateRun
-from .update_run_rules import check_gate, check_gate_update, check_update_run, check_update_run_update, warn_update_run
-from .update_strategy import UpdateStrategy
+from .staged.strategy import ClusterStagedUpdateStrategy, StagedUpdateStrategy
+from .staged.update_run import ClusterStagedUpdateRun, StagedUpdateRun
+from .updates.auto_upgrade_profile import AutoUpgradeProfile
+from .updates.gate import Gate
+from .updates.release_catalog import ReleaseCatalog
+from .updates.release_rules import check_profile, check_profile_update, check_release_catalog
+from .updates.run_rules import (
+    check_gate,
+    check_gate_update,
+    check_update_run,
+    check_update_run_update,
+    warn_update_run,
+)
+from .updates.strategy import UpdateStrategy
+from .updates.strategy_rules import check_update_strategy, warn_update_strategy
+from .updates.update_run import UpdateRun
 
 _RULES: dict[type, Callable[[t.Any], t.Iterator[Found]]] = {
     ClusterResourcePlacement: check_placement,

@@ -10,7 +10,13 @@ from dataclasses import dataclass
 
 from ..errors import FleetError, Problem
 from .digest import document_digest, plans_digest
-from .document import GAINED, KEPT, LEAVING, LOST, SCHEMA
+from .document import (
+    GAINED,
+    KEPT,
+    LEAVING,
+    LOST,
+    SCHEMA,
+)
 
 REFERENCE = {"apiVersion": str, "object": str}
 CLUSTER = {"cluster": str, "change": (GAINED, KEPT, LOST), **{way: [REFERENCE] for way in LEAVING}}

@@ -10,20 +10,41 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from ..errors import Problem
-from ..objects.binding import BOUND, SCHEDULED, UNSCHEDULED, ClusterResourceBinding
-from ..objects.cluster_resource_placement import ClusterResourcePlacement
-from ..objects.meta import ObjectMeta
-from ..objects.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot, PolicySnapshotSpec
-from ..objects.schema import encode
-from ..resources.canonical import digest_of
-from ..resources.identity import ObjectId
+from ..objects.identity import ObjectId
+from ..objects.placements.binding import (
+    BOUND,
+    SCHEDULED,
+    UNSCHEDULED,
+    ClusterResourceBinding,
+)
+from ..objects.placements.cluster_resource_placement import ClusterResourcePlacement
+from ..objects.placements.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot, PolicySnapshotSpec
 from ..resources.snapshots import policy_hash, resource_hash, snapshot_index
 from ..scheduling.index import FleetIndex
+from ..schema.codec import encode
+from ..schema.meta import ObjectMeta
+from ..values.canonical import digest_of
 from . import brakes
 from .brakes import Brake, BrakeLimits, ObjectLoss
 from .digest import plan_digest
-from .document import GAINED, KEPT, LEAVING, LEFTOVER, LOST, PRUNE, RELEASE, ClusterPlan, PlacementPlan, Rendered
-from .member import Key, abandons, key, stays
+from .document import (
+    GAINED,
+    KEPT,
+    LEAVING,
+    LEFTOVER,
+    LOST,
+    PRUNE,
+    RELEASE,
+    ClusterPlan,
+    PlacementPlan,
+    Rendered,
+)
+from .member import (
+    Key,
+    abandons,
+    key,
+    stays,
+)
 from .unreadable import decide
 
 

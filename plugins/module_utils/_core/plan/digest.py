@@ -7,10 +7,16 @@ from __future__ import annotations
 
 import typing as t
 
-from ..resources.canonical import digest_of
-from ..resources.identity import ObjectId
+from ..objects.identity import ObjectId
+from ..values.canonical import digest_of
 from .brakes import Brake
-from .document import LEAVING, LOST, ClusterPlan, Rendered, reference
+from .document import (
+    LEAVING,
+    LOST,
+    ClusterPlan,
+    Rendered,
+    reference,
+)
 
 
 def plan_digest(

@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from ..errors import Problem
-from ..objects.binding import ClusterResourceBinding
-from ..objects.cluster_resource_placement import ClusterResourcePlacement
-from ..objects.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
-from ..objects.schema import encode
-from ..resources.canonical import digest_of
-from ..resources.identity import ObjectId
+from ..objects.identity import ObjectId
+from ..objects.placements.binding import ClusterResourceBinding
+from ..objects.placements.cluster_resource_placement import ClusterResourcePlacement
+from ..objects.placements.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
 from ..scheduling.cycle import Scheduled
+from ..schema.codec import encode
+from ..values.canonical import digest_of
 from .brakes import Brake
 
 GAINED, KEPT, LOST = "gained", "kept", "lost"

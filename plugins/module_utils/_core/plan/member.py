@@ -11,13 +11,20 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, field
 
-from ..objects.cluster_resource_placement import ClusterResourcePlacement
-from ..objects.rollout_strategy import ApplyStrategy
-from ..resources.applyset import MANAGER, NAMESPACE, PART_OF_LABEL, ApplySet, Held, part_of
-from ..resources.compare import FieldDiff, differences
-from ..resources.identity import ObjectId
+from ..objects.identity import ObjectId
+from ..objects.placements.cluster_resource_placement import ClusterResourcePlacement
+from ..objects.placements.rollout_strategy import ApplyStrategy
+from ..resources.applyset import (
+    MANAGER,
+    NAMESPACE,
+    PART_OF_LABEL,
+    ApplySet,
+    Held,
+    part_of,
+)
+from ..resources.comparison.compare import FieldDiff, differences
+from ..resources.comparison.ownership import FieldDrift, drift
 from ..resources.order import apply_wave
-from ..resources.ownership import FieldDrift, drift
 from .brakes import permitted
 from .document import Rendered
 

@@ -9,8 +9,15 @@ import typing as t
 from dataclasses import dataclass
 
 from ..errors import Problem
-from ..resources.identity import ObjectId
-from .member import DIFFERS, PRUNE, REFUSED, RELEASE, UNCHANGED, Step
+from ..objects.identity import ObjectId
+from .member import (
+    DIFFERS,
+    PRUNE,
+    REFUSED,
+    RELEASE,
+    UNCHANGED,
+    Step,
+)
 
 APPLY_FAILED = "ManifestApplyFailed"
 

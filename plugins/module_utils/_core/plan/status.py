@@ -10,8 +10,9 @@ import typing as t
 from dataclasses import dataclass
 from datetime import datetime
 
-from ..facts.member import moved
-from ..objects.cluster_resource_placement import (
+from ..cluster.facts.member import moved
+from ..objects.identity import ObjectId
+from ..objects.placements.cluster_resource_placement import (
     DiffedPlacement,
     DriftedPlacement,
     FailedPlacement,
@@ -20,11 +21,10 @@ from ..objects.cluster_resource_placement import (
     PlacementStatus,
     ResourceIdentifier,
 )
-from ..objects.meta import Condition, find_condition
-from ..objects.older_conditions import with_todays_conditions
+from ..objects.placements.older_conditions import with_todays_conditions
 from ..resources.availability import AVAILABLE, NOT_TRACKABLE, NOT_YET
-from ..resources.identity import ObjectId
 from ..resources.snapshots import snapshot_index
+from ..schema.meta import Condition, find_condition
 from .document import LOST, ClusterPlan, PlacementPlan
 from .member import DIFFERS, Step
 from .outcome import MemberOutcome

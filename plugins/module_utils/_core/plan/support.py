@@ -8,8 +8,8 @@ from __future__ import annotations
 import typing as t
 
 from ..errors import Problem
-from ..objects.cluster_resource_placement import ClusterResourcePlacement
-from ..resources.identity import ObjectId
+from ..objects.identity import ObjectId
+from ..objects.placements.cluster_resource_placement import ClusterResourcePlacement
 
 ENVELOPES = ("ClusterResourceEnvelope", "ResourceEnvelope")
 

@@ -13,10 +13,10 @@ import typing as t
 from dataclasses import dataclass, replace
 
 from ..errors import Problem
-from ..objects.binding import BOUND, SCHEDULED, ClusterResourceBinding
-from ..objects.cluster_resource_placement import ClusterResourcePlacement
-from ..objects.placement_policy import PICK_FIXED, PICK_N
-from ..objects.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
+from ..objects.placements.binding import BOUND, SCHEDULED, ClusterResourceBinding
+from ..objects.placements.cluster_resource_placement import ClusterResourcePlacement
+from ..objects.placements.policy import PICK_FIXED, PICK_N
+from ..objects.placements.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
 from ..scheduling import cluster_eligibility
 from ..scheduling.asked import Asked
 from ..scheduling.cycle import Scheduled, schedule

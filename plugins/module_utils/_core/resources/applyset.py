@@ -16,8 +16,14 @@ import re
 import typing as t
 from dataclasses import dataclass, replace
 
-from ..values.parts import mapping, name, number, text, texts
-from .identity import ObjectId, labels_of, metadata_of
+from ..objects.identity import ObjectId, labels_of, metadata_of
+from ..values.parts import (
+    mapping,
+    name,
+    number,
+    text,
+    texts,
+)
 
 NAMESPACE = "gitops-fleet"
 MANAGER = "gitops-fleet"

@@ -14,7 +14,7 @@ import base64
 import json
 import typing as t
 
-from .identity import Manifest, group_version
+from ..objects.identity import Manifest, group_version
 
 SERVER_METADATA = (
     "resourceVersion",

@@ -9,13 +9,19 @@ import typing as t
 from dataclasses import dataclass
 
 from ..errors import Problem
-from ..objects.checking import Check, check_object
-from ..objects.envelope import ClusterResourceEnvelope, Envelope, ResourceEnvelope
-from ..objects.envelope_rules import check_envelope
-from ..objects.schema import decode
-from .identity import Manifest, ObjectId, group_version, identify, metadata_of
-from .scopes import BUILT_IN, Scopes
-from .selectable import PLACEMENT_GROUP, Secrets
+from ..objects.identity import (
+    Manifest,
+    ObjectId,
+    group_version,
+    identify,
+    metadata_of,
+)
+from ..objects.overrides.envelope import ClusterResourceEnvelope, Envelope, ResourceEnvelope
+from ..objects.overrides.envelope_rules import check_envelope
+from ..objects.scopes import BUILT_IN, Scopes
+from ..objects.selectable import PLACEMENT_GROUP, Secrets
+from ..schema.checking import Check, check_object
+from ..schema.codec import decode
 
 KINDS: t.Mapping[str, type[Envelope]] = {
     "ClusterResourceEnvelope": ClusterResourceEnvelope,

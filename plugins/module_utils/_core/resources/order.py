@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .identity import Manifest, ObjectId, identify
+from ..objects.identity import Manifest, ObjectId, identify
 
 HASH_ORDER = (
     "PriorityClass",

@@ -14,9 +14,14 @@ import hashlib
 import hmac
 import typing as t
 
-from .canonical import canonical_json, digest_of
-from .identity import Manifest, annotations_of, group_version, metadata_of
-from .selectable import ENVELOPES, PLACEMENT_GROUP
+from ..objects.identity import (
+    Manifest,
+    annotations_of,
+    group_version,
+    metadata_of,
+)
+from ..objects.selectable import ENVELOPES, PLACEMENT_GROUP
+from ..values.canonical import canonical_json, digest_of
 
 SOURCE_ANNOTATION = "gitops.fleet/secret-source"
 PREFIX = "hmac-sha256:"

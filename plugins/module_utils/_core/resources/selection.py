@@ -10,11 +10,23 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from ..errors import FleetError, Problem
+from ..objects.identity import (
+    Manifest,
+    ObjectId,
+    identify,
+    labels_of,
+    metadata_of,
+)
+from ..objects.scopes import Scopes
+from ..objects.selectable import (
+    Secrets,
+    is_reserved_namespace,
+    kind_refusal,
+    refusal,
+    stops_cluster,
+)
 from ..values.selector import LabelSelector, check_selector, matches
-from .identity import Manifest, ObjectId, identify, labels_of, metadata_of
 from .order import hash_place
-from .scopes import Scopes
-from .selectable import Secrets, is_reserved_namespace, kind_refusal, refusal, stops_cluster
 
 NAMESPACE_ONLY = "NamespaceOnly"
 WITH_RESOURCE_SELECTORS = "NamespaceWithResourceSelectors"

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import typing as t
 
-from .canonical import canonical_json, digest_of
-from .identity import Manifest
+from ..objects.identity import Manifest
+from ..values.canonical import canonical_json, digest_of
 
 PART_LIMIT = 800 * 1024
 OVERRIDES_KEPT = 10

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from ..facts.member import moved
-from ..objects.meta import Condition, find_condition
+from ..cluster.facts.member import moved
+from ..schema.meta import Condition, find_condition
 
 Conditions = tuple[Condition, ...]
 Row = tuple[str, str, str]

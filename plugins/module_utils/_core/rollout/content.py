@@ -8,8 +8,8 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
-from ..objects.binding import ClusterResourceBinding
-from ..objects.meta import NamespacedName
+from ..objects.placements.binding import ClusterResourceBinding
+from ..schema.meta import NamespacedName
 
 
 @dataclass(frozen=True, kw_only=True)

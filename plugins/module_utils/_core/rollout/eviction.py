@@ -10,18 +10,28 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from ..errors import FleetError
-from ..objects.binding import BOUND, PREVIOUS_STATE, UNSCHEDULED, ClusterResourceBinding
-from ..objects.cluster_resource_placement import ClusterResourcePlacement
-from ..objects.disruption_budget import ClusterResourcePlacementDisruptionBudget
-from ..objects.disruption_rules import check_budget_for
-from ..objects.eviction import EXECUTED, VALID, ClusterResourcePlacementEviction
-from ..objects.meta import find_condition
-from ..objects.placement_policy import PICK_FIXED, PlacementPolicy
-from ..objects.rollout_strategy import ApplyStrategy
+from ..objects.placements.binding import (
+    BOUND,
+    PREVIOUS_STATE,
+    UNSCHEDULED,
+    ClusterResourceBinding,
+)
+from ..objects.placements.cluster_resource_placement import ClusterResourcePlacement
+from ..objects.placements.disruption_budget import ClusterResourcePlacementDisruptionBudget
+from ..objects.placements.disruption_rules import check_budget_for
+from ..objects.placements.eviction import EXECUTED, VALID, ClusterResourcePlacementEviction
+from ..objects.placements.policy import PICK_FIXED, PlacementPolicy
+from ..objects.placements.rollout_strategy import ApplyStrategy
+from ..schema.meta import find_condition
 from ..values.int_or_percent import scaled
-from .budget import target_of
-from .conditions import FALSE, TRUE, put, status_is
+from .conditions import (
+    FALSE,
+    TRUE,
+    put,
+    status_is,
+)
 from .readiness import AVAILABLE, failed, reports_difference
+from .rolling.budget import target_of
 
 REASON = "ClusterResourcePlacementEviction"
 Bindings = t.Sequence[ClusterResourceBinding]

@@ -8,9 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from ..objects.binding import ClusterResourceBinding
-from ..objects.meta import Condition
-from .conditions import FALSE, TRUE, current, status_is
+from ..objects.placements.binding import ClusterResourceBinding
+from ..schema.meta import Condition
+from .conditions import (
+    FALSE,
+    TRUE,
+    current,
+    status_is,
+)
 
 APPLIED, AVAILABLE, DIFF_REPORTED, ROLLOUT_STARTED = "Applied", "Available", "DiffReported", "RolloutStarted"
 CAN_FAIL = ("Overridden", "WorkSynchronized", APPLIED, AVAILABLE)

@@ -8,15 +8,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..objects.cluster_resource_placement import ClusterResourcePlacement
-from ..objects.placement_policy import (
+from ..objects.placements.cluster_resource_placement import ClusterResourcePlacement
+from ..objects.placements.policy import (
     ClusterAffinity,
     ClusterSelectorTerm,
     PlacementPolicy,
     PreferredClusterSelector,
     TopologySpreadConstraint,
 )
-from ..objects.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
+from ..objects.placements.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
 from .index import FleetIndex
 
 NO_AFFINITY = ClusterAffinity()

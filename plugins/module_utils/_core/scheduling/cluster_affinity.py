@@ -9,12 +9,17 @@ import typing as t
 from dataclasses import dataclass
 
 from ..errors import FleetError, Problem
-from ..objects.placement_policy import ClusterSelectorTerm, PropertyRequirement
+from ..objects.placements.policy import ClusterSelectorTerm, PropertyRequirement
 from ..values.quantity import Quantity, parse_quantity
 from ..values.selector import EXISTS, LabelSelector, LabelSelectorRequirement
 from . import bitset
 from .index import FleetIndex
-from .properties import COMPARISONS, PropertyColumn, name_problem, path_of
+from .properties import (
+    COMPARISONS,
+    PropertyColumn,
+    name_problem,
+    path_of,
+)
 from .reasons import Refusal
 
 NAME = "ClusterAffinity"

@@ -10,19 +10,31 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from ..errors import FleetError, Problem
-from ..objects.binding import BOUND, SCHEDULED, ClusterResourceBinding, ClusterScore
-from ..objects.cluster_resource_placement import ClusterResourcePlacement
-from ..objects.placement_policy import PICK_FIXED, PICK_N
-from ..objects.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
+from ..objects.placements.binding import (
+    BOUND,
+    SCHEDULED,
+    ClusterResourceBinding,
+    ClusterScore,
+)
+from ..objects.placements.cluster_resource_placement import ClusterResourcePlacement
+from ..objects.placements.policy import PICK_FIXED, PICK_N
+from ..objects.placements.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
 from . import bitset
 from .asked import Asked
-from .bindings import Bindings, Change
-from .decisions import FILTERED, SCORED, Decision, Look, limited, scored
-from .ending import Ending
 from .index import FleetIndex
-from .pick_all import pick_all
-from .pick_fixed import pick_fixed
-from .pick_n import CycleFailed, pick_n
+from .picking.bindings import Bindings, Change
+from .picking.decisions import (
+    FILTERED,
+    SCORED,
+    Decision,
+    Look,
+    limited,
+    scored,
+)
+from .picking.ending import Ending
+from .picking.pick_all import pick_all
+from .picking.pick_fixed import pick_fixed
+from .picking.pick_n import CycleFailed, pick_n
 from .profile import Profile
 from .reasons import NOT_NEEDED, Refusal
 

@@ -10,15 +10,15 @@ import typing as t
 from dataclasses import dataclass
 
 from ..errors import FleetError, Problem
-from ..objects.binding import UNSCHEDULED, ClusterResourceBinding, ClusterScore
-from ..objects.cluster_resource_placement import ClusterResourcePlacement
-from ..objects.placement_policy import PICK_FIXED, PICK_N
-from ..objects.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
+from ..objects.placements.binding import UNSCHEDULED, ClusterResourceBinding, ClusterScore
+from ..objects.placements.cluster_resource_placement import ClusterResourcePlacement
+from ..objects.placements.policy import PICK_FIXED, PICK_N
+from ..objects.placements.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
 from . import bitset, reasons
-from .bindings import DROPPED, REBASED
 from .cycle import Scheduled, schedule
-from .decisions import Decision
 from .index import FleetIndex
+from .picking.bindings import DROPPED, REBASED
+from .picking.decisions import Decision
 from .preferred_affinity import PreferredAffinity, TermScore
 from .reasons import Refusal
 from .topology_spread import DomainCount, Spread

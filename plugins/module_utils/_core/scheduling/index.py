@@ -9,8 +9,13 @@ import typing as t
 from dataclasses import dataclass
 from datetime import datetime
 
-from ..objects.member_cluster import MemberCluster, Taint
-from ..values.selector import EXISTS, IN, NOT_IN, LabelSelector
+from ..objects.clusters.member_cluster import MemberCluster, Taint
+from ..values.selector import (
+    EXISTS,
+    IN,
+    NOT_IN,
+    LabelSelector,
+)
 from . import bitset, cluster_eligibility, namespace_affinity
 from .properties import PropertyColumn, property_column
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
-from ..objects.member_cluster import MemberCluster
-from ..objects.meta import find_condition
+from ..objects.clusters.member_cluster import MemberCluster
+from ..schema.meta import find_condition
 from .reasons import Refusal
 
 if t.TYPE_CHECKING:

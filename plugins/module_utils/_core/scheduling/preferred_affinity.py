@@ -11,12 +11,17 @@ from dataclasses import dataclass
 from itertools import compress, repeat
 
 from ..errors import FleetError, Problem
-from ..objects.placement_policy import PreferredClusterSelector, PropertySorter
+from ..objects.placements.policy import PreferredClusterSelector, PropertySorter
 from . import bitset
 from .cluster_affinity import malformed_values
 from .index import FleetIndex
 from .properties import PropertyColumn, name_problem
-from .property_sorter import SORT_ORDERS, beyond_extremes, fraction, scores
+from .property_sorter import (
+    SORT_ORDERS,
+    beyond_extremes,
+    fraction,
+    scores,
+)
 
 FIELD = "spec.policy.affinity.clusterAffinity.preferredDuringSchedulingIgnoredDuringExecution"
 

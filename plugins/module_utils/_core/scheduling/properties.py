@@ -9,8 +9,8 @@ import bisect
 import typing as t
 from dataclasses import dataclass, field
 
-from ..objects.member_cluster import MemberCluster
-from ..objects.property_rules import ALIASES, CAPACITIES, RESOURCE_PREFIX
+from ..objects.clusters.member_cluster import MemberCluster
+from ..objects.placements.property_rules import ALIASES, CAPACITIES, RESOURCE_PREFIX
 from ..values.quantity import parse_quantity
 from . import bitset
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from ..objects.placement_policy import PropertySorter
+from ..objects.placements.policy import PropertySorter
 from .properties import PropertyColumn
 
 ASCENDING, DESCENDING = "Ascending", "Descending"

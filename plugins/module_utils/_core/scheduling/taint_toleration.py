@@ -8,8 +8,8 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
-from ..objects.member_cluster import Taint
-from ..objects.placement_policy import Toleration
+from ..objects.clusters.member_cluster import Taint
+from ..objects.placements.policy import Toleration
 from .index import FleetIndex
 from .reasons import Refusal
 

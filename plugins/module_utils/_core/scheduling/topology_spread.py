@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
-from ..objects.placement_policy import TopologySpreadConstraint
+from ..objects.placements.policy import TopologySpreadConstraint
 from .index import FleetIndex, Topology
 from .reasons import Refusal
 

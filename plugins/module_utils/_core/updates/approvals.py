@@ -13,13 +13,19 @@ import typing as t
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from ..objects.gate import Gate, UpdateRunGateTarget
-from ..objects.schema import write_time
-from ..objects.update_run import UpdateRun
+from ..objects.updates.gate import Gate, UpdateRunGateTarget
+from ..objects.updates.update_run import UpdateRun
+from ..schema.codec import write_time
+from ..values.update_states import COMPLETED, NOT_STARTED, PENDING
 from .integrity import recorded_digest
-from .run import Approval, GateRow, GroupRow, RunState, StageRow
-from .states import COMPLETED, NOT_STARTED, PENDING
-from .summary import UNVERIFIED
+from .record.summary import UNVERIFIED
+from .run import (
+    Approval,
+    GateRow,
+    GroupRow,
+    RunState,
+    StageRow,
+)
 
 MADE_BY = "gitops.fleet/made-by"
 # How far the clock of an approver may be ahead of ours where approvals expire.

@@ -14,11 +14,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from ..errors import FleetError
-from .facts import DONE, latched
-from .gates import Desk, closed
-from .run import ACTIVE, GroupRow, MemberRow, RunState, StageRow
-from .skipping import Target, skip
-from .states import (
+from ..values.update_states import (
     ALREADY_AT_TARGET,
     COMPLETED,
     FAILED,
@@ -31,6 +27,16 @@ from .states import (
     SYSTEM,
     UPGRADE_FAILED,
 )
+from .facts import DONE, latched
+from .gates import Desk, closed
+from .run import (
+    ACTIVE,
+    GroupRow,
+    MemberRow,
+    RunState,
+    StageRow,
+)
+from .skipping import Target, skip
 from .status import derive, look
 
 __all__ = ["Target", "record", "referenced", "skip", "start", "stop"]

@@ -8,13 +8,28 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from . import obstacles
+from ..values.update_states import (
+    ALREADY_AT_TARGET,
+    FAILED,
+    NOT_STARTED,
+    PENDING,
+    PRECONDITION_FAILED,
+    RUNNING,
+)
 from .facts import over_limit, stage_over_limit
 from .gates import cleared
-from .run import Begin, GroupRow, MemberRow, Members, Obstacle, RunState, StageRow
-from .states import ALREADY_AT_TARGET, FAILED, NOT_STARTED, PENDING, PRECONDITION_FAILED, RUNNING
+from .run import (
+    Begin,
+    GroupRow,
+    MemberRow,
+    Members,
+    Obstacle,
+    RunState,
+    StageRow,
+)
 from .status import StageLook
-from .windows_order import order
+from .timing import obstacles
+from .timing.windows_order import order
 
 IDLE = (NOT_STARTED, PENDING)
 

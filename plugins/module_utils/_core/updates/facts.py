@@ -10,8 +10,23 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from operator import attrgetter
 
-from .run import NEW, GateRow, GroupRow, MemberRow, RunState, StageRow
-from .states import COMPLETED, FAILED, NOT_STARTED, PENDING, RUNNING, SKIPPED, STOPPED
+from ..values.update_states import (
+    COMPLETED,
+    FAILED,
+    NOT_STARTED,
+    PENDING,
+    RUNNING,
+    SKIPPED,
+    STOPPED,
+)
+from .run import (
+    NEW,
+    GateRow,
+    GroupRow,
+    MemberRow,
+    RunState,
+    StageRow,
+)
 
 DONE = (COMPLETED, SKIPPED)
 _ENDED = (COMPLETED, SKIPPED, FAILED)

@@ -9,9 +9,28 @@ import typing as t
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, timezone
 
-from ..objects.update_strategy import DAYS
-from .run import Approval, GateRow, GroupRow, OpenGate, RunState, Schedule, StageRow, WaitRow
-from .states import AFTER, BEFORE, COMPLETED, LAST_STAGE, NOT_STARTED, PENDING, REQUESTED_BY_USER, RUNNING, SKIPPED
+from ..objects.updates.strategy import DAYS
+from ..values.update_states import (
+    AFTER,
+    BEFORE,
+    COMPLETED,
+    LAST_STAGE,
+    NOT_STARTED,
+    PENDING,
+    REQUESTED_BY_USER,
+    RUNNING,
+    SKIPPED,
+)
+from .run import (
+    Approval,
+    GateRow,
+    GroupRow,
+    OpenGate,
+    RunState,
+    Schedule,
+    StageRow,
+    WaitRow,
+)
 from .status import StageLook, look
 
 Gates = tuple[GateRow, ...]

@@ -12,16 +12,31 @@ from __future__ import annotations
 import typing as t
 
 from ..errors import Problem
-from ..objects.update_run import UpdateRun
-from .digest import run_digest
+from ..objects.updates.update_run import UpdateRun
+from ..values.update_states import (
+    AFTER,
+    BEFORE,
+    COMPLETED,
+    NOT_STARTED,
+    PENDING,
+    RUNNING,
+    SKIPPED,
+    STATES,
+)
 from .dispatch import operation_name
 from .facts import DONE
 from .gates import cleared
-from .run import NEW, GateRow, MemberRow, RunState, StageRow
-from .states import AFTER, BEFORE, COMPLETED, NOT_STARTED, PENDING, RUNNING, SKIPPED, STATES
+from .record.digest import run_digest
+from .record.tree import run_of
+from .run import (
+    NEW,
+    GateRow,
+    MemberRow,
+    RunState,
+    StageRow,
+)
 from .status import look
 from .strategy import gate_id
-from .tree import run_of
 
 DIGEST = "gitops.fleet/digest"
 CODE = "record-altered"

@@ -12,8 +12,7 @@ import typing as t
 from dataclasses import replace
 
 from ..errors import FleetError
-from ..objects.meta import ObjectMeta
-from ..objects.update_run import (
+from ..objects.updates.update_run import (
     CONTROL_PLANE_ONLY,
     CUSTOM,
     LATEST,
@@ -22,7 +21,8 @@ from ..objects.update_run import (
     NodeImageVersion,
     UpdateRun,
 )
-from .states import COMPLETED, FAILED, SKIPPED
+from ..schema.meta import ObjectMeta
+from ..values.update_states import COMPLETED, FAILED, SKIPPED
 from .strategy import Candidate
 
 FINISHED = (COMPLETED, SKIPPED)

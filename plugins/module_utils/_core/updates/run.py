@@ -9,7 +9,7 @@ import typing as t
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from .states import NOT_STARTED
+from ..values.update_states import NOT_STARTED
 
 NEW, ACTIVE = "new", "active"
 UNREACHABLE_TIMEOUT = timedelta(minutes=30)

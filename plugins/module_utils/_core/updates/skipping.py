@@ -10,10 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from ..errors import FleetError, Problem
-from .facts import latched
-from .gates import Desk, close_wait, closed
-from .run import GroupRow, MemberRow, RunState, StageRow
-from .states import (
+from ..values.update_states import (
     AFTER_STAGE_WAIT,
     COMPLETED,
     FAILED,
@@ -28,6 +25,14 @@ from .states import (
     STOPPED,
     TARGET_TYPES,
     USER,
+)
+from .facts import latched
+from .gates import Desk, close_wait, closed
+from .run import (
+    GroupRow,
+    MemberRow,
+    RunState,
+    StageRow,
 )
 from .status import derive
 

@@ -14,20 +14,7 @@ import typing as t
 from dataclasses import dataclass
 from datetime import datetime
 
-from . import summary
-from .facts import (
-    DONE,
-    GroupFacts,
-    RunFacts,
-    StageFacts,
-    group_facts,
-    run_facts,
-    stage_facts,
-    stage_over_limit,
-    tally,
-)
-from .run import GroupRow, RunState, StageRow
-from .states import (
+from ..values.update_states import (
     COMPLETED,
     FAILED,
     NOT_STARTED,
@@ -40,6 +27,19 @@ from .states import (
     WITH_FAILURES,
     WITH_SKIPS,
 )
+from .facts import (
+    DONE,
+    GroupFacts,
+    RunFacts,
+    StageFacts,
+    group_facts,
+    run_facts,
+    stage_facts,
+    stage_over_limit,
+    tally,
+)
+from .record import summary
+from .run import GroupRow, RunState, StageRow
 
 F = t.TypeVar("F")
 Table = tuple[tuple[str, t.Callable[[F], bool], str], ...]

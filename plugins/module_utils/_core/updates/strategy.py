@@ -15,9 +15,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ..errors import FleetError, Problem
-from ..objects.rules import Found
-from ..objects.update_forms import INHERIT
-from ..objects.update_strategy import (
+from ..objects.updates.forms import INHERIT
+from ..objects.updates.strategy import (
     MAX_CONCURRENCY,
     GateConfiguration,
     MemberSelector,
@@ -25,11 +24,19 @@ from ..objects.update_strategy import (
     UpdateRunStrategy,
     UpdateStage,
 )
+from ..schema.rules import Found
 from ..values.int_or_percent import scaled
 from ..values.selector import Matcher, compile_selector
 from ..values.selector_text import parse_selector
-from .run import GateRow, GroupRow, MemberRow, Schedule, StageRow, WaitRow
-from .states import AFTER, BEFORE
+from ..values.update_states import AFTER, BEFORE
+from .run import (
+    GateRow,
+    GroupRow,
+    MemberRow,
+    Schedule,
+    StageRow,
+    WaitRow,
+)
 
 NAMESPACE = uuid.uuid5(uuid.NAMESPACE_DNS, "gates.gitops.fleet")
 DEFAULT = "default"

@@ -18,7 +18,13 @@ from datetime import MAXYEAR, UTC, date, datetime, timedelta
 from functools import cache, cached_property, lru_cache
 from zoneinfo import ZoneInfo
 
-from .cron_zone import DAY, HOUR, MINUTE, MONTH, next_by_clock
+from .cron_zone import (
+    DAY,
+    HOUR,
+    MINUTE,
+    MONTH,
+    next_by_clock,
+)
 from .duration import SECOND, parse_duration
 from .int_or_percent import INT64
 

@@ -10,7 +10,15 @@ import typing as t
 from dataclasses import dataclass
 
 from .int_or_percent import INT64
-from .selector import DOES_NOT_EXIST, EXISTS, IN, NOT_IN, Labels, label_key_problem, label_value_problem
+from .selector import (
+    DOES_NOT_EXIST,
+    EXISTS,
+    IN,
+    NOT_IN,
+    Labels,
+    label_key_problem,
+    label_value_problem,
+)
 
 GT, LT = "Gt", "Lt"
 OPERATORS = (IN, NOT_IN, EXISTS, DOES_NOT_EXIST, GT, LT)

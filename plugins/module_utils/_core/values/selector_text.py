@@ -8,7 +8,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from .selector import DOES_NOT_EXIST, EXISTS, IN, NOT_IN, LabelSelector, LabelSelectorRequirement, check_selector
+from .selector import (
+    DOES_NOT_EXIST,
+    EXISTS,
+    IN,
+    NOT_IN,
+    LabelSelector,
+    LabelSelectorRequirement,
+    check_selector,
+)
 
 _TOKEN = re.compile(r"==|!=|[=!(),<>]|[^ \t\r\n=!(),<>]+")
 _SIGNS = frozenset(("=", "==", "!=", "!", "(", ")", ",", "<", ">"))

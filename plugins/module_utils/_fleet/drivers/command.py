@@ -29,9 +29,17 @@ from pathlib import Path
 
 from ..._core.errors import FleetError
 from ..._kube.access import version
-from ..members import Clients
+from ..members.members import Clients
 from . import detached
-from .contract import FAILED, IN_PROGRESS, SUCCEEDED, UNKNOWN, Observation, Progress, Work
+from .contract import (
+    FAILED,
+    IN_PROGRESS,
+    SUCCEEDED,
+    UNKNOWN,
+    Observation,
+    Progress,
+    Work,
+)
 from .environment import allowed
 from .placeholders import filled, values
 

@@ -24,8 +24,22 @@ from ..._local import processes
 from ..._local.locks import make_folder
 from ..._local.private import own_folder, write_private
 from ..._local.processes import ProcessId
-from .contract import FAILED, IN_PROGRESS, NOT_BEGUN, SUCCEEDED, UNKNOWN, Progress
-from .host import PREFIX, here, is_intent, known, machine, told
+from .contract import (
+    FAILED,
+    IN_PROGRESS,
+    NOT_BEGUN,
+    SUCCEEDED,
+    UNKNOWN,
+    Progress,
+)
+from .host import (
+    PREFIX,
+    here,
+    is_intent,
+    known,
+    machine,
+    told,
+)
 
 SCRIPT = Path(__file__).with_name("detached_process.py")
 # Isolated from the user's settings of Python and without site packages: it needs none, and starts faster.

@@ -18,7 +18,7 @@ from ..._local import upgrades
 from ..._local.binaries import find
 from ..._local.cluster import TIMEOUT
 from ..._local.spec import refuse_bad_step
-from ..members import Clients
+from ..members.members import Clients
 from . import detached
 from .contract import Observation, Progress, Work
 from .environment import allowed

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..._core.errors import FleetError, Problem
-from ..._core.objects.fleet_member import FleetMember
+from ..._core.objects.clusters.fleet_member import FleetMember
 from ..._local.cluster import TIMEOUT
 from ..._local.state import default_root
-from ..members import Clients
+from ..members.members import Clients
 from .command import CommandDriver
 from .contract import Driver
 from .local import LocalDriver

@@ -20,11 +20,11 @@ import typing as t
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..._core.objects.fleet_member import FleetMember
-from ..._core.objects.schema import encode
+from ..._core.objects.clusters.fleet_member import FleetMember
+from ..._core.schema.codec import encode
 from ..._kube.access import version
-from ..._kube.kubeconfig import local_path
-from ..members import Clients
+from ..._kube.login.kubeconfig import local_path
+from ..members.members import Clients
 from . import detached
 from .contract import Observation, Progress, Work
 from .environment import allowed

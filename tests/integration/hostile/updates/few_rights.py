@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.apply import apply_object
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
-from ansible_collections.gitops.fleet.plugins.module_utils._kube.credentials import connection_from_kubeconfig
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.credentials import connection_from_kubeconfig
 from ansible_collections.gitops.fleet.plugins.module_utils._local.kubeconfigs import client_kubeconfig
 from ansible_collections.gitops.fleet.plugins.module_utils._store.open_records import open_records
 from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Records

@@ -18,15 +18,15 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[4] / ".cache" / "collections"))
 
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet import operation
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor import operation
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.executor import Pace
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers import detached
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.executor import Pace
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.gate import user
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_conducting import Wish, carry_on
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_run import present
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_sources import written
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.conducting import Wish, carry_on
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gate import user
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import written
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import present
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
-from ansible_collections.gitops.fleet.plugins.module_utils._kube.credentials import connection_from_kubeconfig
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.credentials import connection_from_kubeconfig
 from ansible_collections.gitops.fleet.plugins.module_utils._store.open_records import open_records
 
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.fields import (
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.kinds import KINDS, Kind
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.fields import (
     ANY,
     BOOLEAN,
     INTEGER,
@@ -24,7 +25,6 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.fields 
     Shape,
     fields_of,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.kinds import KINDS, Kind
 
 Document = dict[str, t.Any]
 PLACEHOLDER = "TEMPLATE"

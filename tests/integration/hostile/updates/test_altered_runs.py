@@ -11,11 +11,16 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.commands import Target
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet import update_run
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.executor import Pace
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers import host
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.executor import Pace
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.gate import Approver, Which, complete, user
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_sources import Written, written
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates import update_run
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gate import (
+    Approver,
+    Which,
+    complete,
+    user,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import Written, written
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
 from conducting import Plays
 from few_rights import STATUS_WRITER, User

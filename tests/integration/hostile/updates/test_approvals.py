@@ -14,16 +14,16 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.approvals import Terms
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.approval_policy import (
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.environments.hub import install
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.approval_policy import (
     path_of,
     shipped,
     vouched_since,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.gate import Approver, Which, complete
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.hub import install
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gate import Approver, Which, complete
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
-from ansible_collections.gitops.fleet.plugins.module_utils._kube.credentials import connection_from_kubeconfig
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.credentials import connection_from_kubeconfig
 from ansible_collections.gitops.fleet.plugins.module_utils._local.outcome import Outcome
 from conducting import Plays
 from few_rights import APPROVER, CONDUCTOR, User, rule

@@ -18,8 +18,8 @@ import typing as t
 from pathlib import Path
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.executor import Pace
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers import host
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.executor import Pace
 from update_fleet import NEW, OLD, UpdateFleet, sequence, until
 
 SCRIPT = Path(__file__).with_name("killed_conductor.py")

@@ -15,14 +15,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.fleet_member import FleetMember
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.fleet_member import FleetMember
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.kinds import KIND_OF
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.schema import decode
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.document import SCHEMA
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers import contract, detached
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import Work
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.role import RoleDriver
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members import Clients
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import Clients
 from ansible_collections.gitops.fleet.plugins.module_utils._store.kinds import KINDS as STORED
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
 from conducting import Plays

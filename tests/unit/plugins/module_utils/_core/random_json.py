@@ -12,7 +12,7 @@ import copy
 import typing as t
 from random import Random
 
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.fields import (
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.fields import (
     BOOLEAN,
     COUNT_OR_PERCENT,
     INTEGER,

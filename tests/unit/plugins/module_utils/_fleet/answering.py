@@ -8,17 +8,17 @@ from __future__ import annotations
 import json
 import typing as t
 
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.identity import ObjectId
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.applyset import (
     ApplySet,
     Held,
     applyset_id,
     parent_manifest,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.identity import ObjectId
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.answers import Answer
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
-from ansible_collections.gitops.fleet.plugins.module_utils._kube.connection import Connection
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.connection import Connection
 
 Document = dict[str, t.Any]
 

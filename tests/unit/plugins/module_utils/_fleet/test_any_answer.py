@@ -11,18 +11,23 @@ from datetime import UTC, datetime
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.fleet_member import FleetMember
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.member_cluster import MemberCluster
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.meta import ObjectMeta
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.rollout_strategy import ApplyStrategy
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.schema import decode
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.fleet_member import FleetMember
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.member_cluster import MemberCluster
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.identity import identify
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.rollout_strategy import (
+    ApplyStrategy,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.document import Rendered
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.outcome import MemberOutcome
-from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.identity import identify
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.facts import FleetReading, read_fleet
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.leave import applysets_on
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.member_apply import MemberTask, run_on_member
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members import Clients, Member
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import ObjectMeta
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.facts import FleetReading, read_fleet
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.leave import applysets_on
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import Clients, Member
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.member_apply import (
+    MemberTask,
+    run_on_member,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.showing import shown
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.access import Rule, missing, who_am_i
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.discovery import resource_for

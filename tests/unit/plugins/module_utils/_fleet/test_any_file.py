@@ -17,25 +17,24 @@ from random import Random
 
 import pytest
 import yaml
-from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._core.facts.node import NodeFacts
-from ansible_collections.gitops.fleet.plugins.module_utils._core.facts.prices import read_prices
-from ansible_collections.gitops.fleet.plugins.module_utils._core.facts.snapshot import FactsSnapshot, write_snapshot
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.member_cluster import MemberCluster
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.schema import decode
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.explaining import Question, explanations
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.lint import lint
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members import kubeconfig_document
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.place import (
-    approved_plan,
-    facts_file,
-    prices_file,
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.node import NodeFacts
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.prices import read_prices
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.snapshot import (
+    FactsSnapshot,
+    write_snapshot,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placement import Asked, run
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.sources import placements_in
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_sources import written
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.member_cluster import MemberCluster
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.lint import lint
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import kubeconfig_document
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.explaining import Question, explanations
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.placement import Asked, run
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.sources import placements_in
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import approved_plan, facts_file, prices_file
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import written
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
-from ansible_collections.gitops.fleet.plugins.module_utils._kube.credentials import (
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.credentials import (
     connection_from_document,
     connection_from_kubeconfig,
 )

@@ -10,13 +10,15 @@ import typing as t
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.fleet_maintenance import FleetMaintenance
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.gate import Gate
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.release_catalog import ReleaseCatalog
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.update_run import UpdateRun
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.update_strategy import UpdateStrategy
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.fleet_maintenance import (
+    FleetMaintenance,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.gate import Gate
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.release_catalog import ReleaseCatalog
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.strategy import UpdateStrategy
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.update_run import UpdateRun
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.journal import proven
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.recorded import recorded
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.update_journal import proven
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.random_json import (
     any_json,
     documents_of,

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet import showing
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.showing import said, shown
-from ansible_collections.gitops.fleet.plugins.module_utils._kube.known_secrets import KnownSecrets
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.known_secrets import KnownSecrets
 
 
 @pytest.fixture(autouse=True)

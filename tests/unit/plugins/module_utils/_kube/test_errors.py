@@ -8,8 +8,8 @@ from __future__ import annotations
 import base64
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._kube.connection import without_userinfo
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApplyConflict, from_status
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.connection import without_userinfo
 
 
 def status(code, reason="", message="", **more):

@@ -12,8 +12,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import Answer, KubeClient
-from ansible_collections.gitops.fleet.plugins.module_utils._kube.connection import Connection
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.connection import Connection
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.shared_lease import (
     OWNER,
     WORKERS,

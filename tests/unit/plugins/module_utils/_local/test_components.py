@@ -8,7 +8,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._local.components import PROFILES, Options, arguments, files
+from ansible_collections.gitops.fleet.plugins.module_utils._local.components import (
+    PROFILES,
+    Options,
+    arguments,
+    files,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._local.control_plane import Component, Plan, decide
 from ansible_collections.gitops.fleet.plugins.module_utils._local.ports import USERS
 

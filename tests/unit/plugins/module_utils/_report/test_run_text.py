@@ -6,11 +6,11 @@ from __future__ import annotations
 from dataclasses import fields, replace
 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.reading import read
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.update_run import UpdateRun
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.update_run_status import UpdateRunStatus
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.run_status import UpdateRunStatus
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.update_run import UpdateRun
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.tree import status_of
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.targets import Step
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.status import derive
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.targets import Step
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.tree import status_of
 from ansible_collections.gitops.fleet.plugins.module_utils._report.run_text import run_text, waits_for
 from ansible_collections.gitops.fleet.tests.data.update_parts import update_run
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.updates.made import (

@@ -6,11 +6,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.prices import PriceSource
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.snapshot import FactsSnapshot
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import Problem
-from ansible_collections.gitops.fleet.plugins.module_utils._core.facts.prices import PriceSource
-from ansible_collections.gitops.fleet.plugins.module_utils._core.facts.snapshot import FactsSnapshot
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.member_cluster import PropertyValue
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.meta import ObjectMeta
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.member_cluster import PropertyValue
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes import BrakeLimits
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.document import PlacementPlan
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.member import (
@@ -21,8 +20,9 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.member imp
     Step,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.outcome import Failure, MemberOutcome
-from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.compare import FieldDiff
-from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.ownership import FieldDrift
+from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.comparison.compare import FieldDiff
+from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.comparison.ownership import FieldDrift
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import ObjectMeta
 from ansible_collections.gitops.fleet.plugins.module_utils._report.text import (
     facts_text,
     member_lines,

@@ -6,8 +6,8 @@ from __future__ import annotations
 import typing as t
 from dataclasses import replace
 
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.node_images import common_images
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.targets import Target, work
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.node_images import common_images
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.targets import Target, work
 from ansible_collections.gitops.fleet.plugins.module_utils._report.upgrade_plan_text import upgrade_plan_text
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.updates.offered import (
     NOW,

@@ -8,22 +8,25 @@ from __future__ import annotations
 import typing as t
 from datetime import UTC, datetime, timedelta
 
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.cluster_state import (
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.cluster_state import (
     ClusterState,
     Pool,
     assemble,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.instance_types import InstanceType, Offering
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.pod import Pod
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.state_node import Node
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.meta import Condition, ObjectMeta
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.node_claim import (
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.instance_types import InstanceType, Offering
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.pod import Pod
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.state_node import Node
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.karpenter.node_claim import (
     NodeClaim,
     NodeClaimSpec,
     NodeClaimStatus,
     NodeClassReference,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.node_pool import NodePool, decode_node_pool
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.karpenter.node_pool import (
+    NodePool,
+    decode_node_pool,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import Condition, ObjectMeta
 
 NOW = datetime(2026, 11, 18, 12, tzinfo=UTC)
 LONG_AGO = NOW - timedelta(days=3)

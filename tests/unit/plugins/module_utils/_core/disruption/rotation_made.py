@@ -10,24 +10,24 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from random import Random
 
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.our_windows import WindowAnswer
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.pod import Pod
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.pod_disruption_budget import (
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.pod import Pod
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.pod_disruption_budget import (
     PodDisruptionBudget,
     PodDisruptionBudgets,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation import Step, begin, step
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation_sight import (
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation.decide import Step, begin, step
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation.input import (
     BudgetScope,
     RotationNode,
     Sight,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation_state import (
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation.state import (
     RotationSettings,
     RotationState,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.node_pool import Budget
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.karpenter.node_pool import Budget
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.selector import LabelSelector
+from ansible_collections.gitops.fleet.plugins.module_utils._core.windows.fleet_windows import WindowAnswer
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.disruption.nodes_made import NOW
 
 MINUTE = timedelta(minutes=1)

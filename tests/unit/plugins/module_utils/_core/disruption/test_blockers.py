@@ -10,21 +10,21 @@ import typing as t
 from datetime import timedelta
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.cluster_state import ClusterState
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.pod import DISRUPTED as TAINT
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.pod import Pod, standing
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.pod_disruption_budget import (
+    PodDisruptionBudget,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.blockers import (
     EVENTUAL,
     GRACEFUL,
     blockers,
     unreadable_annotations,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.candidates import candidates
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.cluster_state import ClusterState
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.pod import DISRUPTED as TAINT
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.pod import Pod, standing
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.pod_disruption_budget import (
-    PodDisruptionBudget,
-)
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.meta import Condition
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placement_policy import Toleration
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.methods.candidates import candidates
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.policy import Toleration
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import Condition
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.selector import LabelSelector
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.disruption.nodes_made import (
     DAEMON,

@@ -9,15 +9,15 @@ import copy
 from datetime import UTC, datetime
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.budgets import allowed
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.budgets.budgets import allowed
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.lint_pool import (
     drifts,
     lint_node_pool,
     mend,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.node_pool import REASONS, Budget
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.node_pool_reading import (
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.karpenter.node_pool import REASONS, Budget
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.karpenter.reading import (
     examine,
     read_node_pool,
 )

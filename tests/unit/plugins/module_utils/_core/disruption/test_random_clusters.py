@@ -11,19 +11,23 @@ from collections import Counter
 from random import Random
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.candidates import Command, allowances, judge
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.cluster_state import (
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.cluster_state import (
     ClusterState,
     Pool,
     assemble,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.passes import one_pass
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.pod import Pod
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.pod_disruption_budget import (
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.pod import Pod
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.pod_disruption_budget import (
     PodDisruptionBudget,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.pod_manifest import Spread
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.node_pool import REASONS
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.pod_manifest import Spread
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.methods.candidates import (
+    Command,
+    allowances,
+    judge,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.methods.passes import one_pass
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.karpenter.node_pool import REASONS
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.selector import LabelSelector
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.disruption.nodes_made import (
     DAEMON,

@@ -9,21 +9,21 @@ import typing as t
 from random import Random
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.blockers import blockers
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.cluster_state import Pool, assemble
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.do_not_disrupt import lint_do_not_disrupt
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.drift import drifted
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.drift_edits import edit
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.expiration import expired
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.instance_types import read_instance_type
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.passes import one_pass
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.pod_disruption_budget import (
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.cluster_state import Pool, assemble
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.instance_types import read_instance_type
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.pod_disruption_budget import (
     read_pod_disruption_budget,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.pod_reading import read_pod
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.state_node import read_node, read_node_claim
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.pod_reading import read_pod
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.state_node import read_node, read_node_claim
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.blockers import blockers
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.do_not_disrupt import lint_do_not_disrupt
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.drift_edits import edit
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.methods.drift import drifted
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.methods.expiration import expired
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.methods.passes import one_pass
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.node_pool import decode_node_pool
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.karpenter.node_pool import decode_node_pool
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.quantity import NANO
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.disruption.nodes_made import NOW
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.random_json import anything, mutated

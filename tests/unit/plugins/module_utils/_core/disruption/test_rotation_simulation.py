@@ -11,24 +11,24 @@ from datetime import datetime
 from random import Random
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.budgets import allowed
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.pod_disruption_budget import (
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.pod_disruption_budget import (
     PodDisruptionBudgets,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation import (
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.budgets.budgets import allowed
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation.decide import (
     Step,
     acts_in_flight,
     begin,
     step,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation_sight import BudgetScope, Sight
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation_state import (
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation.input import BudgetScope, Sight
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation.state import (
     ENDED,
     RotationSettings,
     RotationState,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.node_pool import Budget
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.schema import decode, encode
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.karpenter.node_pool import Budget
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode, encode
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.disruption.nodes_made import NOW
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.disruption.rotation_made import (
     World,

@@ -9,17 +9,17 @@ import typing as t
 from datetime import timedelta
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.pod import Pod
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.do_not_disrupt import lint_do_not_disrupt
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.manual import (
     managed_nodes,
     nodes_by_name,
     nodes_of_pool,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.pod import Pod
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.safeguards import safeguards
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.termination import deadline, drain_step
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placement_policy import Toleration
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.policy import Toleration
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.disruption.nodes_made import (
     DAEMON,
     NOW,

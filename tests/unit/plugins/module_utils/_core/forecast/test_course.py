@@ -11,10 +11,16 @@ from datetime import datetime, timedelta
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.forecast.course import Course, Plan
 from ansible_collections.gitops.fleet.plugins.module_utils._core.forecast.durations import share
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates import commands, states
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import Approval, Begin, OpenGate, RunState
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates import commands
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.decide import decide
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import (
+    Approval,
+    Begin,
+    OpenGate,
+    RunState,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.status import derive
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.update_run import decide
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values import update_states as states
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.updates.made import T0
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.updates.simulated import (
     Script,

@@ -19,8 +19,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.forecast.durati
     share,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.reading import read
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.update_run import UpdateRun
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.tree import status_of
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.update_run import UpdateRun
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.tree import status_of
 from ansible_collections.gitops.fleet.tests.data.update_parts import update_run
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.updates.made import Play, changed, played
 

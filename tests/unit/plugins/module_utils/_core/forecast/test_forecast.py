@@ -19,13 +19,14 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.forecast.foreca
     forecast,
     rows_of,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates import commands, states
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates import commands
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import (
     MemberView,
     Obstacle,
     RunState,
     Schedule,
 )
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values import update_states as states
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.updates.made import (
     T0,
     at,

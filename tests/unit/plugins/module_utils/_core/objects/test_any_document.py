@@ -11,24 +11,24 @@ import typing as t
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.checking import Check, check_object
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.envelope import (
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.kinds import KINDS
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.overrides.envelope import (
     ClusterResourceEnvelope,
     ResourceEnvelope,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.envelope_rules import check_envelope
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.kinds import KINDS
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.override import (
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.overrides.envelope_rules import check_envelope
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.overrides.override import (
     ClusterResourceOverride,
     ResourceOverride,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.override_rules import (
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.overrides.override_rules import (
     check_override,
     check_overrides,
     warn_override,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.reading import check_update, read
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.schema import decode, encode
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.checking import Check, check_object
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode, encode
 from ansible_collections.gitops.fleet.tests.data.good_rollout_manifests import GOOD_ROLLOUTS
 from ansible_collections.gitops.fleet.tests.data.manifest_parts import Row
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.random_json import (

@@ -16,7 +16,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.crds im
     text,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.kinds import KIND_OF, KINDS
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.rules import RULES, as_markdown
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.rules import RULES, as_markdown
 
 ROOT = Path(__file__).resolve().parents[6]
 COMMITTED = ROOT / "roles" / "hub" / "files" / "crds"

@@ -10,8 +10,13 @@ import copy
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.reading import check_update, read
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.rules import CORE, REPAIR, RULE_OF, WARNING
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.schema import encode
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import encode
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.rules import (
+    CORE,
+    REPAIR,
+    RULE_OF,
+    WARNING,
+)
 from ansible_collections.gitops.fleet.tests.data.bad_maintenance_manifests import BAD_MAINTENANCE
 from ansible_collections.gitops.fleet.tests.data.bad_manifests import BAD as BAD_PLACEMENTS
 from ansible_collections.gitops.fleet.tests.data.bad_rollout_manifests import BAD_ROLLOUTS

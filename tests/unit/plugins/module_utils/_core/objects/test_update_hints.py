@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.english import english
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.reading import read
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.schema import decode
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.update_run import UpdateRun
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.states import STATES
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.update_run import UpdateRun
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.translations import english
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values.update_states import STATES
 from ansible_collections.gitops.fleet.tests.data.manifest_parts import member
 from ansible_collections.gitops.fleet.tests.data.update_parts import (
     FULL,

@@ -9,21 +9,26 @@ import typing as t
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.binding import (
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.member_cluster import MemberCluster
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.identity import ObjectId
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.binding import (
     BOUND,
     UNSCHEDULED,
     ClusterResourceBinding,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.cluster_resource_placement import (
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.cluster_resource_placement import (
     ClusterResourcePlacement,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.member_cluster import MemberCluster
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.schema import decode
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes import BrakeLimits
-from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.compose import Facts, Known, Wanted, compose
+from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.compose import (
+    Facts,
+    Known,
+    Wanted,
+    compose,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.document import PlacementPlan, Rendered
-from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.identity import ObjectId
 from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.index import FleetIndex
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
 
 NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
 NODES = "kubernetes-fleet.io/node-count"

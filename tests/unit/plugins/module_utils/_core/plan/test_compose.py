@@ -8,8 +8,10 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.binding import UNSCHEDULED
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.rollout_strategy import ApplyStrategy
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.binding import UNSCHEDULED
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.rollout_strategy import (
+    ApplyStrategy,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes import BrakeLimits, older_source
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.compose import Known
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.document import PlacementPlan

@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.identity import ObjectId
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes import Brake, BrakeLimits
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.digest import (
     document_digest,
@@ -21,7 +22,6 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.document i
     ClusterPlan,
     PlacementPlan,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.identity import ObjectId
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.plan.made import (
     CONFIG,
     EXTRA,

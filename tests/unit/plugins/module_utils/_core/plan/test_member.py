@@ -6,7 +6,10 @@ from __future__ import annotations
 import typing as t
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.rollout_strategy import ApplyStrategy
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.identity import ObjectId
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.rollout_strategy import (
+    ApplyStrategy,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.document import Rendered
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.member import (
     Deletable,
@@ -16,7 +19,6 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.member imp
     key,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.applyset import PART_OF_LABEL, ApplySet, Held
-from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.identity import ObjectId
 
 US, THEM = "applyset-us-v1", "applyset-them-v1"
 NAMESPACE = ObjectId("", "v1", "Namespace", "", "test")

@@ -16,7 +16,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.member imp
     Step,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.outcome import Failure, MemberOutcome
-from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.ownership import FieldDrift
+from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.comparison.ownership import FieldDrift
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.plan.made import CONFIG, EXTRA, NAMESPACE
 
 DRIFT = FieldDrift("data.a", "1", "2", ("kubectl-edit",))

@@ -9,13 +9,16 @@ from datetime import timedelta
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import Problem
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.cluster_resource_placement import (
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.cluster_resource_placement import (
     PlacementStatus,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.meta import find_condition
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.schema import decode, encode
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.document import PlacementPlan
-from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.member import DIFFERS, REFUSED, UNCHANGED, Step
+from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.member import (
+    DIFFERS,
+    REFUSED,
+    UNCHANGED,
+    Step,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.outcome import Failure, MemberOutcome
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.status import placement_status, reports_only
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.availability import (
@@ -23,8 +26,10 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.avail
     NOT_TRACKABLE,
     NOT_YET,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.compare import FieldDiff
-from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.ownership import FieldDrift
+from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.comparison.compare import FieldDiff
+from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.comparison.ownership import FieldDrift
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode, encode
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import find_condition
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.plan.made import (
     CONFIG,
     NAMESPACE,

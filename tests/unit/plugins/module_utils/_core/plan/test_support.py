@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.cluster_resource_placement import (
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.identity import ObjectId
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.cluster_resource_placement import (
     ClusterResourcePlacement,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.schema import decode
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.support import LIMITS, limitations, refusals
-from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.identity import ObjectId
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
 
 
 def placement(**strategy: object) -> ClusterResourcePlacement:

@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.member_cluster import MemberCluster
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.schema import decode
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.member_cluster import MemberCluster
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.plan.made import (
     SILENT,
     carried_out,

@@ -10,33 +10,33 @@ import typing as t
 from random import Random
 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.cluster_resource_placement import (
-    ClusterResourcePlacement,
-    ResourceSelector,
-)
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.member_cluster import MemberCluster
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.override import (
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.member_cluster import MemberCluster
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.identity import identify
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.overrides.override import (
     ClusterResourceOverride,
     Override,
     ResourceOverride,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.schema import decode
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.cluster_resource_placement import (
+    ClusterResourcePlacement,
+    ResourceSelector,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.scopes import known_scopes
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.applyset import part_of
-from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.canonical import canonical_json
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.cleaning import cleaned
-from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.compare import differences
+from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.comparison.compare import differences
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.envelopes import side_effects, unpacked
-from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.identity import identify
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.order import in_hash_order
-from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.overrides import (
+from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.overrides.overrides import (
     attached,
     for_cluster,
     overridden,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.scopes import known_scopes
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.sealing import object_hash, sealed
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.selection import select
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.snapshots import parts
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values.canonical import canonical_json
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.random_json import (
     RANDOM,
     any_json,

@@ -7,6 +7,7 @@ import json
 from dataclasses import replace
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.identity import ObjectId
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.applyset import (
     ApplySet,
     Held,
@@ -15,7 +16,6 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.apply
     part_of,
     read_parent,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.identity import ObjectId
 
 CONFIG = ObjectId("", "v1", "ConfigMap", "test", "one")
 WORK = ObjectId("apps", "v1", "Deployment", "test", "web")

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.identity import identify
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.scopes import known_scopes
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.envelopes import (
     is_envelope,
     side_effects,
     unpacked,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.identity import identify
-from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.scopes import known_scopes
 
 API = "placement.kubernetes-fleet.io/v1beta1"
 ROLE = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "reader"}}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.identity import identify
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.identity import identify
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.order import (
     LAST_WAVE,
     apply_wave,

@@ -9,8 +9,8 @@ import typing as t
 from dataclasses import dataclass
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.identity import identify
-from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.scopes import known_scopes
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.identity import identify
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.scopes import known_scopes
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.selection import Selected, select
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.selector import (
     LabelSelector,

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.canonical import canonical_json
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.snapshots import (
     OVERRIDES_KEPT,
     PART_LIMIT,
@@ -20,6 +19,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.snaps
     resource_hash,
     resource_snapshot_name,
 )
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values.canonical import canonical_json
 
 
 def test_scaling_alone_makes_no_new_policy_snapshot_d4_63() -> None:

@@ -8,13 +8,15 @@ from __future__ import annotations
 import typing as t
 from datetime import UTC, datetime, timedelta
 
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.binding import ClusterResourceBinding
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.cluster_resource_placement import (
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.binding import (
+    ClusterResourceBinding,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.cluster_resource_placement import (
     ClusterResourcePlacement,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.schema import decode, write_time
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.content import Held, Overrides, Wanted
-from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.rolling import Rolled, roll
+from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.rolling.decide import Rolled, roll
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode, write_time
 
 NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
 OLD, NEW = "web-0-snapshot", "web-1-snapshot"

@@ -9,26 +9,26 @@ import typing as t
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.cluster_resource_placement import (
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.member_cluster import MemberCluster
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.cluster_resource_placement import (
     ClusterResourcePlacement,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.member_cluster import MemberCluster
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.meta import (
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.scheduling_policy_snapshot import (
+    ClusterSchedulingPolicySnapshot,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.staged.strategy import (
+    ClusterStagedUpdateStrategy,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.staged.update_run import ClusterStagedUpdateRun
+from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.content import Held
+from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.decide import Decision, decide
+from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.world import World, carried_out
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import (
     Condition,
     ObjectMeta,
     find_condition,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.scheduling_policy_snapshot import (
-    ClusterSchedulingPolicySnapshot,
-)
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.schema import decode
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.staged_update_run import ClusterStagedUpdateRun
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.staged_update_strategy import (
-    ClusterStagedUpdateStrategy,
-)
-from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.content import Held
-from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged import Decision, decide
-from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged_world import World, carried_out
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.rollout.made import NOW, Manifest, held
 
 LABEL = "kubernetes-fleet.io/"

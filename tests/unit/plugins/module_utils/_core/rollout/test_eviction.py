@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.disruption_budget import (
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.disruption_budget import (
     ClusterResourcePlacementDisruptionBudget,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.eviction import (
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.eviction import (
     ClusterResourcePlacementEviction,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.schema import decode
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.eviction import evict
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.rollout.made import (
     DOWN,
     FAILED,

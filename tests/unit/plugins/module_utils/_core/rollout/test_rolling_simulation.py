@@ -11,14 +11,14 @@ from datetime import timedelta
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.binding import BOUND
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.cluster_resource_placement import (
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.binding import BOUND
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.cluster_resource_placement import (
     ClusterResourcePlacement,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.meta import Condition
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.schema import decode
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.content import Wanted
-from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.rolling import DONE, roll
+from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.rolling.decide import DONE, roll
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import Condition
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.rollout.made import (
     DOWN,
     FAILED,

@@ -9,11 +9,11 @@ import random
 from dataclasses import replace
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.schema import decode, encode
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.staged_update_run import ClusterStagedUpdateRun
-from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged import decide
-from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged_layout import concurrency
-from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged_world import BindCluster, DeleteBinding
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.staged.update_run import ClusterStagedUpdateRun
+from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.decide import decide
+from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.layout import concurrency
+from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.world import BindCluster, DeleteBinding
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode, encode
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.rollout.made import NEW
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.rollout.staged_made import (
     APPROVAL,

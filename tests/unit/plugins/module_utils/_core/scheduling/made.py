@@ -8,17 +8,19 @@ from __future__ import annotations
 import typing as t
 from datetime import UTC, datetime
 
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.binding import ClusterResourceBinding
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.cluster_resource_placement import (
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.member_cluster import MemberCluster
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.binding import (
+    ClusterResourceBinding,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.cluster_resource_placement import (
     ClusterResourcePlacement,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.member_cluster import MemberCluster
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.scheduling_policy_snapshot import (
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.scheduling_policy_snapshot import (
     ClusterSchedulingPolicySnapshot,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.schema import decode
 from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.cycle import Scheduled, schedule
 from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.index import FleetIndex
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
 
 NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
 NODES = "kubernetes-fleet.io/node-count"

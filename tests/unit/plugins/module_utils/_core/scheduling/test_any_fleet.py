@@ -10,16 +10,21 @@ from dataclasses import dataclass, replace
 from random import Random
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.snapshot import read_snapshot
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._core.facts.snapshot import read_snapshot
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.binding import ClusterResourceBinding
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.member_cluster import MemberCluster
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.schema import encode
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.member_cluster import MemberCluster
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.binding import (
+    ClusterResourceBinding,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.cycle import Scheduled, schedule
 from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.explain import explain_outcome
 from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.index import FleetIndex
-from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.overlay import overlaid, read_overlay
-from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.what_if import what_if
+from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.what_if.overlay import (
+    overlaid,
+    read_overlay,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.what_if.what_if import what_if
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import encode
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.random_json import (
     RANDOM,
     any_json,

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placement_policy import PropertySorter
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.policy import PropertySorter
 from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.property_sorter import (
     fraction,
     rounded,

@@ -14,7 +14,8 @@ import typing as t
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates import commands, states
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates import commands
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.decide import decide
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import (
     Approval,
     Begin,
@@ -29,7 +30,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run imp
     WaitRow,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.status import RunStatus, derive
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.update_run import decide
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values import update_states as states
 
 T0 = datetime(2026, 8, 17, tzinfo=UTC)
 UID = "0f8fad5b-d9cb-469f-a165-70867728950e"

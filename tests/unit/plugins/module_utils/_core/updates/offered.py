@@ -9,9 +9,9 @@ import typing as t
 from datetime import UTC, datetime, timedelta
 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.reading import read
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.node_images import Cluster, Pool
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases import Releases, releases
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.targets import Target, Work, work
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.node_images import Cluster, Pool
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.releases import Releases, releases
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.targets import Target, Work, work
 from ansible_collections.gitops.fleet.tests.data.maintenance_parts import catalogue, location
 
 NOW = datetime(2026, 8, 17, tzinfo=UTC)

@@ -9,16 +9,16 @@ import typing as t
 from datetime import UTC, datetime, timedelta
 from random import Random
 
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.meta import ObjectMeta
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.update_run import (
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.run_status import UpdateRunStatus
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.update_run import (
     ManagedClusterUpdate,
     ManagedClusterUpgradeSpec,
     UpdateRun,
     UpdateRunSpec,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.update_run_status import UpdateRunStatus
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import ObjectMeta
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates import run as rows
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.states import (
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values.update_states import (
     STATES,
     SYSTEM,
     TARGET_TYPES,

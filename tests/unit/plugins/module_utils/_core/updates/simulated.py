@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.update_strategy import (
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.strategy import (
     APPROVAL,
     DAYS,
     SCHEDULED_START,
@@ -21,7 +21,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.update_
     UpdateRunStrategy,
     UpdateStage,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates import commands, states
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates import commands
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.decide import decide
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import (
     Approval,
     Decision,
@@ -32,7 +33,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run imp
     RunState,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.strategy import Candidate, resolve
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.update_run import decide
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values import update_states as states
 
 T0 = datetime(2026, 8, 17, tzinfo=UTC)
 UID = "0f8fad5b-d9cb-469f-a165-70867728950e"

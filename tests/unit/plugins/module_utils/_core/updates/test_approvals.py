@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.gate import (
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.gate import (
     Gate,
     GateApproval,
     GateSpec,
@@ -19,8 +19,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.gate im
     ScheduledStartProperties,
     UpdateRunGateTarget,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.meta import ObjectMeta
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.update_run_status import UpdateRunStatus
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.run_status import UpdateRunStatus
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import ObjectMeta
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.approvals import (
     AHEAD,
     MADE_BY,

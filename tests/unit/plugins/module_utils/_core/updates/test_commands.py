@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates import states
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.commands import (
     record,
     referenced,
@@ -16,6 +15,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.command
     stop,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import Obstacle
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values import update_states as states
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.updates.made import (
     T0,
     Play,

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates import states
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import Begin, Obstacle
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values import update_states as states
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.updates.made import (
     Play,
     at,

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.gates import next_occurrence
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import Obstacle, OpenGate, Schedule
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.states import (
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values.update_states import (
     COMPLETED,
     LAST_STAGE,
     NOT_STARTED,

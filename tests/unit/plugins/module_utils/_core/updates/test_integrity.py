@@ -10,16 +10,17 @@ import typing as t
 from dataclasses import replace
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.meta import ObjectMeta
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.update_run import (
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.run_status import UpdateRunStatus
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.update_run import (
     ManagedClusterUpdate,
     ManagedClusterUpgradeSpec,
     UpdateRun,
     UpdateRunSpec,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.update_run_status import UpdateRunStatus
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.digest import run_digest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import ObjectMeta
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.integrity import DIGEST, problems_of
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.digest import run_digest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.tree import status_of
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import (
     GateRow,
     MemberRow,
@@ -28,7 +29,6 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run imp
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.status import derive
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.strategy import gate_id
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.tree import status_of
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.updates.made import UID, changed, played
 
 NEW_GATE = GateRow(name="board", id=gate_id(UID, "t", "", "Before", 0))

@@ -13,12 +13,12 @@ import os
 from datetime import timedelta
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates import states
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.decide import decide
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.facts import DONE
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.integrity import oddities
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import Begin, Decision, RunState
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.status import RunStatus, derive
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.update_run import decide
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values import update_states as states
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.updates.simulated import (
     Script,
     rows,

@@ -11,15 +11,15 @@ from dataclasses import replace
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.reading import read
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.schema import encode
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.update_run import UpdateRun
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.update_run_status import (
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.run_status import (
     NodeImageSelectionStatus,
     SelectedNodeImageVersion,
 )
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.update_run import UpdateRun
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import encode
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.tree import status_of
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.retry import limited_to, retry
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.strategy import Candidate, resolve
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.tree import status_of
 from ansible_collections.gitops.fleet.tests.data.update_parts import group, stage, update_run
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.updates.made import (
     UID,

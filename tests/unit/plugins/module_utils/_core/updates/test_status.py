@@ -9,14 +9,21 @@ import re
 from dataclasses import replace
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates import states
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.facts import (
     GroupFacts,
     RunFacts,
     StageFacts,
     Tally,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.states import (
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.status import (
+    GROUP_TABLE,
+    RUN_TABLE,
+    STAGE_TABLE,
+    derive,
+    row_of,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values import update_states as states
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values.update_states import (
     COMPLETED,
     FAILED,
     NOT_STARTED,
@@ -25,13 +32,6 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.states 
     SKIPPED,
     STOPPED,
     STOPPING,
-)
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.status import (
-    GROUP_TABLE,
-    RUN_TABLE,
-    STAGE_TABLE,
-    derive,
-    row_of,
 )
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.updates.made import (
     Play,

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.update_strategy import (
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.strategy import (
     GateConfiguration,
     MemberSelector,
     ScheduledStartConfiguration,

@@ -23,7 +23,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contra
     Progress,
     Work,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members import Clients
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import Clients
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
 SHELL = ("/bin/sh", "-c")

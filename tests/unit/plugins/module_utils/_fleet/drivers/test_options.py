@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.fleet_member import FleetMember
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.schema import decode
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.fleet_member import FleetMember
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.command import CommandDriver
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import Work
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.local import LocalDriver
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.options import Place, drivers_from
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.role import RoleDriver, variables
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members import Clients
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import Clients
 
 COMMAND = {"begin": ["upgrade", "{member}"]}
 

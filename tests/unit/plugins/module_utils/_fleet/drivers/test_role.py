@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.fleet_member import FleetMember
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.schema import decode
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.fleet_member import FleetMember
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import Work
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.role import variables
 

@@ -1,0 +1,121 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""A cluster as decisions about its nodes see it (Karpenter, ``state.Cluster``)."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+from collections import defaultdict
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from ..errors import FleetError
+from ..objects.karpenter.node_claim import NodeClaim
+from ..objects.karpenter.node_class import NodeClass
+from ..objects.karpenter.node_pool import NodePool
+from ..values.node_selector import NodeSelectorRequirement
+from .instance_types import InstanceType
+from .pod import Pod
+from .pod_disruption_budget import PodDisruptionBudget, PodDisruptionBudgets
+from .state_node import (
+    CAPACITY_TYPE,
+    INSTANCE_TYPE,
+    ZONE,
+    Node,
+    StateNode,
+)
+
+
+@dataclass(frozen=True)
+class Pool:
+    """A NodePool and what it makes nodes from. ``managed`` is False if its class belongs to another provider.
+
+    ``instance_types`` None: the catalogue is not known, which is not the same as empty.
+    """
+
+    pool: NodePool
+    node_class: NodeClass | None = None
+    instance_types: tuple[InstanceType, ...] | None = None
+    managed: bool = True
+
+    @property
+    def name(self) -> str:
+        return self.pool.name
+
+    @property
+    def static(self) -> bool:
+        """A pool with ``replicas`` keeps a fixed number of nodes."""
+        return (self.pool.manifest.get("spec") or {}).get("replicas") is not None
+
+    @property
+    def requirements(self) -> tuple[NodeSelectorRequirement, ...]:
+        """FleetError ``undecodable`` if one of them is not made of texts."""
+        found = self.pool.template.requirements
+        for each in found:
+            if not all(isinstance(text, str) for text in (each.key, each.operator, *each.values)):
+                raise FleetError("undecodable", f"texts are wanted in {each!r:.120}", f"NodePool {self.name}")
+        return found
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """Labels that its nodes get; what is no text is no label."""
+        return {key: value for key, value in self.pool.template.labels.items() if isinstance(value, str)}
+
+    def instance_type(self, name: str) -> InstanceType | None:
+        return next((each for each in self.instance_types or () if each.name == name), None)
+
+
+@dataclass(frozen=True)
+class ClusterState:
+    """``pending`` are pods without a node, ``daemons`` one pod of each DaemonSet, for the room that they take on new
+    nodes."""
+
+    nodes: tuple[StateNode, ...] = ()
+    pools: t.Mapping[str, Pool] = field(default_factory=dict, hash=False)
+    pending: tuple[Pod, ...] = ()
+    pod_disruption_budgets: tuple[PodDisruptionBudget, ...] = ()
+    daemons: tuple[Pod, ...] = ()
+
+    @cached_property
+    def limits(self) -> PodDisruptionBudgets:
+        return PodDisruptionBudgets(self.pod_disruption_budgets)
+
+    def price(self, node: StateNode) -> float | None:
+        """What a node costs an hour; None where nobody said."""
+        pool = self.pools.get(node.pool)
+        kind = pool.instance_type(node.labels.get(INSTANCE_TYPE, "")) if pool else None
+        return kind.price(node.labels.get(ZONE, ""), node.labels.get(CAPACITY_TYPE, "")) if kind else None
+
+    def with_commands(self, names: t.Container[str]) -> ClusterState:
+        """The same with those nodes in running commands."""
+        nodes = tuple(dataclasses.replace(each, queued=True) if each.name in names else each for each in self.nodes)
+        return dataclasses.replace(self, nodes=nodes)
+
+
+def assemble(
+    nodes: t.Iterable[Node],
+    claims: t.Iterable[NodeClaim] = (),
+    pods: t.Iterable[Pod] = (),
+    pools: t.Iterable[Pool] = (),
+    pod_disruption_budgets: t.Iterable[PodDisruptionBudget] = (),
+    daemons: t.Iterable[Pod] = (),
+) -> ClusterState:
+    """The state from objects in any order: each Node with its NodeClaim and pods, all by name."""
+    by_node: dict[str, list[Pod]] = defaultdict(list)
+    for pod in sorted(pods, key=lambda one: one.key):
+        by_node[pod.node].append(pod)
+    by_name = {each.status.node_name or each.name: each for each in sorted(claims, key=lambda one: one.name)}
+    known = sorted(nodes, key=lambda one: one.name)
+    joined = [
+        StateNode(node=each, claim=by_name.pop(each.name, None), pods=tuple(by_node[each.name])) for each in known
+    ]
+    alone = [StateNode(claim=each) for each in by_name.values()]
+    return ClusterState(
+        tuple(sorted([*joined, *alone], key=lambda one: one.name)),
+        {each.name: each for each in pools},
+        tuple(each for each in by_node[""] if each.active),
+        tuple(sorted(pod_disruption_budgets, key=lambda one: one.key)),
+        tuple(sorted(daemons, key=lambda one: one.key)),
+    )

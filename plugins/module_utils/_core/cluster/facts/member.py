@@ -1,0 +1,189 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""From what was read on a member to the status that KubeFleet's member agent would report.
+
+Properties and usage are those of KubeFleet's default property provider and of its Azure provider for prices; a read
+that failed leaves the last known facts as they are and makes the member unhealthy, it never empties them.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from ...errors import Problem
+from ...objects.clusters.fleet_member import FleetMemberStatus, NodePoolStatus
+from ...objects.clusters.member_cluster import (
+    AgentStatus,
+    MemberClusterStatus,
+    PropertyValue,
+    ResourceUsage,
+)
+from ...schema.meta import Condition, find_condition
+from ...values.kube_version import KubeVersion
+from ...values.quantity import Quantity, parse_quantity
+from .node import NodeFacts
+from .prices import CPU_COST, MEMORY_COST
+
+NODE_COUNT = "kubernetes-fleet.io/node-count"
+VERSION = "k8s.io/k8s-version"
+ENTRYPOINT = "k8s.io/cluster-entrypoint"
+AGENT = "MemberAgent"
+NODES, PODS = "nodes", "pods"
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemberReading:
+    """One read. ``requests`` are summed over scheduled pods; None means that pods were not read. ``missing`` says by
+    part (NODES, PODS) why it could not be read; ``nodes`` is None then, or ``requests``.
+    """
+
+    at: datetime
+    ready: bool
+    version: str
+    server: str
+    nodes: tuple[NodeFacts, ...] | None = ()
+    requests: t.Mapping[str, Quantity] | None = None
+    missing: t.Mapping[str, Problem] = field(default_factory=dict)
+    prices: t.Mapping[str, float] = field(default_factory=dict)
+
+
+def reported(reading: MemberReading, previous: MemberClusterStatus) -> MemberClusterStatus:
+    """The member's status after a read. What could not be read stays as it was, with the time of its last read."""
+    values = {VERSION: reading.version, ENTRYPOINT: reading.server}
+    if reading.nodes is not None:
+        values |= {NODE_COUNT: str(len(reading.nodes)), **_costs(reading.nodes, reading.prices)}
+    health = (
+        ("True", "Ready", "/readyz answers ok")
+        if reading.ready
+        else ("False", "NotReady", "/readyz does not answer ok")
+    )
+    return replace(
+        previous,
+        properties=_properties(previous.properties, values, reading),
+        resource_usage=previous.resource_usage if reading.missing else _usage(reading),
+        agent_status=_agent(previous, reading.at, health, heartbeat=reading.at),
+    )
+
+
+def unread(previous: MemberClusterStatus, at: datetime, code: str, message: str) -> MemberClusterStatus:
+    """The member's status after a read that failed: everything known stays, health becomes False."""
+    last = next((each.last_received_heartbeat for each in previous.agent_status if each.type == AGENT), None)
+    if last is None:
+        return previous
+    return replace(previous, agent_status=_agent(previous, at, ("False", _reason(code), message), heartbeat=last))
+
+
+def pools(reading: MemberReading, before: t.Sequence[NodePoolStatus] = ()) -> FleetMemberStatus:
+    """Node pools by name, each with its oldest kubelet version and its image if all nodes share one; those that were
+    there ``before`` if nodes could not be read."""
+    if reading.nodes is None:
+        return FleetMemberStatus(version=reading.version, node_pools=tuple(before), last_read=reading.at)
+    by_pool: dict[str, list[NodeFacts]] = {}
+    for node in reading.nodes:
+        by_pool.setdefault(node.pool, []).append(node)
+    rows = []
+    for name, nodes in sorted(by_pool.items()):
+        images = {node.image for node in nodes}
+        oldest = _oldest(node.version for node in nodes)
+        image = images.pop() if len(images) == 1 else ""
+        rows.append(NodePoolStatus(name=name, count=len(nodes), version=oldest, image=image))
+    return FleetMemberStatus(version=reading.version, node_pools=tuple(rows), last_read=reading.at)
+
+
+def _oldest(versions: t.Iterable[str]) -> str:
+    """The oldest of those that are versions at all; a node that has not reported yet has none."""
+    readable = {}
+    for text in versions:
+        with suppress(ValueError):
+            readable[text] = KubeVersion.parse(text)
+    return min(readable, key=readable.__getitem__, default="")
+
+
+def _properties(
+    previous: t.Mapping[str, PropertyValue], values: t.Mapping[str, str], reading: MemberReading
+) -> dict[str, PropertyValue]:
+    """Ours replaced, those of others kept, and those of nodes where nodes could not be read."""
+    ours = {VERSION, ENTRYPOINT} if reading.nodes is None else {NODE_COUNT, VERSION, ENTRYPOINT, CPU_COST, MEMORY_COST}
+    kept = {name: value for name, value in previous.items() if name not in ours}
+    return {**kept, **{name: PropertyValue(value=value, observation_time=reading.at) for name, value in values.items()}}
+
+
+def _usage(reading: MemberReading) -> ResourceUsage:
+    nodes = reading.nodes or ()
+    allocatable = _summed(node.allocatable for node in nodes)
+    return ResourceUsage(
+        capacity=_texts(_summed(node.capacity for node in nodes)),
+        allocatable=_texts(allocatable),
+        available=_texts(_available(allocatable, reading.requests)),
+        observation_time=reading.at,
+    )
+
+
+def _agent(
+    previous: MemberClusterStatus, at: datetime, health: tuple[str, str, str], heartbeat: datetime
+) -> tuple[AgentStatus, ...]:
+    old = next((each for each in previous.agent_status if each.type == AGENT), None)
+    conditions = old.conditions if old else ()
+    joined = moved(find_condition(conditions, "Joined"), "Joined", ("True", "Joined", "the member is joined"), at)
+    healthy = moved(find_condition(conditions, "Healthy"), "Healthy", health, at)
+    others = tuple(each for each in previous.agent_status if each.type != AGENT)
+    return (AgentStatus(type=AGENT, conditions=(joined, healthy), last_received_heartbeat=heartbeat), *others)
+
+
+def moved(old: Condition | None, kind: str, now: tuple[str, str, str], at: datetime, generation: int = 0) -> Condition:
+    """The condition with its new status; its transition time changes only with the status."""
+    status, reason, message = now
+    since = old.last_transition_time if old and old.status == status else at
+    return Condition(
+        type=kind,
+        status=status,
+        reason=reason,
+        message=message,
+        observed_generation=generation,
+        last_transition_time=since,
+    )
+
+
+def _summed(parts: t.Iterable[t.Mapping[str, str]]) -> dict[str, Quantity]:
+    total: dict[str, Quantity] = {}
+    for part in parts:
+        for name, text in part.items():
+            amount = parse_quantity(text)
+            total[name] = total[name] + amount if name in total else amount
+    return total
+
+
+def _available(allocatable: t.Mapping[str, Quantity], requests: t.Mapping[str, Quantity] | None) -> dict[str, Quantity]:
+    if requests is None:
+        return {}
+    zero = parse_quantity("0")
+    left = {name: amount - requests.get(name, zero) for name, amount in allocatable.items()}
+    return {name: max(rest, zero) for name, rest in left.items()}
+
+
+def _texts(amounts: t.Mapping[str, Quantity]) -> dict[str, str]:
+    return {name: amount.canonical for name, amount in sorted(amounts.items())}
+
+
+def _costs(nodes: t.Sequence[NodeFacts], prices: t.Mapping[str, float]) -> dict[str, str]:
+    """Hourly price per core and per GiB, three decimals; nothing unless every node has a price."""
+    if not nodes or any(node.instance_type not in prices for node in nodes):
+        return {}
+    price = sum(prices[node.instance_type] for node in nodes)
+    capacity = _summed(node.capacity for node in nodes)
+    cores = capacity["cpu"].approximate if "cpu" in capacity else 0.0
+    gib = capacity["memory"].approximate / 2**30 if "memory" in capacity else 0.0
+    costs = {}
+    if cores:
+        costs[CPU_COST] = f"{price / cores:.3f}"
+    if gib:
+        costs[MEMORY_COST] = f"{price / gib:.3f}"
+    return costs
+
+
+def _reason(code: str) -> str:
+    return "".join(part.capitalize() for part in code.split("-")) or "Unreachable"

@@ -1,0 +1,110 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What one node says of itself: the per-node facts of a snapshot."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from ...foreign import in_line
+from ...values.parts import (
+    mapping,
+    rows,
+    text,
+    texts,
+)
+from ...values.parts import name as called
+from ...values.quantity import parse_quantity
+
+# What is more was not written by Kubernetes: names and values of labels are shorter, and so are amounts.
+LONGEST_TEXT, LONGEST_AMOUNT, MOST_AMOUNTS = 512, 64, 64
+AGE = "gitops.fleet/simulated-age"
+UNITS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
+POOL_LABELS = (
+    "gitops.fleet/pool",
+    "karpenter.sh/nodepool",
+    "kubernetes.azure.com/agentpool",
+    "eks.amazonaws.com/nodegroup",
+    "cloud.google.com/gke-nodepool",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodeFacts:
+    """One node. ``pool`` comes from the first of the well-known pool labels, ``version`` is the kubelet's."""
+
+    name: str
+    pool: str = ""
+    created_at: datetime | None = None
+    version: str = ""
+    image: str = ""
+    instance_type: str = ""
+    ready: bool = False
+    unschedulable: bool = False
+    capacity: t.Mapping[str, str] = field(default_factory=dict)
+    allocatable: t.Mapping[str, str] = field(default_factory=dict)
+
+
+def node_facts(node: t.Mapping[str, t.Any], created_at: datetime | None) -> NodeFacts:
+    """The facts of a core/v1 Node manifest. A simulated node is older than its object by its annotation's age.
+
+    ValueError for a node whose parts are of other types than an API server's.
+    """
+    metadata, status = mapping(node, "metadata"), mapping(node, "status")
+    labels, info = texts(metadata, "labels"), mapping(status, "nodeInfo")
+    conditions = {each.get("type"): each.get("status") for each in rows(status, "conditions") if _is_told(each)}
+    return NodeFacts(
+        name=_short(called(metadata)),
+        pool=_short(next((labels[label] for label in POOL_LABELS if label in labels), "")),
+        created_at=_older(created_at, simulated_age(texts(metadata, "annotations"))) if created_at else None,
+        version=_short(text(info, "kubeletVersion")),
+        image=_short(text(info, "osImage")),
+        instance_type=_short(labels.get("node.kubernetes.io/instance-type", "")),
+        ready=conditions.get("Ready") == "True",
+        unschedulable=bool(mapping(node, "spec").get("unschedulable")),
+        capacity=amounts(status, "capacity"),
+        allocatable=amounts(status, "allocatable"),
+    )
+
+
+def amounts(of: t.Mapping[str, t.Any], key: str) -> dict[str, str]:
+    """A map of quantities as texts; ValueError if one of them is none, or there are too many."""
+    found = {_short(name): str(amount) for name, amount in mapping(of, key).items()}
+    if len(found) > MOST_AMOUNTS:
+        raise ValueError(f"{key} has more than {MOST_AMOUNTS} entries")
+    for amount in found.values():
+        if len(amount) > LONGEST_AMOUNT:
+            raise ValueError(f"{key} holds something else than quantities")
+        parse_quantity(amount)
+    return found
+
+
+def _older(created_at: datetime, age: timedelta) -> datetime:
+    try:
+        return created_at - age
+    except OverflowError:
+        raise ValueError("the simulated age of a node is out of range") from None
+
+
+def _short(told: str) -> str:
+    """What a node tells, fit to be recorded and shown."""
+    if len(told) > LONGEST_TEXT:
+        raise ValueError(f"a node tells a text of more than {LONGEST_TEXT} characters")
+    return in_line(told)
+
+
+def _is_told(condition: t.Mapping[str, t.Any]) -> bool:
+    return isinstance(condition.get("type"), str)
+
+
+def simulated_age(annotations: t.Mapping[str, str]) -> timedelta:
+    """The age that a node of a local cluster pretends to have, such as ``30d`` or ``12h30m``; none if unreadable."""
+    told = annotations.get(AGE, "")
+    if not re.fullmatch(r"([0-9]{1,6}[dhms])+", told):
+        return timedelta()
+    seconds = sum(int(number) * UNITS[unit] for number, unit in re.findall(r"([0-9]+)([dhms])", told))
+    return timedelta(seconds=seconds) if seconds <= timedelta.max.total_seconds() else timedelta.max

@@ -1,0 +1,107 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Price lists of instance types, and the cost of a cluster as KubeFleet's Azure property provider reports it."""
+
+from __future__ import annotations
+
+import sys
+import typing as t
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ...errors import FleetError, Problem
+from ...objects.clusters.member_cluster import MemberCluster
+
+CPU_COST = "kubernetes.azure.com/per-cpu-core-cost"
+MEMORY_COST = "kubernetes.azure.com/per-gb-memory-cost"
+# Upstream's name says GB; what it divides by is 2**30 bytes.
+UNITS = {CPU_COST: "core", MEMORY_COST: "GiB"}
+CURRENCY, PERIOD = "USD", "hour"
+FORM = 'such as {"m7.large": 0.1}, or {"source": "...", "version": "...", "prices": {"m7.large": 0.1}}'
+
+
+@dataclass(frozen=True, kw_only=True)
+class PriceSource:
+    """Where prices come from: who made the list, and which edition of it this is."""
+
+    source: str = ""
+    version: str = ""
+    currency: str = CURRENCY
+    period: str = PERIOD
+
+    def as_dict(self) -> dict[str, str]:
+        return dict(vars(self))
+
+    @property
+    def text(self) -> str:
+        return (self.source or "a list without a name") + (f", version {self.version}" if self.version else "")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PriceList:
+    """What one node of an instance type costs an hour, in US dollars."""
+
+    prices: Mapping[str, float] = field(default_factory=dict)
+    origin: PriceSource = PriceSource()
+
+
+NO_PRICES = PriceList()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cost:
+    """``value`` with three decimals, for one ``unit``: a core, or a GiB of memory. ``origin`` None: it is not known."""
+
+    name: str
+    value: str
+    origin: PriceSource | None = None
+
+    @property
+    def unit(self) -> str:
+        return UNITS[self.name]
+
+    def as_dict(self) -> dict[str, str]:
+        origin = self.origin or PriceSource()
+        return {"property": self.name, "value": self.value, "unit": self.unit, **origin.as_dict()}
+
+
+def read_prices(document: t.Any, where: str = "") -> PriceList:
+    """A price list: prices by instance type, alone or under ``prices`` beside ``source`` and ``version``.
+
+    ``currency`` and ``period`` may be stated, and are USD and hour: the properties have no others, and what placements
+    compare has to be of one unit in the whole fleet. FleetError ``prices-invalid`` with all problems.
+    """
+    versioned = isinstance(document, Mapping) and isinstance(document.get("prices"), Mapping)
+    head: Mapping[str, t.Any] = document if versioned else {}
+    rows = head["prices"] if versioned else document
+    if not isinstance(rows, Mapping):
+        raise FleetError("prices-invalid", "these are no prices by instance type", where, FORM)
+    wrong = [*_wrong_head(head), *(f"{key}: {each!r:.60} is no price" for key, each in rows.items() if not _good(each))]
+    if wrong:
+        raise FleetError.of(Problem("prices-invalid", text, where, FORM) for text in wrong)
+    origin = PriceSource(**{key: str(head[key]) for key in ("source", "version") if key in head})
+    return PriceList(prices={str(key): float(each) for key, each in rows.items()}, origin=origin)
+
+
+def costs_of(member: MemberCluster, origin: PriceSource | None = None) -> tuple[Cost, ...]:
+    """The costs that are known of a member, that of a core first."""
+    found = member.status.properties
+    return tuple(Cost(name=name, value=found[name].value, origin=origin) for name in UNITS if name in found)
+
+
+def _wrong_head(head: Mapping[str, t.Any]) -> t.Iterator[str]:
+    for key, each in head.items():
+        if key in ("source", "version"):
+            if not isinstance(each, str):
+                yield f"{key}: text is wanted, not {each!r:.60}"
+        elif key in ("currency", "period"):
+            wanted = CURRENCY if key == "currency" else PERIOD
+            if each != wanted:
+                yield f"{key}: costs are in {CURRENCY} for an {PERIOD}, not in {each!r:.60}"
+        elif key != "prices":
+            yield f"there is no field {key!r:.60} in a price list"
+
+
+def _good(price: t.Any) -> bool:
+    return isinstance(price, (int, float)) and not isinstance(price, bool) and 0 <= price <= sys.float_info.max

@@ -1,0 +1,178 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The facts snapshot: everything a plan needs to know of the fleet, in one file, with the instant of its capture."""
+
+from __future__ import annotations
+
+import typing as t
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+from ...errors import FleetError, Problem
+from ...objects.clusters.member_cluster import MemberCluster
+from ...schema.codec import decode, encode
+from ...schema.metadata_rules import name_problem
+from ...values.canonical import digest_of
+from .node import NodeFacts
+from .prices import Cost, PriceSource, costs_of
+
+SCHEMA = 1
+PARTLY_READ, OLDER = "partly-read", "what was read of it before still stands"
+SKEW = timedelta(minutes=5)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FactsSnapshot:
+    """``failed`` says for each member that could not be read with which code and why; its older facts still stand.
+    ``missing`` says the same of parts of members (``nodes``, ``pods``): of these the older facts stand.
+
+    ``prices`` is where the costs of those that were read come from; None if no price list was given.
+    """
+
+    captured_at: datetime
+    members: tuple[MemberCluster, ...]
+    nodes: t.Mapping[str, tuple[NodeFacts, ...]] = field(default_factory=dict)
+    failed: t.Mapping[str, t.Mapping[str, str]] = field(default_factory=dict)
+    prices: PriceSource | None = None
+    missing: t.Mapping[str, t.Mapping[str, t.Mapping[str, str]]] = field(default_factory=dict)
+
+    def costs(self, member: MemberCluster) -> tuple[Cost, ...]:
+        """Of older facts it is not known which prices they were made with."""
+        older = member.name in self.failed or member.name in self.missing
+        return costs_of(member, None if older else self.prices)
+
+    @property
+    def partly_read(self) -> tuple[Problem, ...]:
+        """Every part of a member that could not be read."""
+        return tuple(
+            Problem(PARTLY_READ, f"{part} were not read: {why['message']} [{why['code']}]", f"{name} {part}", OLDER)
+            for name, parts in sorted(self.missing.items())
+            for part, why in sorted(parts.items())
+        )
+
+
+def write_snapshot(snapshot: FactsSnapshot) -> dict[str, t.Any]:
+    """The snapshot as JSON data, members and nodes in name order."""
+    document: dict[str, t.Any] = {
+        "schema": SCHEMA,
+        "capturedAt": _instant(snapshot.captured_at),
+        "members": [encode(each) for each in sorted(snapshot.members, key=lambda each: each.name)],
+        "nodes": {name: [_node(each) for each in nodes] for name, nodes in sorted(snapshot.nodes.items())},
+        "failed": {name: dict(why) for name, why in sorted(snapshot.failed.items())},
+    }
+    if snapshot.missing:
+        document["missing"] = {
+            name: {part: dict(why) for part, why in sorted(parts.items())}
+            for name, parts in sorted(snapshot.missing.items())
+        }
+    return document | ({"prices": snapshot.prices.as_dict()} if snapshot.prices else {})
+
+
+def read_snapshot(document: t.Any, where: str, now: datetime | None = None) -> FactsSnapshot:
+    """The snapshot that ``write_snapshot`` wrote. FleetError ``facts-invalid`` with all problems, ``facts-too-new``.
+
+    Given ``now``, one that was captured later than that (but for clocks that differ a little) is refused too.
+    """
+    schema = document.get("schema") if isinstance(document, t.Mapping) and "capturedAt" in document else None
+    if not isinstance(schema, int) or schema < 1:
+        raise FleetError(
+            "facts-invalid", "this is no facts snapshot", where, "write one with the verb gitops.fleet.fleet_facts"
+        )
+    if schema > SCHEMA:
+        raise FleetError(
+            "facts-too-new",
+            f"the facts snapshot has schema {schema}, this version reads up to {SCHEMA}",
+            where,
+            "use the newer collection, or capture the facts again",
+        )
+    try:
+        captured_at = parse_instant(document["capturedAt"])
+        members = tuple(decode(MemberCluster, each) for each in document.get("members") or ())
+        nodes = {name: tuple(_read_node(each) for each in rows) for name, rows in (document.get("nodes") or {}).items()}
+        failed = {name: dict(why) for name, why in (document.get("failed") or {}).items()}
+        missing = {
+            name: {part: {key: str(why[key]) for key in ("code", "message")} for part, why in parts.items()}
+            for name, parts in (document.get("missing") or {}).items()
+        }
+        prices = PriceSource(**document["prices"]) if document.get("prices") else None
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise FleetError("facts-invalid", f"the facts snapshot cannot be read: {error}", where) from error
+    found = FactsSnapshot(
+        captured_at=captured_at, members=members, nodes=nodes, failed=failed, prices=prices, missing=missing
+    )
+    problems = [*_name_problems(found, where), *_time_problems(captured_at, now, where)]
+    if problems:
+        raise FleetError.of(problems)
+    return found
+
+
+def _name_problems(snapshot: FactsSnapshot, where: str) -> t.Iterator[Problem]:
+    names = [each.name for each in snapshot.members]
+    hint = "capture the facts again; nobody writes them by hand"
+    for name, count in Counter(names).items():
+        wrong = name_problem(name)
+        if wrong:
+            yield Problem("facts-invalid", f"members: {wrong}", where, hint)
+        elif count > 1:
+            yield Problem("facts-invalid", f"members: {name} stands there {count} times", where, hint)
+    for part, rows in (("nodes", snapshot.nodes), ("failed", snapshot.failed), ("missing", snapshot.missing)):
+        for name in sorted(rows.keys() - set(names)):
+            yield Problem("facts-invalid", f"{part}: {name!r:.80} is none of the members", where, hint)
+
+
+def _time_problems(captured_at: datetime, now: datetime | None, where: str) -> t.Iterator[Problem]:
+    if now is not None and captured_at > now + SKEW:
+        ahead = int((captured_at - now).total_seconds())
+        message = f"capturedAt is {ahead} s ahead of this machine's clock; {int(SKEW.total_seconds())} s are allowed"
+        yield Problem("facts-invalid", message, where, "set the clocks right, then capture the facts again")
+
+
+def snapshot_digest(snapshot: FactsSnapshot) -> str:
+    """The hash by which an approved plan names its facts."""
+    return digest_of(write_snapshot(snapshot))
+
+
+def parse_instant(text: str) -> datetime:
+    """An RFC 3339 instant as aware UTC; ValueError without a zone."""
+    instant = datetime.fromisoformat(text)
+    if instant.tzinfo is None:
+        raise ValueError(f"{text} has no time zone")
+    return instant.astimezone(UTC)
+
+
+def _instant(instant: datetime) -> str:
+    return instant.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def _node(node: NodeFacts) -> dict[str, t.Any]:
+    row: dict[str, t.Any] = {
+        "name": node.name,
+        "pool": node.pool,
+        "createdAt": _instant(node.created_at) if node.created_at else "",
+        "version": node.version,
+        "image": node.image,
+        "instanceType": node.instance_type,
+        "ready": node.ready,
+        "unschedulable": node.unschedulable,
+        "capacity": dict(node.capacity),
+        "allocatable": dict(node.allocatable),
+    }
+    return {name: value for name, value in row.items() if value not in ("", {})}
+
+
+def _read_node(row: t.Mapping[str, t.Any]) -> NodeFacts:
+    created = row.get("createdAt")
+    return NodeFacts(
+        name=row["name"],
+        pool=row.get("pool", ""),
+        created_at=parse_instant(created) if created else None,
+        version=row.get("version", ""),
+        image=row.get("image", ""),
+        instance_type=row.get("instanceType", ""),
+        ready=bool(row.get("ready")),
+        unschedulable=bool(row.get("unschedulable")),
+        capacity=row.get("capacity") or {},
+        allocatable=row.get("allocatable") or {},
+    )

@@ -1,0 +1,73 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What new nodes could be: a catalogue of instance types with their offerings (Karpenter, ``cloudprovider``)."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, field
+
+from ..schema.meta import EMPTY
+from ..schema.prop import prop
+from .pod_reading import amounts, read
+from .state_node import CAPACITY_TYPE, INSTANCE_TYPE, ZONE
+
+RESERVED, SPOT, ON_DEMAND = "reserved", "spot", "on-demand"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Offering:
+    """A type in a zone. ``price`` is per hour in any currency, the same everywhere; None where it is not known."""
+
+    zone: str = prop("Zone.", default="")
+    capacity_type: str = prop("reserved, spot or on-demand.", default=ON_DEMAND)
+    price: t.Any = prop("Price of an hour.", default=None)
+    available: bool = prop("Whether it can be had now.", default=True)
+
+    @property
+    def cost(self) -> float | None:
+        known = isinstance(self.price, (int, float)) and not isinstance(self.price, bool) and self.price >= 0
+        return float(self.price) if known else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class InstanceType:
+    """``allocatable`` is in 10^-9 of each resource's unit; ``labels`` are those of its nodes, beside the well-known."""
+
+    name: str
+    labels: t.Mapping[str, str] = field(default_factory=lambda: EMPTY, hash=False)
+    allocatable: t.Mapping[str, int] = field(default_factory=lambda: EMPTY, hash=False)
+    offerings: tuple[Offering, ...] = ()
+
+    def node_labels(self, offering: Offering) -> dict[str, str]:
+        placed = {ZONE: offering.zone} if offering.zone else {}
+        return dict(self.labels) | {INSTANCE_TYPE: self.name, CAPACITY_TYPE: offering.capacity_type} | placed
+
+    def price(self, zone: str, capacity_type: str) -> float | None:
+        """What a running node of the type costs; None if that is not known."""
+        known = [
+            each.cost
+            for each in self.offerings
+            if each.cost is not None and each.capacity_type == capacity_type and each.zone in (zone, "")
+        ]
+        return min(known, default=None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _InstanceTypeManifest:
+    name: str = prop("Name of the type.")
+    labels: t.Mapping[str, str] = prop("Labels of its nodes.", default=EMPTY)
+    allocatable: t.Mapping[str, str] = prop("What pods may ask for.", default=EMPTY, quantity=True)
+    offerings: tuple[Offering, ...] = prop("Where and how it can be had.", default=())
+
+
+def read_instance_type(document: t.Any) -> InstanceType:
+    """FleetError ``undecodable`` if it is not ``name``, ``labels``, ``allocatable`` and ``offerings``."""
+    manifest = read(_InstanceTypeManifest, document, "instance type")
+    return InstanceType(
+        name=manifest.name,
+        labels=manifest.labels,
+        allocatable=amounts(manifest.allocatable, f"instance type {manifest.name}"),
+        offerings=manifest.offerings,
+    )

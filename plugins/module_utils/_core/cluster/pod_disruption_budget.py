@@ -1,0 +1,99 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""PodDisruptionBudgets and what they hold back (Karpenter, ``pkg/utils/pdb``)."""
+
+from __future__ import annotations
+
+import typing as t
+from collections import defaultdict
+from dataclasses import dataclass
+from datetime import datetime
+
+from ..values.selector import LabelSelector, check_selector, matches
+from .pod import (
+    Pod,
+    disruptable,
+    evictable,
+    reschedulable,
+)
+from .pod_manifest import PdbManifest
+from .pod_reading import read
+
+ALWAYS_ALLOW = "AlwaysAllow"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PodDisruptionBudget:
+    """``allowed`` is how many pods may go now (``status.disruptionsAllowed``); without a selector it covers nothing."""
+
+    name: str
+    namespace: str = "default"
+    selector: LabelSelector | None = None
+    allowed: int = 0
+    max_unavailable: int | str | None = None
+    min_available: int | str | None = None
+    unhealthy: str = "IfHealthyBudget"
+
+    @property
+    def key(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+    @property
+    def fully_blocking(self) -> bool:
+        """Whether it never allows anything; a whole number as ``minAvailable`` is not seen through, as upstream."""
+        return self.max_unavailable in (0, "0%") or self.min_available == "100%"
+
+    def lets_through(self, pod: Pod) -> bool:
+        """Pods that are not Ready go whatever it allows, if it says so."""
+        return self.unhealthy == ALWAYS_ALLOW and pod.ready == "False"
+
+
+class PodDisruptionBudgets:
+    """The budgets of a cluster by namespace; which of them cover pods with the same labels is found once."""
+
+    def __init__(self, budgets: t.Iterable[PodDisruptionBudget]) -> None:
+        self.budgets = tuple(sorted(budgets, key=lambda one: one.key))
+        self._by_namespace: dict[str, list[PodDisruptionBudget]] = defaultdict(list)
+        for each in self.budgets:
+            if each.selector is not None and not check_selector(each.selector):
+                self._by_namespace[each.namespace].append(each)
+        self._known: dict[tuple[str, tuple[tuple[str, str], ...]], tuple[PodDisruptionBudget, ...]] = {}
+
+    def covering(self, pod: Pod) -> tuple[PodDisruptionBudget, ...]:
+        here = self._by_namespace.get(pod.namespace)
+        if not here:
+            return ()
+        key = (pod.namespace, tuple(pod.labels.items()))
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = tuple(each for each in here if matches(each.selector, pod.labels))
+        return found
+
+    def reschedulable_now(self, pod: Pod, now: datetime) -> bool:
+        """Whether room must be found for it at once: neither protected nor fully blocked."""
+        if not (reschedulable(pod) and disruptable(pod, now)):
+            return False
+        if not evictable(pod, now):
+            return True
+        found = self.covering(pod)
+        return len(found) < 2 and not any(each.fully_blocking and not each.lets_through(pod) for each in found)
+
+
+def read_pod_disruption_budget(document: t.Any) -> PodDisruptionBudget:
+    """FleetError ``undecodable`` if it has not the structure of one."""
+    manifest = read(PdbManifest, document, "PodDisruptionBudget")
+    return PodDisruptionBudget(
+        name=manifest.metadata.name,
+        namespace=manifest.metadata.namespace,
+        selector=manifest.spec.selector,
+        allowed=manifest.status.disruptions_allowed,
+        max_unavailable=_plain(manifest.spec.max_unavailable),
+        min_available=_plain(manifest.spec.min_available),
+        unhealthy=manifest.spec.unhealthy_pod_eviction_policy,
+    )
+
+
+def _plain(value: t.Any) -> int | str | None:
+    """A number or a text; anything else says nothing."""
+    return value if isinstance(value, (int, str)) and not isinstance(value, bool) else None

@@ -1,0 +1,123 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Pods from manifests; their requests as the kube-scheduler counts them (k8s.io/component-helpers, ``PodRequests``)."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..errors import FleetError
+from ..schema.codec import decode
+from ..values.node_selector import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
+from ..values.quantity import NANO, read_quantity
+from .pod import Pod
+from .pod_manifest import (
+    Container,
+    Expression,
+    NodeTerms,
+    PodManifest,
+    PodSpec,
+    Term,
+)
+
+Amounts = dict[str, int]
+T = t.TypeVar("T")
+
+
+def read_pod(document: t.Any) -> Pod:
+    """FleetError ``undecodable`` if it is not of a pod's structure, or an amount is no quantity."""
+    manifest = read(PodManifest, document, "Pod")
+    metadata, spec, status = manifest.metadata, manifest.spec, manifest.status
+    where = f"Pod {metadata.namespace}/{metadata.name}"
+    ready = next((each.status for each in status.conditions if each.type == "Ready"), "")
+    terms = spec.affinity.node_affinity.required
+    return Pod(
+        name=metadata.name,
+        namespace=metadata.namespace,
+        node=spec.node_name,
+        labels=metadata.labels,
+        annotations=metadata.annotations,
+        owners=tuple((each.api_version, each.kind) for each in metadata.owner_references),
+        phase=status.phase,
+        ready=ready,
+        started_at=status.start_time,
+        deleting_at=metadata.deletion_timestamp,
+        priority=spec.priority,
+        priority_class=spec.priority_class_name,
+        grace_seconds=spec.termination_grace_period_seconds,
+        requests=requests(spec, where),
+        node_selector=spec.node_selector,
+        node_affinity=None if terms is None else _selector(terms),
+        tolerations=spec.tolerations,
+        spread=tuple(each for each in spec.topology_spread_constraints if each.when_unsatisfiable == "DoNotSchedule"),
+        affinity=spec.affinity.pod_affinity.required,
+        anti_affinity=spec.affinity.pod_anti_affinity.required,
+        host_ports=_host_ports(spec),
+        bound_volumes=any(
+            each.persistent_volume_claim is not None or each.ephemeral is not None for each in spec.volumes
+        ),
+        unjudged="devices (resourceClaims)" if spec.resource_claims else "",
+    )
+
+
+def read(cls: type[T], document: t.Any, where: str) -> T:
+    try:
+        return decode(cls, document)
+    except ValueError as error:
+        raise FleetError("undecodable", str(error), where) from None
+
+
+def requests(spec: PodSpec, where: str) -> Amounts:
+    """What the pod takes of a node, in 10^-9.
+
+    Init containers run one after the other beside those that stay (``restartPolicy: Always``); the pod needs the most
+    that runs at any time. Amounts for the pod as a whole replace the sum over its containers.
+    """
+    staying: Amounts = {}
+    peak: Amounts = {}
+    for each in spec.init_containers:
+        own = amounts(each.resources.requests, where)
+        if each.restart_policy == "Always":
+            staying = _sum(staying, own)
+            peak = _most(peak, staying)
+        else:
+            peak = _most(peak, _sum(staying, own))
+    running = staying
+    for container in spec.containers:
+        running = _sum(running, amounts(container.resources.requests, where))
+    total = _most(peak, running) | amounts(spec.resources.requests, where)
+    return _sum(total, amounts(spec.overhead, where)) | {"pods": NANO}
+
+
+def amounts(written: t.Mapping[str, t.Any], where: str) -> Amounts:
+    """Quantities in 10^-9, each of its resource's unit; FleetError if one of them is none."""
+    try:
+        return {name: read_quantity(amount).nanos for name, amount in written.items()}
+    except ValueError as error:
+        raise FleetError("invalid-quantity", str(error), where) from None
+
+
+def _sum(one: Amounts, other: Amounts) -> Amounts:
+    return {name: one.get(name, 0) + other.get(name, 0) for name in {**one, **other}}
+
+
+def _most(one: Amounts, other: Amounts) -> Amounts:
+    return {name: max(one.get(name, 0), other.get(name, 0)) for name in {**one, **other}}
+
+
+def _selector(terms: NodeTerms) -> NodeSelector:
+    return NodeSelector(tuple(_term(each) for each in terms.node_selector_terms))
+
+
+def _term(term: Term) -> NodeSelectorTerm:
+    return NodeSelectorTerm(_expressions(term.match_expressions), _expressions(term.match_fields))
+
+
+def _expressions(rows: tuple[Expression, ...]) -> tuple[NodeSelectorRequirement, ...]:
+    return tuple(NodeSelectorRequirement(each.key, each.operator, each.values) for each in rows)
+
+
+def _host_ports(spec: PodSpec) -> tuple[tuple[str, int], ...]:
+    containers: tuple[Container, ...] = (*spec.containers, *spec.init_containers)
+    return tuple((port.protocol, port.host_port) for each in containers for port in each.ports if port.host_port)

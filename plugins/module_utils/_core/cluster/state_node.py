@@ -1,0 +1,189 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Nodes as decisions about disruption see them: Node, NodeClaim and pods together (Karpenter, ``state.StateNode``)."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+
+from ..disruption.budgets.census import CountedNode
+from ..errors import FleetError
+from ..objects.clusters.member_cluster import Taint
+from ..objects.karpenter.node_claim import NodeClaim
+from ..schema.meta import (
+    EMPTY,
+    Condition,
+    ObjectMeta,
+    find_condition,
+)
+from ..schema.prop import prop
+from ..values.duration import parse_duration, parse_or_never
+from .pod import DISRUPTED, Pod
+from .pod_reading import amounts, read
+
+POOL, INITIALIZED = "karpenter.sh/nodepool", "karpenter.sh/initialized"
+CAPACITY_TYPE, INSTANCE_TYPE = "karpenter.sh/capacity-type", "node.kubernetes.io/instance-type"
+ZONE, HOSTNAME = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
+UNSCHEDULABLE = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Node:
+    """``allocatable`` is in 10^-9 of each resource's unit; ``ready`` the status of its condition, empty if missing."""
+
+    name: str
+    uid: str = ""
+    labels: t.Mapping[str, str] = field(default_factory=lambda: EMPTY, hash=False)
+    annotations: t.Mapping[str, str] = field(default_factory=lambda: EMPTY, hash=False)
+    taints: tuple[Taint, ...] = ()
+    allocatable: t.Mapping[str, int] = field(default_factory=lambda: EMPTY, hash=False)
+    ready: str = "True"
+    created_at: datetime | None = None
+    deleting: bool = False
+    kubelet_version: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StateNode:
+    """A Node, a NodeClaim, or both. ``queued``: in a running command; ``nominated_until``: awaited by a pending pod.
+
+    Both live in the memory of Karpenter's controller and cannot be seen from outside; what can is the taint with the
+    NodeClaim's condition, which ``marked`` looks at.
+    """
+
+    node: Node | None = None
+    claim: NodeClaim | None = None
+    pods: tuple[Pod, ...] = ()
+    queued: bool = False
+    nominated_until: datetime | None = None
+
+    @property
+    def name(self) -> str:
+        if self.node is not None:
+            return self.node.name
+        return self.claim.name if self.claim is not None else ""
+
+    @property
+    def labels(self) -> t.Mapping[str, str]:
+        if self.node is not None:
+            return self.node.labels
+        return self.claim.metadata.labels if self.claim is not None else EMPTY
+
+    @property
+    def pool(self) -> str:
+        return self.labels.get(POOL, "")
+
+    @property
+    def initialized(self) -> bool:
+        return self.node is not None and self.node.labels.get(INITIALIZED) == "true"
+
+    @property
+    def deleting(self) -> bool:
+        """Whether it is on its way out: its NodeClaim is being deleted, or a command has marked it."""
+        return self.claim_deleting or self.marked or (self.node is not None and self.node.deleting)
+
+    @property
+    def claim_deleting(self) -> bool:
+        return self.claim is not None and self.claim.metadata.deletion_timestamp is not None
+
+    @property
+    def marked(self) -> bool:
+        tainted = self.node is not None and any(
+            (each.key, each.effect) == (DISRUPTED.key, DISRUPTED.effect) for each in self.node.taints
+        )
+        return self.queued or (tainted and self.claim is not None and self.claim.holds("DisruptionReason"))
+
+    @property
+    def grace(self) -> str:
+        """``terminationGracePeriod`` of the NodeClaim; empty: a drain may take for ever."""
+        return self.claim.spec.termination_grace_period if self.claim is not None else ""
+
+    @cached_property
+    def free(self) -> t.Mapping[str, int]:
+        """What its pods leave of the Node."""
+        return free_of(self.node.allocatable, self.pods) if self.node is not None else EMPTY
+
+    def counted(self) -> CountedNode:
+        """The node as the budgets count it."""
+        return CountedNode(
+            name=self.name,
+            pool=self.pool,
+            has_node=self.node is not None,
+            has_node_claim=self.claim is not None,
+            initialized=self.initialized,
+            ready=self.node.ready if self.node is not None else "",
+            marked=self.marked,
+            node_claim_deleting=self.claim_deleting,
+            instance_terminating=self.claim is not None and self.claim.holds("InstanceTerminating"),
+        )
+
+
+def free_of(allocatable: t.Mapping[str, int], pods: t.Iterable[Pod]) -> dict[str, int]:
+    """What pods that have not ended leave of a node."""
+    free = dict(allocatable)
+    for pod in pods:
+        if not pod.ended:
+            for name, amount in pod.requests.items():
+                free[name] = free.get(name, 0) - amount
+    return free
+
+
+@dataclass(frozen=True, kw_only=True)
+class _NodeInfo:
+    kubelet_version: str = prop("Version.", default="")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _NodeSpec:
+    provider_id: str = prop("Identity of the machine.", json="providerID", default="")
+    taints: tuple[Taint, ...] = prop("Taints.", default=())
+    unschedulable: bool = prop("Cordoned.", default=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _NodeStatus:
+    allocatable: t.Mapping[str, str] = prop("What pods may ask for.", default=EMPTY, quantity=True)
+    conditions: tuple[Condition, ...] = prop("Conditions.", default=())
+    node_info: _NodeInfo = prop("Versions.", default=_NodeInfo())
+
+
+@dataclass(frozen=True, kw_only=True)
+class _NodeManifest:
+    metadata: ObjectMeta = prop("Metadata.")
+    spec: _NodeSpec = prop("Spec.", default=_NodeSpec())
+    status: _NodeStatus = prop("Status.", default=_NodeStatus())
+
+
+def read_node(document: t.Any) -> Node:
+    """A core/v1 Node; FleetError ``undecodable`` if it has not the structure of one."""
+    manifest = read(_NodeManifest, document, "Node")
+    metadata, spec, status = manifest.metadata, manifest.spec, manifest.status
+    ready = find_condition(status.conditions, "Ready")
+    cordoned = spec.unschedulable and all(each.key != UNSCHEDULABLE.key for each in spec.taints)
+    return Node(
+        name=metadata.name,
+        uid=metadata.uid,
+        labels=metadata.labels,
+        annotations=metadata.annotations,
+        taints=(*spec.taints, UNSCHEDULABLE) if cordoned else spec.taints,
+        allocatable=amounts(status.allocatable, f"Node {metadata.name}"),
+        ready=ready.status if ready is not None else "",
+        created_at=metadata.creation_timestamp,
+        deleting=metadata.deletion_timestamp is not None,
+        kubelet_version=status.node_info.kubelet_version,
+    )
+
+
+def read_node_claim(document: t.Any) -> NodeClaim:
+    """FleetError ``undecodable`` if it has not the structure of one, or a duration cannot be read."""
+    claim = read(NodeClaim, document, "NodeClaim")
+    try:
+        parse_or_never(claim.spec.expire_after)
+        parse_duration(claim.spec.termination_grace_period or "0s")
+    except ValueError as error:
+        raise FleetError("undecodable", str(error), f"NodeClaim {claim.name}") from None
+    return claim

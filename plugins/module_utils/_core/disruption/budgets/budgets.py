@@ -1,0 +1,209 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What budgets allow (Karpenter, ``NodePool.GetAllowedDisruptionsByReason``), with the arithmetic attached.
+
+Budgets only ever lower the limit: the smallest value among those that are active and cover the reason. A budget that
+cannot be evaluated closes the pool for every reason, also for those that it does not cover.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import typing as t
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
+
+from ...objects.karpenter.node_pool import Budget
+from ...values.int_or_percent import INT64
+from ...windows.budget_schedule import Window, window
+
+# The largest 32-bit integer, which is how upstream writes "no limit".
+UNLIMITED = 2**31 - 1
+
+_INTEGER = re.compile(r"([+-]?[0-9]+)(%?)")
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """``nodes`` of a budget: a number, or a percentage of the pool, which is rounded up."""
+
+    number: int
+    percent: bool
+
+    def of(self, total: int) -> int:
+        # 64-bit floats as upstream; exact while percentage x total stays below 2^53.
+        return math.ceil(float(self.number) * float(total) / 100) if self.percent else self.number
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A budget, read. ``window`` None means always; the problems say what cannot be read."""
+
+    budget: Budget
+    window: Window | None
+    amount: Amount | None
+    schedule_problem: str = ""
+    nodes_problem: str = ""
+
+    def active(self, now: datetime) -> bool | None:
+        """At a naive instant in UTC; None if the schedule cannot be read."""
+        if self.window is not None:
+            return self.window.active(now)
+        return None if self.schedule_problem else True
+
+    def value(self, active: bool | None, total: int) -> int:
+        """What the budget says, reasons left aside: no limit where it is not active, 0 where it cannot be evaluated."""
+        if active:
+            return 0 if self.amount is None else self.amount.of(total)
+        return 0 if active is None else UNLIMITED
+
+    def error(self, active: bool | None) -> str:
+        """Why it cannot be evaluated. An unusable ``nodes`` matters only while the budget is active."""
+        return self.schedule_problem or (self.nodes_problem if active else "")
+
+
+@dataclass(frozen=True)
+class BudgetAnswer:
+    """What one budget says, and why. ``active`` is None if its schedule cannot be read; ``value`` is for any reason."""
+
+    budget: Budget
+    active: bool | None
+    value: int
+    error: str
+    why: str
+    arithmetic: str
+
+    def as_dict(self) -> dict[str, t.Any]:
+        return {
+            "budget": self.budget.as_dict(),
+            "active": self.active,
+            "value": limit_or_none(self.value),
+            "why": self.why,
+            "arithmetic": self.arithmetic,
+            "error": self.error,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """The answer for one reason. ``limit`` is before nodes are subtracted that are being disrupted already; it can be
+    negative, because numbers wrap to 32 bits as upstream. ``error``: some budget could not be evaluated."""
+
+    reason: str
+    total: int
+    limit: int
+    error: bool
+    rules: tuple[Rule, ...]
+    active: tuple[bool | None, ...]
+
+    @property
+    def budgets(self) -> tuple[BudgetAnswer, ...]:
+        """The arithmetic, budget by budget."""
+        return tuple(
+            _answer(rule, on, self.total, self.reason) for rule, on in zip(self.rules, self.active, strict=True)
+        )
+
+    @property
+    def binding(self) -> tuple[int, ...]:
+        """The places of the budgets that set the limit: several on a tie, none if nothing limits."""
+        rows = list(enumerate(zip(self.rules, self.active, strict=True)))
+        if self.error:
+            return tuple(index for index, (rule, on) in rows if rule.error(on))
+        return tuple(
+            index
+            for index, (rule, on) in rows
+            if on and rule.budget.covers(self.reason) and rule.value(on, self.total) == self.limit != UNLIMITED
+        )
+
+    def after(self, disrupting: int) -> int:
+        """What remains while that many nodes are being disrupted; they are subtracted once, after the minimum."""
+        return max(self.limit - disrupting, 0)
+
+    def as_dict(self) -> dict[str, t.Any]:
+        return {
+            "reason": self.reason,
+            "total": self.total,
+            "limit": limit_or_none(self.limit),
+            "error": self.error,
+            "binding": list(self.binding),
+            "budgets": [each.as_dict() for each in self.budgets],
+        }
+
+
+def allowed(budgets: t.Sequence[Budget], now: datetime, nodes: int, reason: str) -> Allowed:
+    """How many of ``nodes`` counted nodes may be disrupted at an aware instant for a reason."""
+    utc = now.astimezone(UTC).replace(tzinfo=None)
+    rules = tuple([rule_of(each) for each in budgets])
+    return decide(rules, tuple([each.active(utc) for each in rules]), nodes, reason)
+
+
+def decide(rules: tuple[Rule, ...], active: tuple[bool | None, ...], nodes: int, reason: str) -> Allowed:
+    """The same where it is known which budgets are active."""
+    limit, error = UNLIMITED, False
+    for rule, on in zip(rules, active, strict=True):
+        if on is None or (on and rule.amount is None):
+            limit, error = 0, True
+        elif on and not error and rule.budget.covers(reason):
+            limit = min(limit, rule.value(on, nodes))
+    return Allowed(reason, nodes, limit, error, rules, active)
+
+
+@lru_cache(maxsize=4096)
+def rule_of(budget: Budget) -> Rule:
+    """A budget, read once."""
+    amount = read_amount(budget.nodes)
+    problem = "" if amount else f"{budget.nodes!r:.40} is neither a number nor a percentage"
+    try:
+        return Rule(budget, window(budget), amount, "", problem)
+    except ValueError as error:
+        return Rule(budget, None, amount, str(error), problem)
+
+
+def read_amount(text: str) -> Amount | None:
+    """``nodes`` as upstream evaluates it, which is more than admission lets through; None if it cannot be read.
+
+    Numbers are read in 64 bits and then cut to 32: 3000000000 comes out negative.
+    """
+    found = _INTEGER.fullmatch(text)
+    if found is None or len(found[1].lstrip("+-0")) > 19 or int(found[1]) not in INT64:
+        return None
+    number = int(found[1])
+    return Amount(number, True) if found[2] else Amount((number + 2**31) % 2**32 - 2**31, False)
+
+
+def limit_or_none(value: int) -> int | None:
+    """None for "no limit", as our own documents have it."""
+    return None if value == UNLIMITED else value
+
+
+def _answer(rule: Rule, active: bool | None, total: int, reason: str) -> BudgetAnswer:
+    value, error = rule.value(active, total), rule.error(active)
+    return BudgetAnswer(rule.budget, active, value, error, _why(rule, active, reason), _arithmetic(rule, active, total))
+
+
+def _why(rule: Rule, active: bool | None, reason: str) -> str:
+    """Why the budget counts, or not, for a reason."""
+    if rule.error(active):
+        return "cannot be evaluated, which closes the pool for every reason"
+    if not active:
+        return "not active now"
+    if not rule.budget.covers(reason):
+        return f"not for the reason {reason}"
+    if rule.window is None:
+        return "always active"
+    return "active now" if rule.window.fires else "its schedule never fires, which counts as always active"
+
+
+def _arithmetic(rule: Rule, active: bool | None, total: int) -> str:
+    """How the value came about: ``5% of 10 nodes is 0.5, rounded up to 1``."""
+    if not active or rule.amount is None:
+        return ""
+    number, value = rule.amount.number, rule.value(active, total)
+    if not rule.amount.percent:
+        written = rule.budget.nodes
+        return f"{value} nodes" if int(written) == value else f"{written} nodes, which is {value} in 32 bits"
+    exact = f"{number * total / 100:g}"
+    return f"{number}% of {total} nodes is {exact}" + (f", rounded up to {value}" if exact != str(value) else "")

@@ -1,0 +1,138 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Which nodes count for budgets, and what is left of them (Karpenter, ``BuildDisruptionBudgetMapping``)."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from ...objects.karpenter.node_pool import Budget
+from .budgets import Allowed, allowed, limit_or_none
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountedNode:
+    """What the count needs to know of a Node and its NodeClaim.
+
+    ``ready`` is the status of the Node's condition (True, False, Unknown, or empty where it is missing). ``marked``: a
+    running command marked it; seen from outside, the taint ``karpenter.sh/disrupted`` with the NodeClaim's condition
+    ``DisruptionReason``.
+    """
+
+    name: str
+    pool: str = ""
+    has_node: bool = True
+    has_node_claim: bool = True
+    initialized: bool = True
+    ready: str = "True"
+    marked: bool = False
+    node_claim_deleting: bool = False
+    instance_terminating: bool = False
+
+
+@dataclass(frozen=True)
+class Census:
+    """A pool's nodes by name: those that count, those of them that consume the budget, those left out; with causes."""
+
+    counted: tuple[str, ...] = ()
+    disrupting: t.Mapping[str, str] = field(default_factory=dict, hash=False)
+    excluded: t.Mapping[str, str] = field(default_factory=dict, hash=False)
+
+    @property
+    def total(self) -> int:
+        return len(self.counted)
+
+
+@dataclass(frozen=True)
+class PoolAllowance:
+    """What a pool may lose now for one reason."""
+
+    census: Census
+    answer: Allowed
+
+    @property
+    def allowed(self) -> int:
+        return self.answer.after(len(self.census.disrupting))
+
+    @property
+    def blocked_event(self) -> bool:
+        """Whether upstream says so in an event: only where the limit is 0, not where it is used up or negative."""
+        return self.answer.limit == 0 and self.census.total > 0
+
+    @property
+    def text(self) -> str:
+        """The sum in words: total, rounding, subtraction, result."""
+        limit = limit_or_none(self.answer.limit)
+        how = "; ".join(text for index in self.answer.binding if (text := self.answer.budgets[index].arithmetic))
+        told = ", ".join(f"{name} {why}" for name, why in self.census.disrupting.items())
+        less = f" - {len(self.census.disrupting)} ({told})" if told else ""
+        if limit is None:
+            return f"{self.census.total} nodes count, no budget limits disruption"
+        return f"{self.census.total} nodes count, limit {limit}{f' ({how})' if how else ''}{less} = {self.allowed}"
+
+    def as_dict(self) -> dict[str, t.Any]:
+        return self.answer.as_dict() | {
+            "allowed": None if limit_or_none(self.answer.limit) is None else self.allowed,
+            "disrupting": dict(self.census.disrupting),
+            "excluded": dict(self.census.excluded),
+            "text": self.text,
+        }
+
+
+def take_census(nodes: t.Iterable[CountedNode]) -> dict[str, Census]:
+    """The nodes of each pool that has any, in the order given.
+
+    Nodes that are deleted or not Ready stay in the total and are subtracted from what is allowed, each once.
+    """
+    counted: dict[str, list[str]] = {}
+    disrupting: dict[str, dict[str, str]] = {}
+    excluded: dict[str, dict[str, str]] = {}
+    for node in nodes:
+        left_out = _excluded(node)
+        if left_out:
+            excluded.setdefault(node.pool, {})[node.name] = left_out
+            continue
+        counted.setdefault(node.pool, []).append(node.name)
+        why = _disrupting(node)
+        if why:
+            disrupting.setdefault(node.pool, {})[node.name] = why
+    return {
+        pool: Census(tuple(counted.get(pool, ())), disrupting.get(pool, {}), excluded.get(pool, {}))
+        for pool in counted | excluded
+    }
+
+
+def pool_allowances(
+    pools: t.Mapping[str, t.Sequence[Budget]], nodes: t.Iterable[CountedNode], now: datetime, reason: str
+) -> dict[str, PoolAllowance]:
+    """For each pool (its budgets by its name) what it may lose at an aware instant."""
+    census = take_census(nodes)
+    out = {}
+    for name, budgets in pools.items():
+        found = census.get(name, Census())
+        out[name] = PoolAllowance(found, allowed(budgets, now, found.total, reason))
+    return out
+
+
+def _excluded(node: CountedNode) -> str:
+    if not node.has_node_claim:
+        return "has no NodeClaim"
+    if not node.has_node:
+        return "has no Node yet"
+    if not node.initialized:
+        return "is not initialized"
+    return "has an instance that is terminating" if node.instance_terminating else ""
+
+
+def _disrupting(node: CountedNode) -> str:
+    causes = []
+    if node.node_claim_deleting:
+        causes.append("is being deleted")
+    elif node.marked:
+        causes.append("is marked for disruption")
+    if node.ready != "True":
+        causes.append("is not Ready")
+    return " and ".join(causes)

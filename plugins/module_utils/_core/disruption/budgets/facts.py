@@ -1,0 +1,115 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a list of budgets permits over a span of time, as facts that hold for pools of any size but 0.
+
+For each reason: when nothing is permitted, when nothing limits, and which budgets never decide.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from ...objects.karpenter.node_pool import REASONS, Budget
+from ...windows.budget_schedule import merged
+from .budgets import Amount, Rule, rule_of
+from .timeline import Active, activity
+
+Spans = tuple[tuple[datetime, datetime], ...]
+
+
+@dataclass(frozen=True)
+class ReasonFacts:
+    """Spans in aware UTC, in order and apart: ``closed``, limit 0 in pools of any size; ``unlimited``, no limit.
+
+    ``deciding`` are the places of the budgets without which some pool would have another limit at some time.
+    """
+
+    reason: str
+    closed: Spans
+    unlimited: Spans
+    deciding: frozenset[int]
+    start: datetime
+    end: datetime
+
+    @property
+    def never_permits(self) -> bool:
+        return self.closed == ((self.start, self.end),)
+
+    @property
+    def never_limits(self) -> bool:
+        return self.unlimited == ((self.start, self.end),)
+
+    @property
+    def open(self) -> Spans:
+        """The spans in which anything is permitted."""
+        marks = [self.start, *(instant for span in self.closed for instant in span), self.end]
+        return tuple((begin, end) for begin, end in zip(marks[::2], marks[1::2], strict=True) if begin < end)
+
+
+def facts(budgets: t.Sequence[Budget], start: datetime, end: datetime) -> tuple[ReasonFacts, ...]:
+    """The facts of each reason between two aware instants."""
+    rules = tuple([rule_of(each) for each in budgets])
+    begin, until = start.astimezone(UTC), end.astimezone(UTC)
+    steps = list(activity(rules, begin.replace(tzinfo=None), until.replace(tzinfo=None)))
+    known: dict[tuple[bool, ...], ReasonFacts] = {}
+    found = []
+    for reason in REASONS:
+        covering = tuple([each.covers(reason) for each in budgets])
+        if covering not in known:
+            known[covering] = _facts(rules, steps, reason, begin, until)
+        found.append(replace(known[covering], reason=reason))
+    return tuple(found)
+
+
+def never_above(one: Amount | None, other: Amount | None) -> bool:
+    """Whether one amount is at most the other in pools of any size but 0; an unusable amount is 0."""
+    one, other = one or Amount(0, False), other or Amount(0, False)
+    if one.percent == other.percent:
+        return one.number <= other.number
+    if one.percent:
+        return one.number == 0 <= other.number
+    return one.number <= (1 if other.number > 0 else 0)
+
+
+def is_zero(amount: Amount | None) -> bool:
+    return amount is None or amount.number <= 0
+
+
+def _facts(
+    rules: tuple[Rule, ...], steps: list[tuple[datetime, Active]], reason: str, start: datetime, end: datetime
+) -> ReasonFacts:
+    closed, unlimited, deciding = [], [], set()
+    judged: dict[Active, tuple[bool, list[int]]] = {}
+    ends = [at.replace(tzinfo=UTC) for at, _active in steps[1:]] + [end]
+    for (at, active), until in zip(steps, ends, strict=True):
+        if active not in judged:
+            judged[active] = _judge(rules, active, reason)
+        zero, limiting = judged[active]
+        span = (at.replace(tzinfo=UTC), until)
+        if zero:
+            closed.append(span)
+        if not limiting:
+            unlimited.append(span)
+        deciding |= {place for place in limiting if not _needless(rules, limiting, place)}
+    return ReasonFacts(reason, tuple(merged(closed)), tuple(merged(unlimited)), frozenset(deciding), start, end)
+
+
+def _judge(rules: tuple[Rule, ...], active: Active, reason: str) -> tuple[bool, list[int]]:
+    """Whether nothing is permitted, and the budgets that take part."""
+    rows = list(enumerate(zip(rules, active, strict=True)))
+    broken = [place for place, (rule, on) in rows if rule.error(on)]
+    taking_part = broken or [place for place, (rule, on) in rows if on and rule.budget.covers(reason)]
+    return bool(broken) or any(is_zero(rules[place].amount) for place in taking_part), taking_part
+
+
+def _needless(rules: tuple[Rule, ...], limiting: list[int], place: int) -> bool:
+    """Whether another budget is as low in any pool; of two that are equal the later one is needless."""
+    mine = rules[place].amount
+    for other in limiting:
+        as_low = other != place and never_above(rules[other].amount, mine)
+        if as_low and (other < place or not never_above(mine, rules[other].amount)):
+            return True
+    return False

@@ -1,0 +1,224 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Hazards of a list of budgets: what cannot be read, and what a proof over a year shows.
+
+Everything found here is admitted by API servers: the schema is weaker than what Karpenter evaluates, and budgets only
+restrict, so that a list can say something else than it seems to.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import lru_cache
+
+from ...objects.karpenter.node_pool import REASONS, Budget
+from ...objects.karpenter.node_pool_schema import BUDGETS
+from ...schema.codec import write_time
+from ...values.cron import Schedule
+from .budgets import rule_of
+from .facts import ReasonFacts, Spans, facts
+from .mending import only_inside_windows, windows_in_words, with_base
+
+ERROR, WARNING, NOTE = "error", "warning", "note"
+YEAR = timedelta(days=366)
+# A node that is drained and replaced takes about so long; a span that is shorter permits nothing in practice.
+SHORTEST_OPENING = timedelta(minutes=30)
+SPANS_SHOWN = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lint:
+    """One finding. ``mended`` maps field paths to what should stand there (None: nothing); empty if we cannot tell.
+
+    ``spans`` are the first few it speaks of. ``consent`` says what the mended form disrupts when it is applied.
+    """
+
+    code: str
+    level: str
+    path: str
+    message: str
+    mended: t.Mapping[str, t.Any] = field(default_factory=dict)
+    reasons: tuple[str, ...] = ()
+    spans: Spans = ()
+    consent: str = ""
+
+    def as_dict(self) -> dict[str, t.Any]:
+        return {
+            "code": self.code,
+            "level": self.level,
+            "path": self.path,
+            "message": self.message,
+            "mended": dict(self.mended),
+            "reasons": list(self.reasons),
+            "spans": [[write_time(begin), write_time(end)] for begin, end in self.spans],
+            "consent": self.consent,
+        }
+
+
+@lru_cache(maxsize=1024)  # the pools of a fleet have few lists of budgets
+def lint_budgets(
+    budgets: tuple[Budget, ...], start: datetime, shortest: timedelta = SHORTEST_OPENING, path: str = BUDGETS
+) -> tuple[Lint, ...]:
+    """All findings about a list, proved over the year that follows an aware instant."""
+    single = [each for place, budget in enumerate(budgets) for each in _alone(budget, f"{path}[{place}]")]
+    if any(each.level == ERROR for each in single):
+        return tuple(single)  # what cannot be read closes the pool, so that nothing else about the list would be true
+    if not budgets:
+        text = "an empty list is no limit at all; leave the field out to get the default of 10%"
+        return (Lint(code="no-budget", level=WARNING, path=path, message=text, mended={path: [{"nodes": "10%"}]}),)
+    found = facts(budgets, start, start + YEAR)
+    together = (*_closed(budgets, found, path), *_unlimited(budgets, found, path), *_short(found, shortest, path))
+    return (*single, *together, *_needless(budgets, found, single, path))
+
+
+def _alone(budget: Budget, path: str) -> t.Iterator[Lint]:
+    """What one budget shows by itself."""
+    rule = rule_of(budget)
+    if rule.schedule_problem:
+        text = f"the schedule cannot be read, which closes the pool for every reason: {rule.schedule_problem}"
+        yield Lint(
+            code="schedule-unreadable", level=ERROR, path=f"{path}.schedule", message=text + _schedule_hint(budget)
+        )
+    if rule.nodes_problem:
+        text = f"{rule.nodes_problem}, which closes the pool for every reason while the budget is active"
+        yield Lint(code="nodes-unreadable", level=ERROR, path=f"{path}.nodes", message=text)
+    elif rule.amount and not rule.amount.percent and rule.amount.number != int(budget.nodes):
+        text = f"{budget.nodes} does not fit 32 bits and counts as {max(rule.amount.number, 0)}"
+        yield Lint(code="nodes-overflow", level=ERROR, path=f"{path}.nodes", message=text)
+    if budget.reasons == ():
+        text = "an empty list of reasons covers none, so that the budget does nothing; leave it out to cover all"
+        yield Lint(
+            code="reasons-empty", level=WARNING, path=f"{path}.reasons", message=text, mended={f"{path}.reasons": None}
+        )
+    if rule.window is not None:
+        yield from _window(budget, path)
+
+
+def _window(budget: Budget, path: str) -> t.Iterator[Lint]:
+    window = rule_of(budget).window
+    if window is None or not isinstance(window.schedule, Schedule):
+        return
+    if not window.fires:
+        text = f"{budget.schedule!r} never fires, which counts as always active"
+        yield Lint(code="schedule-never-fires", level=ERROR, path=f"{path}.schedule", message=text)
+    elif window.duration <= timedelta():
+        text = "a window of no length never opens, so that the budget does nothing"
+        yield Lint(code="window-empty", level=WARNING, path=f"{path}.duration", message=text)
+    elif len(window.day) < len(window.schedule.times) and window.duration > _gap(window.schedule):
+        text = (
+            f"the schedule fires again within {budget.duration}; the window ends {budget.duration} after the last hit"
+        )
+        yield Lint(code="windows-overlap", level=NOTE, path=path, message=text)
+
+
+def _closed(budgets: tuple[Budget, ...], found: tuple[ReasonFacts, ...], path: str) -> t.Iterator[Lint]:
+    shut = tuple(each.reason for each in found if each.never_permits)
+    if not shut:
+        return
+    mended = only_inside_windows(budgets)
+    text = f"nothing is ever permitted{_for(shut)}: of all active budgets the smallest holds, and a 0 is always active"
+    if mended:
+        text += f"; to permit only in {windows_in_words(budgets)}, put the 0 outside of it"
+    stop = len(budgets) == 1 or set(shut) < set(REASONS)
+    yield Lint(
+        code="budget-never-permits",
+        level=NOTE if stop else WARNING,
+        path=path,
+        message=text,
+        mended={path: [each.as_dict() for each in mended]} if mended else {},
+        reasons=shut,
+        spans=((found[0].start, found[0].end),),
+    )
+
+
+def _unlimited(budgets: tuple[Budget, ...], found: tuple[ReasonFacts, ...], path: str) -> t.Iterator[Lint]:
+    never = tuple(each.reason for each in found if each.never_limits)
+    if never and set(never) != set(REASONS):
+        text = f"no budget covers {' and '.join(never)}, so that nothing limits it"
+        yield Lint(code="reason-without-budget", level=WARNING, path=path, message=text, reasons=never)
+    elif never:
+        text = "no budget is ever active, so that nothing limits disruption"
+        yield Lint(code="no-budget", level=WARNING, path=path, message=text, reasons=never)
+    for spans, reasons in _grouped({each.reason: each.unlimited for each in found if not each.never_limits}).items():
+        covering = tuple(each for each in budgets if any(each.covers(reason) for reason in reasons))
+        mended = with_base(budgets)
+        yield Lint(
+            code="unlimited-outside-windows",
+            level=WARNING,
+            path=path,
+            message=f"nothing limits disruption{_for(reasons)} outside {windows_in_words(covering)}",
+            mended={path: [each.as_dict() for each in mended]} if mended else {},
+            reasons=reasons,
+            spans=spans[:SPANS_SHOWN],
+        )
+
+
+def _short(found: tuple[ReasonFacts, ...], shortest: timedelta, path: str) -> t.Iterator[Lint]:
+    for spans, reasons in _grouped({each.reason: each.open for each in found}).items():
+        longest = max(end - begin for begin, end in spans)
+        if longest < shortest:
+            text = (
+                f"no opening{_for(reasons)} is longer than {_minutes(longest)}, and a node needs {_minutes(shortest)}"
+            )
+            yield Lint(
+                code="window-too-short",
+                level=WARNING,
+                path=path,
+                message=text,
+                reasons=reasons,
+                spans=spans[:SPANS_SHOWN],
+            )
+
+
+def _needless(
+    budgets: tuple[Budget, ...], found: tuple[ReasonFacts, ...], single: t.Sequence[Lint], path: str
+) -> t.Iterator[Lint]:
+    """Budgets, and reasons of budgets, that decide nothing in a pool of any size."""
+    idle = {each.path.partition("]")[0] + "]" for each in single if each.code in ("reasons-empty", "window-empty")}
+    for place, budget in enumerate(budgets):
+        here = f"{path}[{place}]"
+        vain = tuple(each.reason for each in found if budget.covers(each.reason) and place not in each.deciding)
+        covered = tuple(reason for reason in REASONS if budget.covers(reason))
+        if here in idle or not vain:
+            continue
+        if vain == covered:
+            text = "the budget never decides: whenever it is active, another one is as low"
+            yield Lint(code="budget-never-binds", level=WARNING, path=here, message=text, reasons=vain)
+        elif budget.reasons is not None:
+            text = f"the budget never decides{_for(vain)}: another one is always as low"
+            yield Lint(code="reason-never-binds", level=NOTE, path=f"{here}.reasons", message=text, reasons=vain)
+
+
+def _grouped(spans: t.Mapping[str, Spans]) -> dict[Spans, tuple[str, ...]]:
+    """Reasons for which the same is true."""
+    out: dict[Spans, tuple[str, ...]] = {}
+    for reason, each in spans.items():
+        if each:
+            out[each] = (*out.get(each, ()), reason)
+    return out
+
+
+def _for(reasons: tuple[str, ...]) -> str:
+    return "" if set(reasons) == set(REASONS) else f" for {' and '.join(reasons)}"
+
+
+def _minutes(length: timedelta) -> str:
+    return f"{int(length.total_seconds() // 60)} minutes"
+
+
+def _gap(schedule: Schedule) -> timedelta:
+    """The shortest distance of two hits of a day."""
+    pairs = zip(schedule.times, schedule.times[1:], strict=False)
+    return timedelta(minutes=min((later - hit for hit, later in pairs), default=24 * 60))
+
+
+def _schedule_hint(budget: Budget) -> str:
+    words = (budget.schedule or "").split()
+    if words and words[0].startswith(("TZ=", "CRON_TZ=")):
+        return "; schedules are in UTC and take no zone"
+    if len(words) == 5 and "7" in words[4]:
+        return "; Sunday is 0, not 7"
+    return "; seconds are no field here" if len(words) == 6 else ""

@@ -1,0 +1,86 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Budgets that do what a faulty list was probably meant to do, each proved by its limits before it is offered."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from ...objects.karpenter.node_pool import DEFAULT_NODES, REASONS, Budget
+from ...windows.week import (
+    MONDAY,
+    as_budgets,
+    in_words,
+    rest_of,
+    week_of,
+)
+from .budgets import (
+    UNLIMITED,
+    Rule,
+    decide,
+    rule_of,
+)
+from .facts import is_zero
+from .timeline import Active, activity
+
+Budgets = tuple[Budget, ...]
+# Sizes of pools in which a rewrite is tried out.
+SIZES = (1, 2, 5, 19, 20, 100, 1000)
+TRIED = timedelta(weeks=3)
+
+
+def only_inside_windows(budgets: Budgets) -> Budgets | None:
+    """Windows beside an always active 0, which were meant to permit only inside themselves: the 0 is put outside them.
+
+    None if that is not what the list looks like, or if its windows are not the same every week.
+    """
+    zeros = [each for each in budgets if each.schedule is None and is_zero(rule_of(each).amount)]
+    windows = tuple(each for each in budgets if each not in zeros)
+    week = week_of(windows) if windows and zeros and len({each.reasons for each in budgets}) == 1 else None
+    if not week or any(is_zero(rule_of(each).amount) for each in windows):
+        return None
+    same = {each.nodes for each in windows}
+    inside = (Budget(windows[0].nodes, reasons=windows[0].reasons),) if len(same) == 1 else windows
+    mended = (*inside, *as_budgets(rest_of(week), zeros[0].nodes, zeros[0].reasons))
+    return mended if _proved(mended, windows, outside=0) else None
+
+
+def with_base(budgets: Budgets) -> Budgets | None:
+    """Windows outside which nothing limits: upstream's default is put there, and no limit inside them changes."""
+    if not budgets or any(each.schedule is None for each in budgets) or len({each.reasons for each in budgets}) != 1:
+        return None
+    base = Budget(DEFAULT_NODES, reasons=budgets[0].reasons)
+    if all(is_zero(rule_of(each).amount) for each in budgets):
+        return (base, *budgets)
+    week = week_of(budgets)
+    if week is None:
+        return (base, *budgets)
+    mended = (*budgets, *as_budgets(rest_of(week), DEFAULT_NODES, base.reasons))
+    return mended if _proved(mended, budgets, outside=None) else None
+
+
+def windows_in_words(budgets: Budgets) -> str:
+    """When any of the scheduled budgets is active, for people."""
+    week = week_of(each for each in budgets if each.schedule is not None)
+    return "its windows" if week is None else in_words(week)
+
+
+def _proved(mended: Budgets, windows: Budgets, outside: int | None) -> bool:
+    """Inside the windows their own limits hold; outside, the given limit, or any at all for None."""
+    tried, given = tuple(map(rule_of, mended)), tuple(map(rule_of, windows))
+    before = MONDAY - timedelta(microseconds=1)
+    combinations = {active for _at, active in activity((*tried, *given), MONDAY, MONDAY + TRIED)}
+    for active in combinations | {tuple(rule.active(before) for rule in (*tried, *given))}:
+        for nodes in SIZES:
+            wanted, got = _limit(given, active[len(tried) :], nodes), _limit(tried, active[: len(tried)], nodes)
+            if wanted == UNLIMITED:
+                if got == UNLIMITED or (outside is not None and got != outside):
+                    return False
+            elif got != wanted:
+                return False
+    return True
+
+
+def _limit(rules: tuple[Rule, ...], active: Active, nodes: int) -> int:
+    return decide(rules, active, nodes, (rules[0].budget.reasons or REASONS)[0]).limit

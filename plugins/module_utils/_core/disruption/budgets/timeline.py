@@ -1,0 +1,149 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""All instants at which the limit of a pool changes, and the openings between them.
+
+Between two changes the limit depends on the number of nodes alone. Budgets' windows open and close on full minutes, so
+nothing is missed between the instants given here.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from collections import defaultdict
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import accumulate
+from operator import xor
+
+from ...objects.karpenter.node_pool import Budget
+from ...schema.codec import write_time
+from .budgets import (
+    Allowed,
+    Rule,
+    allowed,
+    decide,
+    limit_or_none,
+    rule_of,
+)
+
+Active = tuple[bool | None, ...]  # pylint: disable=unsupported-binary-operation  # Python 3.11 can
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """From ``at`` on the limit is another. ``error``: some budget cannot be evaluated, so that it is 0."""
+
+    at: datetime
+    limit: int
+    error: bool = False
+
+    def as_dict(self) -> dict[str, t.Any]:
+        return {
+            "at": write_time(self.at),
+            "limit": limit_or_none(self.limit),
+            "error": self.error,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """A span in which nodes may be disrupted: how few at least and how many at most; its end is not in it."""
+
+    start: datetime
+    end: datetime
+    lowest: int
+    highest: int
+
+    def as_dict(self) -> dict[str, t.Any]:
+        return {
+            "start": write_time(self.start),
+            "end": write_time(self.end),
+            "lowest": limit_or_none(self.lowest),
+            "highest": limit_or_none(self.highest),
+        }
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """The limits over [start, end) in aware UTC; the first change is the limit at the start."""
+
+    start: datetime
+    end: datetime
+    changes: tuple[Change, ...]
+
+    @property
+    def openings(self) -> tuple[Opening, ...]:
+        """Spans with a limit above 0, those that meet made one."""
+        out: list[Opening] = []
+        ends = [each.at for each in self.changes[1:]] + [self.end]
+        for change, end in zip(self.changes, ends, strict=True):
+            if change.limit <= 0:
+                continue
+            if out and out[-1].end == change.at:
+                last = out.pop()
+                lowest, highest = min(last.lowest, change.limit), max(last.highest, change.limit)
+                out.append(Opening(last.start, end, lowest, highest))
+            else:
+                out.append(Opening(change.at, end, change.limit, change.limit))
+        return tuple(out)
+
+
+def timeline(budgets: t.Sequence[Budget], start: datetime, end: datetime, nodes: int, reason: str) -> Timeline:
+    """The limits that ``nodes`` counted nodes have for a reason from one aware instant to another."""
+    rules = tuple([rule_of(each) for each in budgets])
+    begin, until = start.astimezone(UTC), end.astimezone(UTC)
+    decided: dict[int, tuple[int, bool]] = {}
+    changes: list[Change] = []
+    last: tuple[int, bool] | None = None
+    for at, mask in _masks(rules, begin.replace(tzinfo=None), until.replace(tzinfo=None)):
+        limit = decided.get(mask)
+        if limit is None:
+            answer = decide(rules, _active(rules, mask), nodes, reason)
+            limit = decided[mask] = (answer.limit, answer.error)
+        if limit != last:
+            last = limit
+            changes.append(Change(at.replace(tzinfo=UTC), *limit))
+    return Timeline(begin, until, tuple(changes))
+
+
+def next_change(
+    budgets: t.Sequence[Budget], now: datetime, nodes: int, reason: str, horizon: datetime
+) -> tuple[Allowed, Change | None]:
+    """The answer now, and the next change before the horizon."""
+    changes = timeline(budgets, now, horizon, nodes, reason).changes if horizon > now else ()
+    return allowed(budgets, now, nodes, reason), changes[1] if len(changes) > 1 else None
+
+
+def activity(rules: tuple[Rule, ...], start: datetime, end: datetime) -> t.Iterator[tuple[datetime, Active]]:
+    """Which budgets are active from when on, as ``Rule.active`` tells it; naive instants in UTC, from the start."""
+    known: dict[int, Active] = {}
+    for at, mask in _masks(rules, start, end):
+        if mask not in known:
+            known[mask] = _active(rules, mask)
+        yield at, known[mask]
+
+
+def _active(rules: tuple[Rule, ...], mask: int) -> Active:
+    return tuple(None if rule.schedule_problem else bool(mask >> place & 1) for place, rule in enumerate(rules))
+
+
+def _masks(rules: tuple[Rule, ...], start: datetime, end: datetime) -> list[tuple[datetime, int]]:
+    """The same as bit sets of places."""
+    if start >= end:
+        return []
+    turned: dict[datetime, int] = defaultdict(int, {start: 0})
+    for place, rule in enumerate(rules):
+        bit = 1 << place
+        for begin, until in _spans(rule, start, end):
+            turned[begin] ^= bit
+            turned[until] ^= bit
+    turned.pop(end, None)
+    instants = sorted(turned)
+    return list(zip(instants, accumulate(map(turned.__getitem__, instants), xor), strict=True))
+
+
+def _spans(rule: Rule, start: datetime, end: datetime) -> t.Sequence[tuple[datetime, datetime]]:
+    if rule.schedule_problem:
+        return ()
+    return [(start, end)] if rule.window is None else rule.window.spans(start, end)

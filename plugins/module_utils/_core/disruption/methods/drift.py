@@ -1,0 +1,223 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Why a node no longer is what its pool and class ask for (Karpenter, ``nodeclaim/disruption/drift.go``; Azure's
+``cloudprovider/drift.go``). The first cause found is the reason.
+
+Hashes are compared and never computed: they are those of Go structs, and their version changes with the controller.
+"""
+
+from __future__ import annotations
+
+import re
+import typing as t
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from ...cluster.cluster_state import ClusterState, Pool
+from ...cluster.state_node import (
+    CAPACITY_TYPE,
+    INSTANCE_TYPE,
+    ZONE,
+    StateNode,
+)
+from ...objects.karpenter.node_class import NodeClass
+from ...schema.meta import Condition, ObjectMeta
+from ...values.node_selector import OPERATORS, NodeSelectorRequirement, holds
+from ...values.selector import DOES_NOT_EXIST, NOT_IN
+
+NODE_POOL_DRIFTED, REQUIREMENTS_DRIFTED = "NodePoolDrifted", "RequirementsDrifted"
+INSTANCE_TYPE_NOT_FOUND, NODE_CLASS_DRIFT = "InstanceTypeNotFound", "NodeClassDrift"
+KUBERNETES_VERSION_DRIFT, IMAGE_DRIFT, KUBELET_IDENTITY_DRIFT = "K8sVersionDrift", "ImageDrift", "KubeletIdentityDrift"
+POOL_HASH = "karpenter.sh/nodepool-hash"
+CLASS_HASHES = {
+    "AKSNodeClass": "karpenter.azure.com/aksnodeclass-hash",
+    "EC2NodeClass": "karpenter.k8s.aws/ec2nodeclass-hash",
+}
+KUBELET_IDENTITY = "kubernetes.azure.com/kubelet-identity-client-id"
+# A type that has just been launched may be missing from the catalogue for a while.
+YOUNG = timedelta(hours=1)
+
+
+@dataclass(frozen=True)
+class Drift:
+    """``reason`` as it stands in the NodeClaim's condition. ``reported``: only its controller can judge it."""
+
+    reason: str
+    text: str
+    reported: bool = False
+
+
+def drift(pool: Pool, node: StateNode, now: datetime, kubelet_identity: str = "") -> Drift | None:
+    """Why a node has drifted, or None. A node whose NodeClaim is not launched is not judged."""
+    claim = node.claim
+    if claim is None or not claim.holds("Launched"):
+        return None
+    found = (
+        static_drift(pool.pool.metadata, claim.metadata, POOL_HASH, NODE_POOL_DRIFTED)
+        or requirements_drift(pool.requirements, claim.metadata.labels)
+        or _instance_type_drift(pool, node, now)
+        or _class_drift(pool.node_class, node, kubelet_identity)
+    )
+    return found or reported_drift(pool, node, kubelet_identity)
+
+
+def static_drift(owner: ObjectMeta, claim: ObjectMeta, annotation: str, reason: str) -> Drift | None:
+    """Whether the hash on the claim is another than its owner's; not if one is missing or of another version."""
+    version = f"{annotation}-version"
+    notes = (owner.annotations, claim.annotations)
+    if any(key not in each for each in notes for key in (annotation, version)):
+        return None
+    if notes[0][version] != notes[1][version] or notes[0][annotation] == notes[1][annotation]:
+        return None
+    return Drift(reason, f"{owner.name} has changed since {claim.name} was made from it ({annotation})")
+
+
+def requirements_drift(requirements: t.Iterable[NodeSelectorRequirement], labels: t.Mapping[str, str]) -> Drift | None:
+    """Whether a requirement no longer admits the node's labels; a wider one does, a new key that it lacks does not."""
+    for each in requirements:
+        if not compatible(each, labels):
+            has = f"has {labels[each.key]}" if each.key in labels else "has no such label"
+            wanted = " ".join((each.operator, ", ".join(each.values))).strip()
+            return Drift(REQUIREMENTS_DRIFTED, f"the pool requires {each.key} {wanted}, and the node {has}")
+    return None
+
+
+def compatible(one: NodeSelectorRequirement, labels: t.Mapping[str, str]) -> bool:
+    if one.key not in labels:
+        return one.operator in (NOT_IN, DOES_NOT_EXIST)
+    if one.operator in _BOUNDS:
+        value, bound = _number(labels[one.key]), _number(one.values[0] if one.values else "")
+        return value is not None and bound is not None and _BOUNDS[one.operator](value, bound)
+    return one.operator not in OPERATORS or holds(one, labels)
+
+
+def reported_drift(pool: Pool, node: StateNode, kubelet_identity: str = "") -> Drift | None:
+    """A cause that only the controller can judge, whatever its name, as the condition ``Drifted`` has it."""
+    condition = node.claim.condition("Drifted") if node.claim is not None else None
+    if condition is None or condition.status != "True" or condition.reason in _judged(pool, kubelet_identity):
+        return None
+    return Drift(condition.reason, condition.message or f"its provider reports {condition.reason}", True)
+
+
+@dataclass(frozen=True)
+class ConditionChange:
+    """What is to happen to the condition ``Drifted`` of a NodeClaim: ``set`` with a reason, or ``remove``."""
+
+    claim: str
+    action: str
+    reason: str
+
+
+def condition_change(node: StateNode, found: Drift | None) -> ConditionChange | None:
+    """None where the condition is right as it is."""
+    if node.claim is None:
+        return None
+    condition = node.claim.condition("Drifted")
+    told = condition.reason if condition is not None and condition.status == "True" else ""
+    if found is not None:
+        return None if told == found.reason else ConditionChange(node.claim.name, "set", found.reason)
+    return ConditionChange(node.claim.name, "remove", told) if told else None
+
+
+@dataclass(frozen=True)
+class DriftedNode:
+    node: StateNode
+    drift: Drift
+    since: datetime | None
+
+
+def drifted(state: ClusterState, now: datetime, kubelet_identity: str = "") -> tuple[DriftedNode, ...]:
+    """The nodes that have drifted, by name. ``since`` is when the condition came, None if it is not there yet."""
+    rows = []
+    for node in state.nodes:
+        pool = state.pools.get(node.pool)
+        found = drift(pool, node, now, kubelet_identity) if pool is not None else None
+        if found is not None:
+            rows.append(DriftedNode(node, found, _since(node.claim.condition("Drifted") if node.claim else None)))
+    return tuple(rows)
+
+
+def _instance_type_drift(pool: Pool, node: StateNode, now: datetime) -> Drift | None:
+    """Whether the type, or its offering, has left the catalogue; reserved nodes may go on as on-demand."""
+    if pool.instance_types is None or node.claim is None or _young(node, now):
+        return None
+    name = node.labels.get(INSTANCE_TYPE, "")
+    kind = pool.instance_type(name)
+    zone, capacity_type = node.labels.get(ZONE, ""), node.labels.get(CAPACITY_TYPE, "")
+    wanted = (capacity_type, "on-demand") if capacity_type == "reserved" else (capacity_type,)
+    offered = kind is not None and any(
+        each.capacity_type in wanted and each.zone in (zone, "") for each in kind.offerings
+    )
+    if offered:
+        return None
+    return Drift(INSTANCE_TYPE_NOT_FOUND, f"instance type {name} ({capacity_type} in {zone}) is no longer offered")
+
+
+def _class_drift(node_class: NodeClass | None, node: StateNode, kubelet_identity: str) -> Drift | None:
+    if node_class is None or node.claim is None:
+        return None
+    annotation = CLASS_HASHES.get(node_class.kind)
+    found = annotation and static_drift(node_class.metadata, node.claim.metadata, annotation, NODE_CLASS_DRIFT)
+    return (
+        found
+        or _version_drift(node_class, node)
+        or _image_drift(node_class, node)
+        or _identity_drift(node, kubelet_identity)
+    )
+
+
+def _version_drift(node_class: NodeClass, node: StateNode) -> Drift | None:
+    wanted = node_class.status.kubernetes_version.removeprefix("v")
+    found = node.node.kubelet_version.removeprefix("v") if node.node is not None else ""
+    if not wanted or not found or wanted == found:
+        return None
+    return Drift(KUBERNETES_VERSION_DRIFT, f"the kubelet is {found}, and the class wants {wanted}")
+
+
+def _image_drift(node_class: NodeClass, node: StateNode) -> Drift | None:
+    image = node.claim.status.image_id if node.claim is not None else ""
+    wanted = [each.id for each in node_class.status.images]
+    if not image or not wanted or image in wanted:
+        return None
+    return Drift(IMAGE_DRIFT, f"image {image} is none of those that class {node_class.name} has now")
+
+
+def _identity_drift(node: StateNode, kubelet_identity: str) -> Drift | None:
+    found = node.labels.get(KUBELET_IDENTITY, "")
+    if not found or not kubelet_identity or found == kubelet_identity:
+        return None
+    return Drift(KUBELET_IDENTITY_DRIFT, f"the kubelet's identity is {found} and should be {kubelet_identity}")
+
+
+def _judged(pool: Pool, kubelet_identity: str) -> frozenset[str]:
+    """The causes that what is known suffices to judge; a condition with another reason is not ours to doubt."""
+    reasons = {NODE_POOL_DRIFTED, REQUIREMENTS_DRIFTED}
+    if pool.instance_types is not None:
+        reasons.add(INSTANCE_TYPE_NOT_FOUND)
+    if pool.node_class is not None and pool.node_class.kind in CLASS_HASHES:
+        reasons.add(NODE_CLASS_DRIFT)
+        reasons |= {KUBERNETES_VERSION_DRIFT} if pool.node_class.status.kubernetes_version else set()
+        reasons |= {IMAGE_DRIFT} if pool.node_class.status.images else set()
+    return frozenset(reasons | ({KUBELET_IDENTITY_DRIFT} if kubelet_identity else set()))
+
+
+def _young(node: StateNode, now: datetime) -> bool:
+    created = node.claim.metadata.creation_timestamp if node.claim is not None else None
+    return created is not None and now - created < YOUNG
+
+
+def _since(condition: Condition | None) -> datetime | None:
+    return condition.last_transition_time if condition is not None and condition.status == "True" else None
+
+
+_BOUNDS: dict[str, t.Callable[[int, int], bool]] = {
+    "Gt": lambda value, bound: value > bound,
+    "Lt": lambda value, bound: value < bound,
+    "Gte": lambda value, bound: value >= bound,
+    "Lte": lambda value, bound: value <= bound,
+}
+
+
+def _number(text: str) -> int | None:
+    return int(text) if re.fullmatch(r"[+-]?[0-9]{1,18}", text) else None

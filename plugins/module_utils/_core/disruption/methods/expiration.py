@@ -1,0 +1,67 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""When nodes have lived long enough (Karpenter, ``nodeclaim/expiration``).
+
+Karpenter deletes an expired NodeClaim at once: no budget, no annotation and no replacement holds it back. Its drain
+still waits for pods that are protected, until the grace period ends.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from ...cluster.cluster_state import ClusterState
+from ...cluster.state_node import StateNode
+from ...objects.karpenter.node_claim import NodeClaim
+from ...schema.codec import write_time
+from ...values.duration import as_timedelta, parse_or_never
+from ..blockers import Blocker, pod_blockers
+
+
+@dataclass(frozen=True)
+class Expiry:
+    """``due_at`` None: never. ``held`` are pods that keep the drain waiting; ``note`` says what that means."""
+
+    node: str
+    due_at: datetime | None
+    due: bool
+    held: tuple[Blocker, ...] = ()
+    note: str = ""
+
+
+def due_at(claim: NodeClaim) -> datetime | None:
+    """Creation plus the claim's own ``expireAfter``: a new value in its pool does not move it, but drifts the node.
+
+    ValueError if the duration cannot be read.
+    """
+    lifetime = parse_or_never(claim.spec.expire_after)
+    created = claim.metadata.creation_timestamp
+    if lifetime is None or created is None:
+        return None
+    try:
+        return created + as_timedelta(lifetime)
+    except OverflowError:
+        return None
+
+
+def expiry(state: ClusterState, node: StateNode, now: datetime) -> Expiry:
+    """What expiration means for a node at an aware instant; nodes without a NodeClaim never expire."""
+    at = due_at(node.claim) if node.claim is not None else None
+    if at is None or now < at:
+        return Expiry(node.name, at, False)
+    held = pod_blockers(node.pods, state.limits, now)
+    note = f"expired at {write_time(at)}; expiration is forceful: no budget and no annotation holds it back"
+    if held:
+        limit = (
+            f"until terminationGracePeriod ({node.grace}) ends" if node.grace else "without end, for want of a deadline"
+        )
+        note += f"; the drain waits for {len(held)} pods {limit}"
+    return Expiry(node.name, at, True, held, note)
+
+
+def expired(state: ClusterState, now: datetime) -> tuple[Expiry, ...]:
+    """The nodes that are due, the oldest first."""
+    found = [each for each in (expiry(state, node, now) for node in state.nodes) if each.due]
+    return tuple(sorted(found, key=lambda one: (one.due_at or now, one.node)))

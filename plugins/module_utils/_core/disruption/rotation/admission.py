@@ -1,0 +1,159 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Which waiting nodes may be begun in a step: window, pause, wave, surge, budgets, PodDisruptionBudgets."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import defaultdict
+from datetime import datetime
+
+from ...cluster.pod import evictable
+from ...cluster.pod_disruption_budget import PodDisruptionBudget, PodDisruptionBudgets
+from ...schema.codec import write_time
+from ...values.int_or_percent import scaled
+from ..blockers import Blocker
+from .input import (
+    RotationNode,
+    ScopeLeft,
+    Sight,
+    window_blocker,
+)
+from .state import (
+    BEFORE,
+    DRAINING,
+    GIVEN_UP,
+    SURGING,
+    WAITING,
+    NodeProgress,
+    RotationState,
+    Wave,
+    after,
+)
+
+NO_LIMITS = PodDisruptionBudgets(())
+Needs = list[tuple[str, PodDisruptionBudget, int]]
+
+
+class Admission:
+    """Asked node by node in the order in which they are to be begun; each one that is begun takes its share."""
+
+    def __init__(self, state: RotationState, sight: Sight, scopes: list[ScopeLeft], now: datetime) -> None:
+        self._settings, self._sight, self._now = state.settings, sight, now
+        self.scopes = scopes
+        self._by_pool: dict[str, list[ScopeLeft]] = {}
+        self.wave = present_wave(state, now)
+        self._surging = state.count(SURGING)
+        self._most_surging = scaled(state.settings.surge, len(state.nodes), round_up=True)
+        self._flying = sum(each.in_flight for each in state.nodes)
+        self._windows = {cluster: window_blocker(sight, cluster) for cluster in sight.windows}
+        self._reserved: dict[tuple[str, str], int] = defaultdict(int)
+        there = {each.name: each for each in sight.nodes}
+        for each in state.nodes:
+            if each.phase in (SURGING, DRAINING) and each.name in there:
+                self._reserve(self._needs(there[each.name]))
+
+    def refusals(self, node: NodeProgress, seen: RotationNode) -> tuple[Blocker, ...]:
+        """Everything but the node itself that speaks against it now."""
+        found = [
+            self._windows.get(seen.cluster),
+            self._pause(node),
+            self._wave_full(),
+            self._surge_full(),
+            *(each.blocker for each in self._over(node.pool) if each.left <= 0),
+        ]
+        why = tuple(each for each in found if each is not None)
+        return why or self._shared(self._needs(seen))
+
+    def begun(self, node: NodeProgress, seen: RotationNode) -> NodeProgress:
+        """The node in its first stage; what it takes is no longer there for others."""
+        first = SURGING if self._settings.replacement == BEFORE else DRAINING
+        self._surging += first == SURGING
+        self._flying += 1
+        self.wave = dataclasses.replace(self.wave, begun=self.wave.begun + 1)
+        for each in self._over(node.pool):
+            each.take()
+        self._reserve(self._needs(seen))
+        return dataclasses.replace(
+            node,
+            phase=first,
+            wave=self.wave.number,
+            attempts=node.attempts + 1,
+            since=self._now,
+            not_before=None,
+            blocked_since=None,
+            code="",
+            text="",
+        )
+
+    def _over(self, pool: str) -> list[ScopeLeft]:
+        """The scopes that a pool is under."""
+        found = self._by_pool.get(pool)
+        if found is None:
+            found = self._by_pool[pool] = [each for each in self.scopes if each.scope.covers(pool)]
+        return found
+
+    def _pause(self, node: NodeProgress) -> Blocker | None:
+        if node.not_before is None or self._now >= node.not_before:
+            return None
+        return Blocker("retry", f"tried {node.attempts} times, again from {write_time(node.not_before)}: {node.text}")
+
+    def _wave_full(self) -> Blocker | None:
+        wave = self.wave
+        if wave.begun < wave.size:
+            return None
+        until = after(wave.ended_at, self._settings.soak)
+        if until is not None:
+            return Blocker("soak", f"wave {wave.number} has ended, the next one begins at {write_time(until)}")
+        return Blocker("wave", f"wave {wave.number} has begun its {wave.size} nodes, {self._flying} in flight")
+
+    def _surge_full(self) -> Blocker | None:
+        if self._settings.replacement != BEFORE or self._surging < self._most_surging:
+            return None
+        return Blocker("surge", f"{self._surging} new nodes are awaited, and {self._most_surging} may be")
+
+    def _needs(self, node: RotationNode) -> Needs:
+        """The PodDisruptionBudgets that the node's pods are under, and how many pods under each."""
+        limits = self._sight.limits.get(node.cluster, NO_LIMITS)
+        counts: dict[str, tuple[str, PodDisruptionBudget, int]] = {}
+        for pod in self._sight.pods.get(node.name, ()):
+            for each in limits.covering(pod):
+                if evictable(pod, self._now) and not each.lets_through(pod):
+                    counts[each.key] = (node.cluster, each, counts.get(each.key, ("", each, 0))[2] + 1)
+        return [counts[key] for key in sorted(counts)]
+
+    def _shared(self, needs: Needs) -> tuple[Blocker, ...]:
+        """Nodes in flight may need all that a PodDisruptionBudget allows; who is alone may go on bit by bit."""
+        return tuple(
+            Blocker(
+                "pdb-shared",
+                f"pdb {each.key} allows {each.allowed} disruptions, nodes in flight need {taken}, this one {count}",
+                about={"pdb": each.key, "allowed": each.allowed},
+            )
+            for cluster, each, count in needs
+            if (taken := self._reserved[cluster, each.key]) and taken + count > each.allowed
+        )
+
+    def _reserve(self, needs: Needs) -> None:
+        for cluster, each, count in needs:
+            self._reserved[cluster, each.key] += count
+
+
+def present_wave(state: RotationState, now: datetime) -> Wave:
+    """The wave that nodes are begun in: the next one once all nodes of the last have ended and the pause is over."""
+    wave, settings = state.wave, state.settings
+    if wave.number and (wave.begun < wave.size or any(each.in_flight for each in state.nodes)):
+        return wave
+    ended = wave.ended_at or now
+    until = after(ended, settings.soak) if wave.number else None
+    if until is not None and now < until:
+        return dataclasses.replace(wave, ended_at=ended)
+    return Wave(number=wave.number + 1, size=_next_size(state))
+
+
+def _next_size(state: RotationState) -> int:
+    wave, settings = state.wave, state.settings
+    failed = any(each.wave == wave.number and each.phase in (GIVEN_UP, WAITING) for each in state.nodes)
+    size = settings.first_wave if failed or not wave.number else wave.size * settings.growth
+    return min(size, settings.largest_wave or size, max(len(state.nodes), 1))

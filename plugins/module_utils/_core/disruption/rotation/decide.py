@@ -1,0 +1,202 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Rotation: nodes are replaced in growing waves, within the budgets of their pools and of the fleet.
+
+``begin`` makes the state and ``step`` moves it on: which nodes now, what holds each other one back, and when to look
+again. Both are pure; the state is stored before the acts are carried out, and ``acts_in_flight`` names them again.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+from dataclasses import dataclass
+from datetime import datetime
+
+from ...cluster.pod import reschedulable
+from ...errors import FleetError, Problem
+from ...objects.karpenter.node_pool import REASONS
+from ...schema.codec import write_time
+from ...schema.fields import fields_of
+from ...values.int_or_percent import scaled
+from ..blockers import Blocker
+from ..budgets.budgets import rule_of
+from .admission import Admission
+from .held import Held
+from .input import Sight, scopes_left
+from .progress import (
+    ADD_NODE,
+    DRAIN,
+    Act,
+    Progress,
+)
+from .state import (
+    BEFORE,
+    BLOCKED,
+    DRAINING,
+    GIVEN_UP,
+    SURGING,
+    WAITING,
+    NodeProgress,
+    RotationSettings,
+    RotationState,
+    after,
+    passed,
+)
+from .wake import next_instant
+
+RUNNING, WAITS, DONE = "running", "waiting", "done"
+
+
+@dataclass(frozen=True)
+class Wait:
+    """A node that is not begun now, and everything that holds it back."""
+
+    node: str
+    blockers: tuple[Blocker, ...]
+
+    def as_dict(self) -> dict[str, t.Any]:
+        return {"node": self.node, "blockers": [each.as_dict() for each in self.blockers]}
+
+
+@dataclass(frozen=True)
+class Step:
+    """``outcome``: running while nodes are in flight, waiting while none is, done. ``next_at``: look again then at the
+    latest; None: only something new to see can change anything."""
+
+    state: RotationState
+    acts: tuple[Act, ...]
+    waits: tuple[Wait, ...]
+    next_at: datetime | None
+    outcome: str
+
+    def as_dict(self) -> dict[str, t.Any]:
+        return {
+            "acts": [each.as_dict() for each in self.acts],
+            "waits": [each.as_dict() for each in self.waits],
+            "nextAt": write_time(self.next_at) if self.next_at else None,
+            "outcome": self.outcome,
+            "counts": self.state.counts,
+            "halted": self.state.halted,
+        }
+
+
+def begin(names: t.Iterable[str], sight: Sight, settings: RotationSettings, now: datetime) -> RotationState:
+    """The state of a rotation of these nodes. FleetError with all problems: nodes that are not there, settings out of
+    range, budgets that cannot be read."""
+    there = {each.name: each for each in sight.nodes}
+    wanted = sorted(set(names))
+    problems = [
+        Problem("unknown-node", f"there is no node {name}", name, "name nodes that exist")
+        for name in wanted
+        if name not in there
+    ]
+    problems += [*_bad_settings(settings), *_bad_budgets(sight)]
+    if problems:
+        raise FleetError.of(problems)
+    nodes = tuple(
+        NodeProgress(name=name, uid=each.uid, pool=each.pool, created_at=each.created_at, since=now)
+        for name, each in ((name, there[name]) for name in wanted)
+    )
+    return RotationState(settings=settings, nodes=nodes, known=tuple(sorted(there)), started_at=now)
+
+
+def step(state: RotationState, sight: Sight, now: datetime) -> Step:
+    """The next step at an aware instant; the state of a rotation that is done stays as it is."""
+    if state.done:
+        return Step(state, (), (), None, DONE)
+    held = Held(sight, now)
+    progress = Progress(state, sight, now, held.of)
+    nodes = {each.name: each if each.ended else progress.of(each) for each in state.nodes}
+    current = dataclasses.replace(state, nodes=tuple(nodes.values()))
+    current = dataclasses.replace(current, halted=_halted(current, sight, now))
+    there = {each.name: each for each in sight.nodes}
+    blocked = {name: held.of(there[name]) for name, each in nodes.items() if each.phase == WAITING}
+    for name, why in blocked.items():
+        nodes[name] = _while_blocked(nodes[name], why, current, sight.open(there[name].cluster), now)
+    current = dataclasses.replace(current, nodes=tuple(nodes.values()))
+    admission = Admission(current, sight, scopes_left(current, sight, now), now)
+    waits, begun = [], []
+    for each in _in_order(current.nodes, sight):
+        why = blocked[each.name] or admission.refusals(each, there[each.name])
+        if why:
+            waits.append(Wait(each.name, why))
+        else:
+            nodes[each.name] = admission.begun(each, there[each.name])
+            begun.append(_act(nodes[each.name]))
+    current = dataclasses.replace(current, nodes=tuple(nodes.values()), wave=admission.wave)
+    instant = None if current.done else next_instant(current, sight, admission.scopes, held.until, now)
+    outcome = DONE if current.done else RUNNING if any(each.in_flight for each in current.nodes) else WAITS
+    return Step(current, (*progress.acts, *begun), tuple(waits), instant, outcome)
+
+
+def acts_in_flight(state: RotationState) -> tuple[Act, ...]:
+    """What has been begun and not ended, for whoever takes over after a crash."""
+    return tuple(_act(each) for each in state.nodes if each.phase in (SURGING, DRAINING))
+
+
+def _halted(state: RotationState, sight: Sight, now: datetime) -> str:
+    """Why no more nodes are begun; empty if they are."""
+    settings, failures = state.settings, state.count(GIVEN_UP)
+    if state.halted:
+        return state.halted
+    if sight.stop:
+        return "the rotation was stopped"
+    if failures > settings.max_failures:
+        return f"{failures} nodes were given up, and {settings.max_failures} may be"
+    return "its time is over" if passed(after(state.started_at, settings.time_limit), now) else ""
+
+
+def _while_blocked(
+    node: NodeProgress, why: tuple[Blocker, ...], state: RotationState, window_open: bool, now: datetime
+) -> NodeProgress:
+    """A node that waits, and what its waiting comes to; the time of a block runs only while the window is open."""
+    text = "; ".join(each.text for each in why)
+    if state.halted and not why:
+        return dataclasses.replace(node, phase=GIVEN_UP, since=now, code="halted", text=state.halted)
+    since = (node.blocked_since or now) if why and window_open else None
+    if why and (state.halted or passed(after(since, state.settings.blocked_timeout), now)):
+        return dataclasses.replace(node, phase=BLOCKED, since=now, code=why[0].code, text=text)
+    return node if since == node.blocked_since else dataclasses.replace(node, blocked_since=since)
+
+
+def _in_order(nodes: t.Iterable[NodeProgress], sight: Sight) -> list[NodeProgress]:
+    """Nodes that wait: those without pods to move first, then the oldest, then by name."""
+    busy = {name for name, pods in sight.pods.items() if any(map(reschedulable, pods))}
+    return sorted(
+        (each for each in nodes if each.phase == WAITING),
+        key=lambda one: (one.name in busy, one.created_at is None, one.created_at, one.name),
+    )
+
+
+def _act(node: NodeProgress) -> Act:
+    return Act(ADD_NODE if node.phase == SURGING else DRAIN, node.name, node.pool)
+
+
+def _bad_settings(settings: RotationSettings) -> t.Iterator[Problem]:
+    """Values that the description of a setting excludes."""
+    for each in fields_of(RotationSettings):
+        value, prop = getattr(settings, each.attr), each.prop
+        if prop.enum and value not in prop.enum:
+            yield Problem("not-one-of", f"{value!r:.40} is not one of {', '.join(prop.enum)}", each.json)
+        if prop.minimum is not None and value < prop.minimum:
+            yield Problem("out-of-range", f"{value} is less than {prop.minimum}", each.json)
+    if settings.reason not in REASONS:
+        yield Problem("not-one-of", f"{settings.reason!r:.40} is not one of {', '.join(REASONS)}", "reason")
+    try:
+        enough = scaled(settings.surge, 100, round_up=True) > 0
+    except ValueError as error:
+        yield Problem("invalid-surge", str(error), "surge")
+    else:
+        if not enough and settings.replacement == BEFORE:
+            yield Problem("out-of-range", "no new node may be awaited, so that none would come", "surge")
+
+
+def _bad_budgets(sight: Sight) -> t.Iterator[Problem]:
+    """Budgets that cannot be read would close their scope; that is said before anything begins."""
+    for scope in sight.scopes:
+        for place, budget in enumerate(scope.budgets):
+            rule = rule_of(budget)
+            if problem := rule.schedule_problem or rule.nodes_problem:
+                yield Problem("budget-unreadable", problem, f"{scope.name} budgets[{place}]", "lint tells more")

@@ -1,0 +1,180 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a step of a rotation sees of clusters, and what their budgets leave room for."""
+
+from __future__ import annotations
+
+import typing as t
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+
+from ...cluster.pod import DO_NOT_DISRUPT, Pod
+from ...cluster.pod_disruption_budget import PodDisruptionBudgets
+from ...cluster.state_node import Node, StateNode
+from ...objects.karpenter.node_pool import Budget
+from ...schema.codec import write_time
+from ...schema.meta import EMPTY
+from ...windows.fleet_windows import WindowAnswer
+from ..blockers import Blocker
+from ..budgets.budgets import Allowed, allowed, limit_or_none
+from .state import RotationState
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RotationNode:
+    """A node as it is now. Over several clusters ``name`` and ``pool`` begin with the cluster, to be unique.
+
+    ``annotated``: it has do-not-disrupt. Without NodeClaims every node counts as initialized.
+    """
+
+    name: str
+    uid: str = ""
+    pool: str = ""
+    cluster: str = ""
+    ready: bool = True
+    initialized: bool = True
+    deleting: bool = False
+    annotated: bool = False
+    created_at: datetime | None = None
+
+
+@dataclass(frozen=True)
+class BudgetScope:
+    """Budgets, and the pools whose nodes they are over; None: those of all pools."""
+
+    name: str
+    budgets: tuple[Budget, ...]
+    pools: frozenset[str] | None = None
+
+    def covers(self, pool: str) -> bool:
+        return self.pools is None or pool in self.pools
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sight:
+    """What is known at one instant. ``pods`` are by their node's name, PodDisruptionBudgets and windows by cluster.
+
+    ``failed`` says for nodes in flight that what was begun has failed, with the reason. ``stop``: begin no more.
+    """
+
+    nodes: tuple[RotationNode, ...]
+    pods: t.Mapping[str, t.Sequence[Pod]] = field(default_factory=lambda: EMPTY, hash=False)
+    scopes: tuple[BudgetScope, ...] = ()
+    limits: t.Mapping[str, PodDisruptionBudgets] = field(default_factory=lambda: EMPTY, hash=False)
+    windows: t.Mapping[str, WindowAnswer] = field(default_factory=lambda: EMPTY, hash=False)
+    failed: t.Mapping[str, str] = field(default_factory=lambda: EMPTY, hash=False)
+    stop: bool = False
+
+    def open(self, cluster: str) -> bool:
+        answer = self.windows.get(cluster)
+        return answer is None or answer.open
+
+
+@dataclass
+class ScopeLeft:
+    """What a scope still has room for in this step, and how that came about."""
+
+    scope: BudgetScope
+    answer: Allowed
+    disrupting: int
+    taken: int = 0
+
+    @property
+    def left(self) -> int:
+        return self.answer.after(self.disrupting) - self.taken
+
+    def take(self) -> None:
+        self.taken += 1
+        self.__dict__.pop("blocker", None)
+
+    @cached_property
+    def blocker(self) -> Blocker:
+        """The sum in words, for a node that finds nothing left."""
+        limit = limit_or_none(self.answer.limit)
+        how = "; ".join(text for index in self.answer.binding if (text := self._told(index)))
+        begun = f" - {self.taken} begun now" if self.taken else ""
+        text = (
+            f"{self.scope.name}: {self.answer.total} nodes count, limit {limit} ({how}) "
+            f"- {self.disrupting} disrupted{begun} = {self.left}"
+        )
+        return Blocker("budget", text, about={"scope": self.scope.name})
+
+    def _told(self, index: int) -> str:
+        budget = self.answer.budgets[index]
+        return budget.arithmetic or budget.error
+
+
+def rotation_node(
+    node: Node, pool: str, cluster: str = "", initialized: bool = True, deleting: bool = False
+) -> RotationNode:
+    """What a rotation needs to know of a Node."""
+    before = f"{cluster}/" if cluster else ""
+    return RotationNode(
+        name=before + node.name,
+        uid=node.uid,
+        pool=before + pool,
+        cluster=cluster,
+        ready=node.ready == "True",
+        initialized=initialized,
+        deleting=node.deleting or deleting,
+        annotated=node.annotations.get(DO_NOT_DISRUPT) == "true",
+        created_at=node.created_at,
+    )
+
+
+def karpenter_node(node: StateNode, cluster: str = "") -> RotationNode | None:
+    """The same of a node that Karpenter runs; None while there is no Node."""
+    if node.node is None:
+        return None
+    return rotation_node(node.node, node.pool, cluster, node.initialized, node.deleting)
+
+
+def scopes_left(state: RotationState, sight: Sight, now: datetime) -> list[ScopeLeft]:
+    """What each scope has room for.
+
+    The nodes are counted as places: one that is gone and awaits its replacement still counts, and is disrupted; a
+    replacement beside its old node counts once. Everything begun is disrupted until it ends.
+    """
+    places, disrupted = _places(state, sight)
+    out = []
+    for scope in sorted(sight.scopes, key=lambda one: one.name):
+        pools = [name for name in places if scope.covers(name)]
+        total = sum(places[name] for name in pools)
+        answer = allowed(scope.budgets, now, total, state.settings.reason)
+        out.append(ScopeLeft(scope, answer, sum(disrupted[name] for name in pools)))
+    return out
+
+
+def _places(state: RotationState, sight: Sight) -> tuple[dict[str, int], dict[str, int]]:
+    """By pool: places of nodes, and how many of them are disrupted."""
+    places: dict[str, int] = defaultdict(int)
+    disrupted: dict[str, int] = defaultdict(int)
+    flying = {each.name: each for each in state.nodes if each.in_flight}
+    there, known = {each.name for each in sight.nodes}, set(state.known)
+    assigned = {each.replacement for each in state.nodes if each.replacement}
+    early = Counter(each.pool for each in flying.values() if each.name in there and not each.replacement)
+    beside = {each.replacement for each in flying.values() if each.name in there}
+    for node in sight.nodes:
+        if node.name in beside or not (node.initialized or node.name in flying):
+            continue
+        if early[node.pool] > 0 and node.name not in known and node.name not in assigned:
+            early[node.pool] -= 1  # came before its old node has gone
+            continue
+        places[node.pool] += 1
+        disrupted[node.pool] += not node.ready or node.deleting or node.name in flying
+    for each in flying.values():
+        if each.name not in there:
+            places[each.pool] += 1
+            disrupted[each.pool] += 1
+    return places, disrupted
+
+
+def window_blocker(sight: Sight, cluster: str) -> Blocker | None:
+    answer = sight.windows.get(cluster)
+    if answer is None or answer.open:
+        return None
+    until = f", until {write_time(answer.until)}" if answer.until else ""
+    return Blocker("window", f"{answer.why}{until}", about={"cluster": cluster})

@@ -1,0 +1,145 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""How nodes in flight come on, from what is seen of them; and what is to be done next with each."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from ..blockers import Blocker
+from .input import RotationNode, Sight
+from .state import (
+    AFTER,
+    DRAINING,
+    GIVEN_UP,
+    RETURNING,
+    ROTATED,
+    SURGING,
+    WAITING,
+    NodeProgress,
+    RotationState,
+    after,
+    passed,
+)
+
+# Start a new node; taint, drain and delete a node with its machine; take the taint away again.
+ADD_NODE, DRAIN, RELEASE = "add-node", "drain", "release"
+
+
+@dataclass(frozen=True)
+class Act:
+    """Something to be done, each safe to be done again."""
+
+    kind: str
+    node: str
+    pool: str
+    text: str = ""
+
+    def as_dict(self) -> dict[str, str]:
+        return {"kind": self.kind, "node": self.node, "pool": self.pool, "text": self.text}
+
+
+Held = t.Callable[[RotationNode], tuple[Blocker, ...]]
+
+
+class Progress:
+    """One step of all nodes in flight. New nodes are handed out in the order of their names."""
+
+    def __init__(self, state: RotationState, sight: Sight, now: datetime, held: Held) -> None:
+        self._settings, self._sight, self._now, self._held = state.settings, sight, now, held
+        self._there = {each.name: each for each in sight.nodes}
+        self.acts: list[Act] = []
+        taken = {each.replacement for each in state.nodes if each.replacement}
+        known = set(state.known)
+        self._fresh = sorted(
+            (each for each in sight.nodes if each.name not in known and each.name not in taken and _usable(each)),
+            key=lambda one: one.name,
+            reverse=True,
+        )
+
+    def of(self, node: NodeProgress) -> NodeProgress:
+        """The node after what was seen of it; the same object if nothing has changed."""
+        if node.phase == WAITING:
+            return node if self._old(node) else self._end(node, ROTATED, "gone", "others removed it")
+        if node.name in self._sight.failed:
+            return self._failed(node, "failed", self._sight.failed[node.name])
+        found = _BY_PHASE[node.phase](self, node)
+        if found.phase == node.phase and passed(after(node.since, self._settings.node_timeout), self._now):
+            return self._late(node)
+        return found
+
+    def surging(self, node: NodeProgress) -> NodeProgress:
+        """A new node is awaited; then the old one is drained."""
+        if not self._old(node):
+            return self.returning(self._turn(node, RETURNING))
+        new = self._take(node)
+        if new is None:
+            return node
+        self.acts.append(Act(DRAIN, node.name, node.pool, f"{new.name} is there"))
+        return dataclasses.replace(self._turn(node, DRAINING), replacement=new.name)
+
+    def draining(self, node: NodeProgress) -> NodeProgress:
+        if self._old(node):
+            return node
+        if self._settings.replacement == AFTER:
+            return self.returning(self._turn(node, RETURNING))
+        return self._end(node, ROTATED, "rotated", "")
+
+    def returning(self, node: NodeProgress) -> NodeProgress:
+        """The old node is gone; its replacement may have its name."""
+        again = self._there.get(node.name)
+        new = again if again is not None and _usable(again) else self._take(node)
+        if new is None:
+            return node
+        return dataclasses.replace(self._end(node, ROTATED, "rotated", ""), replacement=new.name)
+
+    def _late(self, node: NodeProgress) -> NodeProgress:
+        old = self._old(node)
+        if old is None:
+            return self._end(node, GIVEN_UP, "not-replaced", "the node is gone, and nothing came in its place in time")
+        if node.phase == SURGING:
+            return self._failed(node, "no-new-node", "no new node became ready in time")
+        held = "; ".join(each.text for each in self._held(old))
+        return self._failed(node, "drain-timeout", f"it was not drained in time{f': {held}' if held else ''}")
+
+    def _failed(self, node: NodeProgress, code: str, text: str) -> NodeProgress:
+        """Tried again later if it may be; a node that is gone can only be given up."""
+        old = self._old(node)
+        if old is not None:
+            self.acts.append(Act(RELEASE, node.name, node.pool, text))
+        if old is None or node.attempts >= self._settings.attempts:
+            return self._end(node, GIVEN_UP, code, text)
+        later = self._now + timedelta(seconds=self._settings.retry_after)
+        return dataclasses.replace(self._turn(node, WAITING), not_before=later, replacement="", code=code, text=text)
+
+    def _old(self, node: NodeProgress) -> RotationNode | None:
+        """The node itself, not another of its name."""
+        found = self._there.get(node.name)
+        return found if found is not None and found.uid == node.uid else None
+
+    def _take(self, node: NodeProgress) -> RotationNode | None:
+        for place in range(len(self._fresh) - 1, -1, -1):
+            if self._fresh[place].pool == node.pool:
+                return self._fresh.pop(place)
+        return None
+
+    def _turn(self, node: NodeProgress, phase: str) -> NodeProgress:
+        return dataclasses.replace(node, phase=phase, since=self._now)
+
+    def _end(self, node: NodeProgress, phase: str, code: str, text: str) -> NodeProgress:
+        return dataclasses.replace(self._turn(node, phase), code=code, text=text)
+
+
+_BY_PHASE: dict[str, t.Callable[[Progress, NodeProgress], NodeProgress]] = {
+    SURGING: Progress.surging,
+    DRAINING: Progress.draining,
+    RETURNING: Progress.returning,
+}
+
+
+def _usable(node: RotationNode) -> bool:
+    return node.ready and node.initialized and not node.deleting

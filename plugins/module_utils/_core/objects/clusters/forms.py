@@ -1,0 +1,57 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Forms of texts in FleetMembers: they reach commands, roles and file names of whoever runs the fleet.
+
+None has room for a template (braces), a second line or what is not seen on a screen. Each may be empty here; where a
+text has to be there, ``member_rules`` says so.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from ...schema.prop import prop
+
+# Control characters, and those that are not seen or turn the direction of a line.
+_UNSEEN = "\\x00-\\x1f\\x7f-\\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff"
+_PART = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+SUBDOMAIN = rf"^({_PART}(\.{_PART})*)?$"
+NAMESPACE = f"^({_PART})?$"
+SECRET_KEY = r"^[-._a-zA-Z0-9]*$"
+# arn:aws:eks:eu-west-1:123:cluster/a, gke_project_zone_a, ns/api-host:6443/user, user@a.region.eksctl.io, live.com#user
+CONTEXT = r"^([A-Za-z0-9_.:/@+=,~#%]([A-Za-z0-9_.:/@+=,~#% -]*[A-Za-z0-9_.:/@+=,~#%-])?)?$"
+KUBECONFIG = rf"^([^{{}}{_UNSEEN}]|\$\{{[A-Za-z_][A-Za-z0-9_]*\}})*$"
+WORDS = rf"^[^{{}}{_UNSEEN}]*$"
+WORDS_FORM = "one line without braces"
+
+
+def object_name_prop(doc: str, **details: t.Any) -> t.Any:
+    """The name of another object."""
+    form = "the name of an object: lower-case letters, digits, '-' and '.'"
+    return prop(doc, max_length=253, pattern=SUBDOMAIN, form=form, **details)
+
+
+def namespace_prop(doc: str) -> t.Any:
+    form = "the name of a namespace: lower-case letters, digits and '-'"
+    return prop(doc, max_length=63, pattern=NAMESPACE, form=form)
+
+
+def secret_key_prop(doc: str, **details: t.Any) -> t.Any:
+    form = "a key of a Secret: letters, digits, '-', '_' and '.'"
+    return prop(doc, max_length=253, pattern=SECRET_KEY, form=form, **details)
+
+
+def context_prop(doc: str) -> t.Any:
+    form = "the name of a context: letters, digits, blanks and _.:/@+=,~#%-, no '-' or blank first; rename the context"
+    return prop(doc, default="", max_length=512, pattern=CONTEXT, form=form)
+
+
+def kubeconfig_prop(doc: str) -> t.Any:
+    form = "a path on one line, with braces only as in ${HOME}"
+    return prop(doc, default="", max_length=4096, pattern=KUBECONFIG, form=form)
+
+
+def words_prop(doc: str, **details: t.Any) -> t.Any:
+    """Words of the user, on one line."""
+    return prop(doc, default="", max_length=100, pattern=WORDS, form=WORDS_FORM, **details)

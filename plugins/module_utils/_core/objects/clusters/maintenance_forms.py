@@ -1,0 +1,124 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Forms of texts in maintenance windows, release catalogues and profiles, and their rules in CEL.
+
+The grammar of windows is that of AKS planned maintenance, with its numeric bounds. ``maintenance_rules`` and
+``release_rules`` say the same with field paths.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from ...schema.prop import prop
+from ..updates.forms import (
+    FAILURES,
+    FAILURES_FORM,
+    LIMIT_LENGTH,
+    Rules,
+    utc_offset_prop,
+)
+
+KUBERNETES, NODE_IMAGE, PLATFORM = "kubernetes", "nodeImage", "platform"
+# AKS names its three configurations so; its pages differ in the case of letters.
+CONFIGURATIONS: t.Mapping[str, str] = {
+    "kubernetes": KUBERNETES,
+    "nodeimage": NODE_IMAGE,
+    "platform": PLATFORM,
+    "aksmanagedautoupgradeschedule": KUBERNETES,
+    "aksmanagednodeosupgradeschedule": NODE_IMAGE,
+    "default": PLATFORM,
+}
+CONFIGURATION = (
+    "(?i)^(kubernetes|nodeImage|platform|aksManagedAutoUpgradeSchedule|aksManagedNodeOSUpgradeSchedule|default)$"
+)
+CONFIGURATION_FORM = "one of kubernetes, nodeImage, platform, or a name of AKS such as aksManagedAutoUpgradeSchedule"
+_IS_PLATFORM = "w.name.matches('(?i)^(platform|default)$')"
+DATE = r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"
+RELEASE = r"^v?(0|[1-9][0-9]{0,8})[.](0|[1-9][0-9]{0,8})[.](0|[1-9][0-9]{0,8})([-+][0-9A-Za-z][0-9A-Za-z.+-]*)?$"
+MINOR = r"^v?(0|[1-9][0-9]{0,8})[.](0|[1-9][0-9]{0,8})$"
+IMAGE_VERSION = r"^[0-9A-Za-z][0-9A-Za-z._-]*$"
+MAX_WINDOWS, MAX_FREEZES, MAX_BUDGETS, MAX_SPANS = 100, 100, 50, 100
+
+SCHEDULE_RULES: Rules = (
+    (
+        "[has(self.daily), has(self.weekly), has(self.absoluteMonthly), has(self.relativeMonthly)]"
+        ".filter(s, s).size() == 1",
+        "exactly one of daily, weekly, absoluteMonthly and relativeMonthly is wanted",
+    ),
+)
+CLOCK_RULES: Rules = (("!has(self.utcOffset) || !has(self.timeZone)", "utcOffset and timeZone exclude each other"),)
+SPAN_RULES: Rules = (("self.all(s, s.end >= s.start)", "the end is not before the start"),)
+FREEZES_RULES: Rules = (
+    *SPAN_RULES,
+    ("self.all(f, self.exists_one(o, o.name == f.name))", "freezes have names of their own"),
+    ("self.all(f, !has(f.utcOffset) || !has(f.timeZone))", CLOCK_RULES[0][1]),
+)
+BUDGETS_RULES: Rules = (
+    ("self.all(b, self.exists_one(o, o.name == b.name))", "budgets have names of their own"),
+    ("self.all(b, has(b.members) || has(b.nodes))", "a budget limits members, nodes, or both"),
+)
+HOURS_RULES: Rules = (("self.all(h, h >= 0 && h <= 23)", "hours are 0 to 23"),)
+WINDOWS_RULES: Rules = (
+    (
+        "self.all(w, has(w.maintenanceWindow) != has(w.timeInWeek))",
+        "one of maintenanceWindow and timeInWeek is wanted",
+    ),
+    (
+        "self.all(w, !has(w.notAllowedTime) || has(w.timeInWeek))",
+        "notAllowedTime stands beside timeInWeek only",
+    ),
+    (f"self.all(w, !has(w.timeInWeek) || {_IS_PLATFORM})", "timeInWeek is for platform (default) only"),
+    (
+        f"self.all(w, !{_IS_PLATFORM} || !has(w.maintenanceWindow) || has(w.maintenanceWindow.schedule.weekly))",
+        "platform (default) has weekly windows only",
+    ),
+)
+LOCATIONS_RULES: Rules = (("self.all(l, self.exists_one(o, o.name == l.name))", "locations have names of their own"),)
+PROFILE_SPEC_RULES: Rules = (
+    (
+        "(self.channel == 'TargetKubernetesVersion') == has(self.targetKubernetesVersion)",
+        "targetKubernetesVersion stands with channel TargetKubernetesVersion, and only there",
+    ),
+    (
+        "!self.longTermSupport || self.channel == 'TargetKubernetesVersion'",
+        "longTermSupport stands with channel TargetKubernetesVersion only",
+    ),
+    (
+        "has(self.updateStrategyId) == has(oldSelf.updateStrategyId)"
+        " && (!has(self.updateStrategyId) || self.updateStrategyId == oldSelf.updateStrategyId)",
+        "updateStrategyId cannot be changed",
+    ),
+    (
+        "has(self.nodeImageSelection) == has(oldSelf.nodeImageSelection)"
+        " && (!has(self.nodeImageSelection) || self.nodeImageSelection == oldSelf.nodeImageSelection)",
+        "nodeImageSelection cannot be changed",
+    ),
+)
+
+
+def configuration_prop() -> t.Any:
+    doc = "What the window governs: kubernetes, nodeImage or platform; the names of AKS are taken too."
+    return prop(doc, max_length=40, pattern=CONFIGURATION, form=CONFIGURATION_FORM)
+
+
+def date_prop(doc: str, **details: t.Any) -> t.Any:
+    return prop(doc, max_length=10, pattern=DATE, form="a date such as 2026-12-24", **details)
+
+
+def offset_prop() -> t.Any:
+    return utc_offset_prop(default="")
+
+
+def time_zone_prop() -> t.Any:
+    return prop("IANA time zone, such as Europe/Vienna, instead of utcOffset.", default="", max_length=64)
+
+
+def amount_prop(doc: str) -> t.Any:
+    """A number or a percentage, empty where it is left out."""
+    return prop(doc, default="", max_length=LIMIT_LENGTH, pattern=FAILURES, form=FAILURES_FORM, digits=True)
+
+
+def release_prop(doc: str) -> t.Any:
+    return prop(doc, max_length=60, pattern=RELEASE, form="a full version such as 1.34.2")

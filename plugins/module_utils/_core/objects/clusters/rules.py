@@ -1,0 +1,57 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Rules of MemberCluster and FleetMember over several fields."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+from ...schema.finding import Finding
+from ...schema.rules import Found
+from ...values.selector import label_key_problem, label_value_problem
+from .fleet_member import FleetMember
+from .member_cluster import MemberCluster
+
+SUBSCRIPTION = "fleet.azure.com/subscription-id"
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII | re.IGNORECASE)
+
+
+def check_member_cluster(member: MemberCluster) -> t.Iterator[Found]:
+    """Taints are unique and well-formed (KubeFleet's webhook); the identity says who is meant."""
+    if member.spec:
+        for name, value in (("kind", member.spec.identity.kind), ("name", member.spec.identity.name)):
+            if not value:
+                yield Found("empty-text", f"spec.identity.{name}", f"{name} must not be empty")
+    for index, taint in enumerate(member.taints):
+        path = f"spec.taints[{index}]"
+        for name, problem in (("key", label_key_problem(taint.key)), ("value", label_value_problem(taint.value))):
+            if problem:
+                yield Found("invalid-taint", f"{path}.{name}", problem)
+        if taint in member.taints[:index]:
+            yield Found("duplicate-taint", path, "this taint stands twice")
+
+
+def warn_member_cluster(member: MemberCluster) -> t.Iterator[Finding]:
+    """What Azure calls its members by: the id of a subscription is a UUID, and a name is easily taken for it."""
+    written = member.metadata.labels.get(SUBSCRIPTION)
+    if written is not None and not _UUID.fullmatch(written):
+        path = f"metadata.labels[{SUBSCRIPTION}]"
+        reason = f"{written!r:.80} is no UUID, and the id of a subscription is one"
+        yield Finding("subscription-id-no-uuid", path, path, written, written, reason)
+
+
+def check_fleet_member(member: FleetMember) -> t.Iterator[Found]:
+    connection = member.spec.connection
+    given = [bool(connection.kubeconfig), connection.secret_ref is not None, connection.in_cluster]
+    if given.count(True) != 1:
+        message = "exactly one of kubeconfig, secretRef and inCluster: true is wanted"
+        yield Found("connection-source", "spec.connection", message)
+    if connection.in_cluster and connection.context:
+        message = "a context is chosen in a kubeconfig, and there is none inside the cluster"
+        yield Found("context-in-cluster", "spec.connection.context", message)
+    reference = connection.secret_ref
+    for name, value in (("name", reference.name), ("namespace", reference.namespace)) if reference else ():
+        if not value:
+            yield Found("empty-text", f"spec.connection.secretRef.{name}", f"{name} must not be empty")

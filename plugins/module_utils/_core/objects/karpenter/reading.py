@@ -1,0 +1,236 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""NodePools that people write: whole objects, patches and fragments; repairs, all problems at once, and a word of care.
+
+A patch names a pool and a part of its ``spec``; a fragment begins at ``spec:``, ``disruption:`` or ``budgets:``, or is
+the list of budgets itself. Neither is a complaint here, but no pool is ever created from one.
+"""
+
+from __future__ import annotations
+
+import re
+import typing as t
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from ...errors import FleetError, Problem
+from ...schema.checking import Check, near
+from ...schema.finding import Finding
+from ...schema.rules import Found
+from ...values.duration import TOO_LONG
+from .node_pool import (
+    API_VERSION,
+    KIND,
+    POLICIES,
+    Budget,
+    NodePool,
+    decode_budgets,
+    decode_node_pool,
+)
+from .node_pool_schema import (
+    BUDGETS,
+    DUPLICATE,
+    INVALID,
+    NODE_POOL,
+    NOT_SUPPORTED,
+    REQUIRED,
+    TOO_MANY,
+    TYPE_INVALID,
+    Object,
+    SchemaError,
+    admit,
+    durations,
+    parses,
+)
+
+MISPLACED, PLACE = "spec.disruption.expireAfter", "spec.template.spec.expireAfter"
+POLICY = "spec.disruption.consolidationPolicy"
+DRIFTS = "it is part of the drift hash, so that all existing nodes of the pool count as Drifted and are replaced"
+_WHOLE = ("spec.template", "spec.template.spec", "spec.template.spec.nodeClassRef", "spec.template.spec.requirements")
+_CODES = {
+    TYPE_INVALID: "wrong-type",
+    NOT_SUPPORTED: "not-one-of",
+    REQUIRED: "missing-field",
+    TOO_MANY: "too-many-items",
+    DUPLICATE: "duplicate-value",
+}
+_HINTS = {
+    "timeZone": "schedules of budgets are in UTC",
+    "expireAfter": f"it stands at {PLACE}",
+    "terminationGracePeriod": "it stands at spec.template.spec.terminationGracePeriod",
+}
+Document = Mapping[str, t.Any]
+
+
+@dataclass(frozen=True)
+class Examined:
+    """A manifest after its repairs, with all that was found. ``missing`` are the paths that a new pool needs besides.
+
+    ``written`` is the manifest, and a fragment in the place where it belongs; ``repaired``, what should be written;
+    ``stored``, what an API server makes of that.
+    """
+
+    written: Document
+    repaired: Document
+    stored: Document
+    problems: tuple[Found, ...]
+    findings: tuple[Finding, ...]
+    missing: tuple[str, ...]
+    fragment: bool
+
+    @property
+    def budgets(self) -> tuple[Budget, ...] | None:
+        """The budgets, defaults included; None if anything about them is wrong."""
+        if any(each.path in ("", "spec", "spec.disruption") or each.path.startswith(BUDGETS) for each in self.problems):
+            return None
+        return decode_budgets(self.stored["spec"]["disruption"]["budgets"])
+
+
+def read_node_pool(document: t.Any, where: str = "", strict: bool = False) -> tuple[NodePool, tuple[Finding, ...]]:
+    """The pool that a manifest describes, whole or as a patch, and the repairs. FleetError with all problems."""
+    examined = examine(document, strict)
+    name = _at(examined.repaired, "metadata.name")
+    about = " ".join(filter(None, (where, f"{KIND}/{name if isinstance(name, str) and name else '?'}")))
+    problems = list(examined.problems)
+    if examined.fragment:
+        problems.append(Found("missing-field", "apiVersion, kind, metadata.name", "this is a fragment, not an object"))
+    elif not (isinstance(name, str) and name):
+        problems.append(Found("missing-field", "metadata.name", "name is required"))
+    if problems:
+        raise FleetError.of(Problem(each.code, each.message, f"{about} {each.path}", each.hint) for each in problems)
+    pool = replace(decode_node_pool(examined.stored), manifest=examined.repaired)
+    return pool, tuple(replace(each, where=f"{about} {each.old_path}") for each in examined.findings)
+
+
+def examine(document: t.Any, strict: bool = False, schema: Object = NODE_POOL) -> Examined:
+    """Everything that can be said about a manifest without its cluster; nothing is raised.
+
+    ``schema`` is that of the cluster's own definition, where it is known.
+    """
+    check = Check(strict)
+    whole, fragment = _whole(check, document)
+    repaired = _move_expiry(check, whole)
+    judged = _without_alternatives(check, repaired)
+    admission = admit(judged, schema)
+    missing = tuple(each.path for each in admission.errors if each.type == REQUIRED and each.path in _WHOLE)
+    lenient = bool(missing) or fragment
+    told: set[str] = set()
+    for each in admission.errors:
+        absent = each.type == REQUIRED and (lenient or each.path in _WHOLE)
+        if not (absent or (each.path, each.type) == (BUDGETS, INVALID) or each.path in told):
+            told.add(each.path)
+            check.problems.append(_found(each))
+    check.problems += [*_lone(admission.stored), *_unknown(admission.unknown_fields), *_too_long(admission.stored)]
+    return Examined(whole, repaired, admission.stored, tuple(check.problems), tuple(check.findings), missing, fragment)
+
+
+def _whole(check: Check, document: t.Any) -> tuple[Document, bool]:
+    """The document in the place where it belongs in a NodePool, and whether it was a fragment."""
+    if isinstance(document, (list, tuple)):
+        return {"spec": {"disruption": {"budgets": document}}}, True
+    if not isinstance(document, Mapping):
+        check.problem("not-an-object", "", f"a NodePool or a part of one is wanted, not {document!r:.60}")
+        return {}, True
+    if "apiVersion" not in document and "kind" not in document:
+        if "budgets" in document:
+            return {"spec": {"disruption": document}}, True
+        if "disruption" in document:
+            return {"spec": document}, True
+        if document.get("spec") is None:
+            check.problem("missing-field", "spec", "neither spec, disruption nor budgets is here")
+            return {}, True
+        return document, True
+    for key, wanted, code in (("apiVersion", API_VERSION, "unsupported-version"), ("kind", KIND, "unknown-kind")):
+        if document.get(key) != wanted:
+            check.problem(code, key, f"{document.get(key)!r:.60} is not {wanted}", f"write {wanted}")
+    return document, False
+
+
+def _move_expiry(check: Check, document: Document) -> Document:
+    """An older API had ``expireAfter`` under ``disruption``; a server drops it there, and 720h holds silently."""
+    value, there = _at(document, MISPLACED), _at(document, PLACE)
+    if value is None:
+        return document
+    if there is not None and there != value:
+        check.problem(
+            "expireAfter-conflict", MISPLACED, f"{PLACE} says {there!r:.40}, this says {value!r:.40}", "keep one"
+        )
+        return document
+    template = _or_empty(document["spec"].get("template"))
+    claim = _or_empty(template.get("spec")) if isinstance(template, Mapping) else None
+    if not isinstance(claim, Mapping):
+        return document
+    reason = f"v1 has the field there; where it is put, {DRIFTS}"
+    check.repair(Finding("expireAfter-misplaced", MISPLACED, PLACE, value, value, reason), f"write {PLACE}")
+    spec = dict(document["spec"])
+    spec["disruption"] = {key: each for key, each in spec["disruption"].items() if key != "expireAfter"}
+    spec["template"] = {**template, "spec": {**claim, "expireAfter": value}}
+    return {**document, "spec": spec}
+
+
+def _without_alternatives(check: Check, document: Document) -> Document:
+    """Documentation prints ``A | B`` where one of them is to be chosen; the rest is judged without it."""
+    value = _at(document, POLICY)
+    words = [word.strip() for word in value.split("|")] if isinstance(value, str) else []
+    if len(words) < 2:
+        return document
+    chosen = " or ".join(word for word in words if word in POLICIES) or " or ".join(POLICIES)
+    check.problem("alternatives", POLICY, f"{value!r:.80} lists the values to choose from", f"write {chosen}")
+    disruption = {key: each for key, each in document["spec"]["disruption"].items() if key != "consolidationPolicy"}
+    return {**document, "spec": {**document["spec"], "disruption": disruption}}
+
+
+def _lone(stored: Document) -> t.Iterator[Found]:
+    """Budgets with one of two fields that belong together, each at its place; a server names only the list."""
+    budgets = _at(stored, BUDGETS)
+    for index, each in enumerate(budgets if isinstance(budgets, list) else ()):
+        if isinstance(each, Mapping) and ("schedule" in each) != ("duration" in each):
+            key, other = ("schedule", "duration") if "schedule" in each else ("duration", "schedule")
+            hint = f"add {other}, or take {key} away"
+            yield Found("schedule-without-duration", f"{BUDGETS}[{index}]", f"{key} needs {other} beside it", hint)
+
+
+def _unknown(paths: t.Iterable[str]) -> t.Iterator[Found]:
+    known = ("budgets", "consolidateAfter", "consolidationPolicy", "nodes", "schedule", "duration", "reasons")
+    for path in paths:
+        key = path.rpartition(".")[2]
+        yield Found("unknown-field", path, f"there is no field {key!r} here", _HINTS.get(key) or near(key, known))
+
+
+def _too_long(stored: Document) -> t.Iterator[Found]:
+    """Durations that admission lets through and no client can read, which breaks every list of NodePools."""
+    for path, text in durations(stored):
+        digits = re.fullmatch(r"([0-9]++[hms])++", text, re.ASCII) if isinstance(text, str) else None
+        if digits and not parses(text):
+            yield Found("invalid-duration", path, f"{text!r:.60} {TOO_LONG}", "write a shorter one")
+
+
+def _found(error: SchemaError) -> Found:
+    path, value = error.path, error.value
+    if error.type == REQUIRED:
+        return Found("missing-field", path, f"{path.rpartition('.')[2]} is required", f"write {error.wanted}")
+    field = path.rpartition(".")[2].partition("[")[0]
+    code = _CODES.get(error.type) or f"invalid-{'duration' if field not in ('nodes', 'schedule') else field}"
+    if value == "...":
+        return Found("placeholder", path, "'...' stands for a part that was left out", "fill it in, or leave it out")
+    hint = f"write {error.wanted}"
+    if error.type == TYPE_INVALID and _is_number(value) and error.wanted not in ("a list", "an object"):
+        hint = f'write it in quotes: "{value}"'
+    if error.type == NOT_SUPPORTED and isinstance(value, str):
+        hint = near(value, error.wanted.removeprefix("one of ").split(", ")) or hint
+    return Found(code, path, f"{value!r:.60} is not {error.wanted}", hint)
+
+
+def _is_number(value: t.Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _or_empty(value: t.Any) -> t.Any:
+    return {} if value is None else value
+
+
+def _at(document: t.Any, path: str) -> t.Any:
+    for step in path.split("."):
+        document = document.get(step) if isinstance(document, Mapping) else None
+    return document

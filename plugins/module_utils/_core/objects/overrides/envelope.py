@@ -1,0 +1,49 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""``ClusterResourceEnvelope`` and ``ResourceEnvelope``: manifests that lie on the hub and act only on members."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+
+from ...schema.meta import ObjectMeta
+from ...schema.prop import prop
+
+Manifests = t.Mapping[str, t.Mapping[str, t.Any]]
+MOST_ENTRIES = 50
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterResourceEnvelope:
+    api_version: str = prop("API version.", default="placement.kubernetes-fleet.io/v1beta1")
+    kind: str = prop("Kind.", default="ClusterResourceEnvelope")
+    metadata: ObjectMeta = prop("Object metadata.")
+    data: Manifests = prop(
+        "Cluster-scoped manifests by a key of your choice.", raw=True, min_items=1, max_items=MOST_ENTRIES
+    )
+
+    @property
+    def name(self) -> str:
+        return self.metadata.name
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResourceEnvelope:
+    api_version: str = prop("API version.", default="placement.kubernetes-fleet.io/v1beta1")
+    kind: str = prop("Kind.", default="ResourceEnvelope")
+    metadata: ObjectMeta = prop("Object metadata.")
+    data: Manifests = prop(
+        "Manifests of the envelope's own namespace by a key of your choice.",
+        raw=True,
+        min_items=1,
+        max_items=MOST_ENTRIES,
+    )
+
+    @property
+    def name(self) -> str:
+        return self.metadata.name
+
+
+Envelope = ClusterResourceEnvelope | ResourceEnvelope  # pylint: disable=unsupported-binary-operation  # Python 3.11 can

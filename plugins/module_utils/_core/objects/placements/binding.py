@@ -1,0 +1,70 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""``ClusterResourceBinding``: the record that one placement holds one cluster."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...schema.meta import Condition, NamespacedName, ObjectMeta
+from ...schema.prop import prop
+from .cluster_resource_placement import DiffedPlacement, DriftedPlacement, FailedPlacement
+from .rollout_strategy import ApplyStrategy
+
+SCHEDULED, BOUND, UNSCHEDULED = "Scheduled", "Bound", "Unscheduled"
+PREVIOUS_STATE = "kubernetes-fleet.io/previous-binding-state"
+SCHEDULER_FINALIZER = "kubernetes-fleet.io/scheduler-binding-cleanup"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterScore:
+    """``priority_score`` is upstream's name of the topology spread score."""
+
+    affinity_score: int | None = prop("Sum over the preferred terms.", default=None)
+    priority_score: int | None = prop("Topology spread score.", default=None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterDecision:
+    cluster_name: str = prop("Name of the cluster.")
+    selected: bool = prop("Whether it was picked.")
+    reason: str = prop("Why.", default="")
+    cluster_score: ClusterScore | None = prop("Scores, absent where none was given.", default=None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BindingSpec:
+    state: str = prop("Scheduled, Bound or Unscheduled.")
+    target_cluster: str = prop("Name of the cluster.")
+    scheduling_policy_snapshot_name: str = prop("Policy under which it was picked.")
+    cluster_decision: ClusterDecision = prop("The decision.")
+    resource_snapshot_name: str = prop("Resources that it holds; empty until bound.", default="")
+    cluster_resource_override_snapshots: tuple[str, ...] = prop(
+        "Overrides of cluster-scoped objects that it holds, in the order in which they apply.", default=()
+    )
+    resource_override_snapshots: tuple[NamespacedName, ...] = prop(
+        "Overrides of namespaced objects that it holds, applied after those.", default=()
+    )
+    apply_strategy: ApplyStrategy | None = prop("Copy of the placement's strategy.", default=None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BindingStatus:
+    conditions: tuple[Condition, ...] = prop("RolloutStarted, Overridden, WorkSynchronized, Applied, ...", default=())
+    failed_placements: tuple[FailedPlacement, ...] = prop("Objects that failed.", default=(), max_items=100)
+    drifted_placements: tuple[DriftedPlacement, ...] = prop("Objects that drifted.", default=(), max_items=100)
+    diffed_placements: tuple[DiffedPlacement, ...] = prop("Objects that differ.", default=(), max_items=100)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterResourceBinding:
+    api_version: str = prop("API version.", default="placement.kubernetes-fleet.io/v1beta1")
+    kind: str = prop("Kind.", default="ClusterResourceBinding")
+    metadata: ObjectMeta = prop("Object metadata.")
+    spec: BindingSpec = prop("What is bound to what.")
+    status: BindingStatus = prop("What became of it.", default=BindingStatus())
+
+    @property
+    def name(self) -> str:
+        return self.metadata.name

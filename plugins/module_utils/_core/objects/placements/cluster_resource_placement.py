@@ -1,0 +1,124 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""``ClusterResourcePlacement`` of ``placement.kubernetes-fleet.io``: which resources go to which clusters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from ...schema.meta import Condition, ObjectMeta
+from ...schema.prop import prop
+from ...values.selector import LabelSelector
+from .cel import (
+    POLICY_RULES,
+    SELECTOR_RULES,
+    SPEC_RULES,
+    STRATEGY_RULES,
+)
+from .policy import PlacementPolicy
+from .rollout_strategy import RolloutStrategy
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResourceSelector:
+    group: str = prop("API group, empty for the core group.")
+    version: str = prop("API version.")
+    kind: str = prop("Kind.")
+    name: str = prop("Name of one object; excludes labelSelector.", default="")
+    label_selector: LabelSelector | None = prop("Labels of the objects.", default=None)
+    selection_scope: str = prop(
+        "How much of a namespace is meant.",
+        default="NamespaceWithResources",
+        enum=("NamespaceOnly", "NamespaceWithResources", "NamespaceWithResourceSelectors"),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlacementSpec:
+    resource_selectors: tuple[ResourceSelector, ...] = prop(
+        "What is placed.", min_items=1, max_items=100, rules=SELECTOR_RULES
+    )
+    policy: PlacementPolicy | None = prop("Who gets it; all clusters if absent.", default=None, rules=POLICY_RULES)
+    strategy: RolloutStrategy = prop("How it gets there.", default=RolloutStrategy(), rules=STRATEGY_RULES)
+    revision_history_limit: int = prop("Snapshots that are kept.", default=10, minimum=1, maximum=1000)
+    status_reporting_scope: str = prop(
+        "Where status can be read.", default="ClusterScopeOnly", enum=("ClusterScopeOnly", "NamespaceAccessible")
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class EnvelopeIdentifier:
+    name: str = prop("Name of the envelope.")
+    namespace: str = prop("Namespace of the envelope.", default="")
+    type: str = prop("Kind of the envelope.", default="")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResourceIdentifier:
+    group: str = prop("API group.", default="")
+    version: str = prop("API version.", default="")
+    kind: str = prop("Kind.", default="")
+    name: str = prop("Name.", default="")
+    namespace: str = prop("Namespace.", default="")
+    envelope: EnvelopeIdentifier | None = prop("Envelope that holds it.", default=None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FailedPlacement(ResourceIdentifier):
+    condition: Condition = prop("Why it failed.", default=None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PatchDetail:
+    path: str = prop("JSON path of the field.")
+    value_in_member: str = prop("Value on the member.", default="")
+    value_in_hub: str = prop("Value that was placed.", default="")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DriftedPlacement(ResourceIdentifier):
+    observation_time: datetime | None = prop("Instant of the observation.", default=None)
+    first_drifted_observed_time: datetime | None = prop("Instant of the first observation.", default=None)
+    target_cluster_observed_generation: int = prop("Generation on the member.", default=0)
+    observed_drifts: tuple[PatchDetail, ...] = prop("Fields that differ.", default=())
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiffedPlacement(ResourceIdentifier):
+    observation_time: datetime | None = prop("Instant of the observation.", default=None)
+    first_diffed_observed_time: datetime | None = prop("Instant of the first observation.", default=None)
+    target_cluster_observed_generation: int | None = prop("Generation on the member.", default=None)
+    observed_diffs: tuple[PatchDetail, ...] = prop("Fields that differ.", default=())
+
+
+@dataclass(frozen=True, kw_only=True)
+class PerClusterPlacementStatus:
+    cluster_name: str = prop("Name of the cluster; empty for a place that could not be filled.", default="")
+    observed_resource_index: str = prop("Index of the resource snapshot.", default="")
+    conditions: tuple[Condition, ...] = prop("Scheduled, RolloutStarted, Overridden, ...", default=())
+    failed_placements: tuple[FailedPlacement, ...] = prop("Objects that failed.", default=(), max_items=100)
+    drifted_placements: tuple[DriftedPlacement, ...] = prop("Objects that drifted.", default=(), max_items=100)
+    diffed_placements: tuple[DiffedPlacement, ...] = prop("Objects that differ.", default=(), max_items=100)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlacementStatus:
+    selected_resources: tuple[ResourceIdentifier, ...] = prop("What is placed.", default=())
+    observed_resource_index: str = prop("Index of the latest resource snapshot.", default="")
+    placement_statuses: tuple[PerClusterPlacementStatus, ...] = prop("One for each cluster.", default=())
+    conditions: tuple[Condition, ...] = prop("Conditions of the placement.", default=())
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterResourcePlacement:
+    api_version: str = prop("API version.", default="placement.kubernetes-fleet.io/v1beta1")
+    kind: str = prop("Kind.", default="ClusterResourcePlacement")
+    metadata: ObjectMeta = prop("Object metadata.")
+    spec: PlacementSpec = prop("What goes where, and how.", rules=SPEC_RULES)
+    status: PlacementStatus = prop("Outcome of the last run.", default=PlacementStatus())
+
+    @property
+    def name(self) -> str:
+        return self.metadata.name

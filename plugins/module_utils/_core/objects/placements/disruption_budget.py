@@ -1,0 +1,35 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""``ClusterResourcePlacementDisruptionBudget``: how many clusters of a placement evictions leave alone (KubeFleet)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...schema.meta import ObjectMeta
+from ...schema.prop import prop
+
+SPEC_RULES = (("!has(self.maxUnavailable) || !has(self.minAvailable)", "keep one of maxUnavailable and minAvailable"),)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DisruptionBudgetSpec:
+    """At most one of the two; with neither, every eviction is refused."""
+
+    max_unavailable: int | str | None = prop("Clusters that may be unavailable, number or percentage.", default=None)
+    min_available: int | str | None = prop("Clusters that stay available, number or percentage.", default=None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterResourcePlacementDisruptionBudget:
+    """Guards the placement of the same name."""
+
+    api_version: str = prop("API version.", default="placement.kubernetes-fleet.io/v1beta1")
+    kind: str = prop("Kind.", default="ClusterResourcePlacementDisruptionBudget")
+    metadata: ObjectMeta = prop("Object metadata.")
+    spec: DisruptionBudgetSpec = prop("The budget.", rules=SPEC_RULES)
+
+    @property
+    def name(self) -> str:
+        return self.metadata.name

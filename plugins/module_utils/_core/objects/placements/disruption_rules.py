@@ -1,0 +1,68 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Rules of evictions and of the budgets that hold them back (KubeFleet's CRD rules)."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ...schema.finding import Finding
+from ...schema.metadata_rules import check_reference
+from ...schema.rules import Found
+from .cluster_resource_placement import ClusterResourcePlacement
+from .disruption_budget import ClusterResourcePlacementDisruptionBudget
+from .eviction import ClusterResourcePlacementEviction
+from .policy import PICK_ALL, PICK_FIXED, PlacementPolicy
+
+
+def check_eviction(eviction: ClusterResourcePlacementEviction) -> t.Iterator[Found]:
+    yield from check_reference(eviction.spec.placement_name, "spec.placementName")
+    yield from check_reference(eviction.spec.cluster_name, "spec.clusterName")
+
+
+def check_eviction_update(
+    old: ClusterResourcePlacementEviction, new: ClusterResourcePlacementEviction
+) -> t.Iterator[Found]:
+    if old.spec != new.spec:
+        yield Found("spec-fixed", "spec", "the spec of an eviction cannot be changed", "make a new eviction")
+
+
+def check_disruption_budget(budget: ClusterResourcePlacementDisruptionBudget) -> t.Iterator[Found]:
+    if budget.spec.max_unavailable is not None and budget.spec.min_available is not None:
+        yield Found("two-limits", "spec", "maxUnavailable and minAvailable are both given", "keep one of them")
+
+
+def warn_disruption_budget(budget: ClusterResourcePlacementDisruptionBudget) -> t.Iterator[Finding]:
+    if budget.spec.max_unavailable is None and budget.spec.min_available is None:
+        reason = "with neither maxUnavailable nor minAvailable every eviction is refused"
+        yield Finding("eviction-never-permitted", "spec", "spec", None, None, reason)
+
+
+def check_budget_for(
+    budget: ClusterResourcePlacementDisruptionBudget, placement: ClusterResourcePlacement
+) -> t.Iterator[Found]:
+    """What a budget cannot say for the placement that it guards (KubeFleet's admission webhook)."""
+    if _type_of(placement) != PICK_ALL:
+        return
+    hint = "write minAvailable as a number"
+    if budget.spec.max_unavailable is not None:
+        message = "PickAll asks for no number of clusters, of which some could be unavailable"
+        yield Found("budget-for-pick-all", "spec.maxUnavailable", message, hint)
+    elif isinstance(budget.spec.min_available, str):
+        message = "PickAll asks for no number of clusters, of which this could be a share"
+        yield Found("budget-for-pick-all", "spec.minAvailable", message, hint)
+
+
+def check_eviction_from(
+    eviction: ClusterResourcePlacementEviction, placement: ClusterResourcePlacement
+) -> t.Iterator[Found]:
+    """What cannot be evicted of the placement that is named (KubeFleet's admission webhook)."""
+    if _type_of(placement) == PICK_FIXED:
+        message = f"{placement.name} names its clusters"
+        hint = "take the cluster off the list of the placement"
+        yield Found("eviction-from-pick-fixed", "spec.placementName", message, hint)
+
+
+def _type_of(placement: ClusterResourcePlacement) -> str:
+    return (placement.spec.policy or PlacementPolicy()).placement_type

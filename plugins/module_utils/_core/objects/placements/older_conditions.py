@@ -1,0 +1,57 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Condition types and reasons of older releases of KubeFleet, read as today's; only today's are written."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import replace
+
+from ...schema.meta import Condition
+from .cluster_resource_placement import FailedPlacement, PerClusterPlacementStatus, PlacementStatus
+
+TYPES: t.Mapping[str, str] = {
+    # of the placement
+    "ClusterResourcePlacementSynchronized": "ClusterResourcePlacementWorkSynchronized",
+    # of each cluster
+    "ResourceScheduled": "Scheduled",
+    "ResourceApplied": "Applied",
+}
+REASONS: t.Mapping[str, str] = {
+    "SynchronizeSucceeded": "WorkSynchronized",
+    "ScheduleSucceeded": "Scheduled",
+    "WorkSynchronizeSucceeded": "AllWorkSynced",
+}
+
+
+def with_todays_conditions(status: PlacementStatus) -> PlacementStatus:
+    """The status with today's types and reasons; statuses, messages and times of transitions stay as they are."""
+    return replace(
+        status,
+        conditions=todays(status.conditions),
+        placement_statuses=tuple(_cluster(each) for each in status.placement_statuses),
+    )
+
+
+def todays(conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:
+    """Where both the older and today's type are there, today's is the one that was written last."""
+    there = {each.type for each in conditions}
+    kept = (each for each in conditions if each.type not in TYPES or TYPES[each.type] not in there)
+    return tuple(_condition(each) for each in kept)
+
+
+def _condition(one: Condition) -> Condition:
+    kind, reason = TYPES.get(one.type, one.type), REASONS.get(one.reason, one.reason)
+    return one if (kind, reason) == (one.type, one.reason) else replace(one, type=kind, reason=reason)
+
+
+def _cluster(row: PerClusterPlacementStatus) -> PerClusterPlacementStatus:
+    return replace(
+        row, conditions=todays(row.conditions), failed_placements=tuple(_failed(each) for each in row.failed_placements)
+    )
+
+
+def _failed(row: FailedPlacement) -> FailedPlacement:
+    # A record need not have the condition, whatever the class says.
+    return replace(row, condition=_condition(row.condition)) if row.condition else row

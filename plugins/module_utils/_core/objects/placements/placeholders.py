@@ -1,0 +1,35 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Holes: a literal ``...`` where documentation leaves something out. What can be decided in spite of them."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+from dataclasses import replace
+
+from ...schema.finding import Finding
+from ...schema.rules import Found
+from .cluster_resource_placement import ClusterResourcePlacement
+
+HOLES = frozenset(("placeholder", "placeholder-text"))
+# Decisions come from the policy alone, and are recorded under the placement's name.
+_DECIDES = re.compile(r"spec|metadata|(spec\.policy|metadata\.name)(\b.*)?", re.DOTALL)
+_SELECTOR = re.compile(r"spec\.resourceSelectors\[(\d+)\].*", re.DOTALL)
+
+
+def blocks(problem: Found) -> bool:
+    """Whether no decision is possible for a problem of a placement."""
+    return problem.code not in HOLES or bool(_DECIDES.fullmatch(problem.path))
+
+
+def around(placement: ClusterResourcePlacement, holes: t.Sequence[Found]) -> ClusterResourcePlacement:
+    """The placement without the selectors that have a hole, so that none of them selects more than is written."""
+    found = {int(match[1]) for each in holes if (match := _SELECTOR.fullmatch(each.path))}
+    kept = tuple(one for index, one in enumerate(placement.spec.resource_selectors) if index not in found)
+    return replace(placement, spec=replace(placement.spec, resource_selectors=kept))
+
+
+def hole_finding(hole: Found) -> Finding:
+    return Finding(hole.code, hole.path, hole.path, "...", "...", f"{hole.message}; the rest is judged without it")

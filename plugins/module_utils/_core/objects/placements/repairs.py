@@ -1,0 +1,63 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Forms of a placement that documents print and no API server takes, rewritten before anything is judged."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Mapping
+
+from ...schema.checking import Check
+from ...schema.finding import Finding
+
+AFFINITY = "spec.policy.affinity.clusterAffinity"
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+_METRIC_SORTER = (
+    "the field is called propertySorter; a server that does not refuse the other name drops it, and then every cluster "
+    "gets the full weight"
+)
+Document = Mapping[str, t.Any]
+
+
+def repair_placement(check: Check, document: Document) -> Document:
+    """The document with its preferred terms in the published form; the given one is not changed."""
+    affinity = _at(document, AFFINITY)
+    if affinity is None or PREFERRED not in affinity:
+        return document
+    terms, path = affinity[PREFERRED], f"{AFFINITY}.{PREFERRED}"
+    if isinstance(terms, Mapping) and terms:
+        found = Finding("preferred-not-a-list", path, f"{path}[0]", terms, [terms], "preferred terms are a list")
+        check.repair(found, "write a dash before its first field")
+        terms = [terms]
+    if isinstance(terms, list):
+        terms = [_repair_term(check, each, f"{path}[{index}]") for index, each in enumerate(terms)]
+    return _with(document, f"{AFFINITY}.{PREFERRED}".split("."), terms)
+
+
+def _repair_term(check: Check, term: t.Any, path: str) -> t.Any:
+    if not isinstance(term, Mapping):
+        return term
+    preference, place = term.get("preference"), f"{path}.preference"
+    if isinstance(preference, list) and len(preference) == 1 and isinstance(preference[0], Mapping):
+        only = preference[0]
+        found = Finding("preference-is-a-list", f"{place}[0]", place, preference, only, "a preference is one object")
+        check.repair(found, "write it without the dash")
+        preference = only
+    if isinstance(preference, Mapping) and "metricSorter" in preference and "propertySorter" not in preference:
+        old, new = f"{place}.metricSorter", f"{place}.propertySorter"
+        sorter = preference["metricSorter"]
+        check.repair(Finding("metric-sorter", old, new, sorter, sorter, _METRIC_SORTER), "write propertySorter")
+        preference = {("propertySorter" if key == "metricSorter" else key): each for key, each in preference.items()}
+    return term if preference is term.get("preference") else {**term, "preference": preference}
+
+
+def _at(document: t.Any, path: str) -> Document | None:
+    for step in path.split("."):
+        document = document.get(step) if isinstance(document, Mapping) else None
+    return document if isinstance(document, Mapping) else None
+
+
+def _with(document: Document, steps: list[str], value: t.Any) -> Document:
+    first, *rest = steps
+    return {**document, first: _with(document[first], rest, value) if rest else value}

@@ -1,0 +1,161 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What must never be placed, and why (KubeFleet's ignored kinds and objects, and our own records)."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..errors import Problem
+from ..resources.applyset import NAMESPACE
+from .identity import (
+    Manifest,
+    ObjectId,
+    annotations_of,
+    labels_of,
+    metadata_of,
+)
+
+IGNORED_GROUPS = {
+    "events.k8s.io": "events belong to the cluster where they happened",
+    "coordination.k8s.io": "leases belong to the cluster where they are held",
+    "metrics.k8s.io": "metrics are read, never written",
+    "cluster.kubernetes-fleet.io": "fleet membership is kept on the hub",
+    "gitops.fleet": "fleet records are kept on the hub",
+}
+IGNORED_KINDS = {
+    ("", "Pod"): "pods are made by the workload that owns them; place that",
+    ("", "Node"): "nodes belong to their cluster",
+    ("", "Event"): "events belong to the cluster where they happened",
+    ("networking.fleet.azure.com", "ServiceImport"): "it is made on each member",
+    ("networking.fleet.azure.com", "TrafficManagerProfile"): "it is kept on the hub",
+    ("networking.fleet.azure.com", "TrafficManagerBackend"): "it is kept on the hub",
+}
+PLACEMENT_GROUP = "placement.kubernetes-fleet.io"
+ENVELOPES = ("ClusterResourceEnvelope", "ResourceEnvelope")
+RESERVED_PREFIXES = ("kube-", "fleet-")
+TOKEN_SECRET = "kubernetes.io/service-account-token"
+SLICE_LABEL = "endpointslice.kubernetes.io/managed-by"
+FLEET_GROUPS = ("gitops.fleet", "kubernetes-fleet.io", "kubefleet.dev")
+MAY_STOP_CLUSTER = "gitops.fleet/may-stop-cluster"
+# By which label or annotation, and value, an API server marks what it makes and keeps by itself.
+SELF_MADE: t.Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "rbac.authorization.k8s.io": ("kubernetes.io/bootstrapping", ("rbac-defaults",)),
+    "flowcontrol.apiserver.k8s.io": ("apf.kubernetes.io/autoupdate-spec", ("true",)),
+    "apiregistration.k8s.io": ("kube-aggregator.kubernetes.io/automanaged", ("true", "onstart")),
+}
+WEBHOOKS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
+
+Secrets = t.Container[tuple[str, str]]
+"""Namespace and name of each."""
+
+
+def is_reserved_namespace(name: str) -> bool:
+    """``default``, ``kube-*`` and ``fleet-*`` exist on each member for its own ends. In ours the hub keeps the key of
+    its digests, leases and often the members' credentials, and members keep what is placed on them."""
+    return name in ("default", NAMESPACE) or name.startswith(RESERVED_PREFIXES)
+
+
+def kind_refusal(group: str, kind: str) -> str | None:
+    """Why no object of the kind is ever placed, or None."""
+    if group == PLACEMENT_GROUP and kind not in ENVELOPES:
+        return "placement objects are kept on the hub"
+    return IGNORED_GROUPS.get(group) or IGNORED_KINDS.get((group, kind))
+
+
+def refusal(
+    each: ObjectId, manifest: Manifest, services: t.Container[tuple[str, str]] = (), credentials: Secrets = ()
+) -> Problem | None:
+    """Why this object is left out, or None. ``services`` are the (namespace, name) of the Services beside it,
+    ``credentials`` those of the Secrets by which members are reached."""
+    reason = (
+        kind_refusal(each.group, each.kind)
+        or _own_refusal(each, credentials)
+        or _self_made(each, manifest)
+        or _object_refusal(each, manifest, services)
+    )
+    return Problem("never-placed", f"{each} is left out: {reason}", str(each)) if reason else None
+
+
+def _own_refusal(each: ObjectId, credentials: Secrets) -> str | None:
+    if each.namespace == NAMESPACE or each.namespace.startswith(RESERVED_PREFIXES):
+        return f"namespace {each.namespace} is reserved on every member"
+    match each.group, each.kind:
+        case ("", "Secret") if (each.namespace, each.name) in credentials:
+            return "a member is reached by the credentials in it"
+        case ("apiextensions.k8s.io", "CustomResourceDefinition") if _of_the_fleet(each.name):
+            return "the fleet's own objects are of this kind, and they are kept on the hub"
+    return None
+
+
+def _of_the_fleet(definition: str) -> bool:
+    group = definition.partition(".")[2]
+    return any(group == known or group.endswith(f".{known}") for known in FLEET_GROUPS)
+
+
+def _self_made(each: ObjectId, manifest: Manifest) -> str | None:
+    key, values = SELF_MADE.get(each.group, ("", ()))
+    marked = {labels_of(manifest).get(key), annotations_of(manifest).get(key)} & set(values)
+    system = (each.group, each.kind) == ("scheduling.k8s.io", "PriorityClass") and each.name.startswith("system-")
+    return "every API server makes and keeps it by itself" if marked or system else None
+
+
+def stops_cluster(each: ObjectId, manifest: Manifest) -> Problem | None:
+    """What refuses a webhook that is asked about everything and refuses it while nobody answers; None if it is none.
+
+    Such a member can neither start the webhook's own pods again nor be mended through its API.
+    """
+    if each.group != "admissionregistration.k8s.io" or each.kind not in WEBHOOKS:
+        return None
+    if annotations_of(manifest).get(MAY_STOP_CLUSTER) == "true":
+        return None
+    webhooks = manifest.get("webhooks")
+    names = [
+        str(one.get("name", "")) for one in _mappings(webhooks) if one.get("failurePolicy") != "Ignore" and _all(one)
+    ]
+    if not names:
+        return None
+    return Problem(
+        "stops-cluster",
+        f"{each}: webhook {', '.join(names)} is asked about every object, and without its answer nothing can be "
+        "changed on the member any more",
+        str(each),
+        f'narrow its rules, set failurePolicy: Ignore, or permit it by the annotation {MAY_STOP_CLUSTER}: "true"',
+    )
+
+
+def _all(webhook: Manifest) -> bool:
+    """Whether no selector and no condition keeps anything from a webhook that is for all resources."""
+    narrowed = any(webhook.get(key) for key in ("namespaceSelector", "objectSelector", "matchConditions"))
+    return not narrowed and any(
+        "*" in _texts(rule, "apiGroups") and {"*", "*/*"} & _texts(rule, "resources")
+        for rule in _mappings(webhook.get("rules"))
+    )
+
+
+def _mappings(value: t.Any) -> list[Manifest]:
+    return [one for one in value if isinstance(one, t.Mapping)] if isinstance(value, list) else []
+
+
+def _texts(rule: Manifest, key: str) -> set[str]:
+    values = rule.get(key)
+    return {one for one in values if isinstance(one, str)} if isinstance(values, list) else set()
+
+
+def _object_refusal(each: ObjectId, manifest: Manifest, services: t.Container[tuple[str, str]]) -> str | None:
+    metadata = metadata_of(manifest)
+    match each.group, each.kind:
+        case ("apps", "ReplicaSet" | "ControllerRevision") if metadata.get("ownerReferences"):
+            return "its owner makes it anew on each member"
+        case ("", "ConfigMap") if each.name == "kube-root-ca.crt":
+            return "each cluster publishes its own certificate authority"
+        case ("", "ServiceAccount") if each.name == "default":
+            return "each namespace gets its own"
+        case ("", "Secret") if manifest.get("type") == TOKEN_SECRET:
+            return "its token is valid only in the cluster that issued it"
+        case ("", "Endpoints") if (each.namespace, each.name) in services:
+            return "the Service of the same name makes it"
+        case ("discovery.k8s.io", "EndpointSlice") if SLICE_LABEL in labels_of(manifest):
+            return "a controller makes it on each member"
+    return None

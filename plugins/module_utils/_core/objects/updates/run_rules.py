@@ -1,0 +1,106 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Rules of UpdateRun and Gate over several fields, and what of them can be changed (Azure Fleet's update runs)."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ...schema.finding import Finding
+from ...schema.rules import Found
+from ...updates.run import NEW
+from ...values.update_states import COMPLETED, PENDING
+from .gate import Gate
+from .run_status import UpdateRunStatus
+from .strategy_rules import (
+    STRATEGY,
+    check_schedule,
+    check_sequence,
+    warn_sequence,
+)
+from .update_run import (
+    CONTROL_PLANE_ONLY,
+    CUSTOM,
+    LATEST,
+    NODE_IMAGE_ONLY,
+    ManagedClusterUpgradeSpec,
+    NodeImageSelection,
+    UpdateRun,
+)
+
+_VERSION = "spec.managedClusterUpdate.upgrade.kubernetesVersion"
+_SELECTION = "spec.managedClusterUpdate.nodeImageSelection"
+_IMAGES = f"{_SELECTION}.customNodeImageVersions"
+_NO_STATUS = UpdateRunStatus()
+
+
+def check_update_run(run: UpdateRun) -> t.Iterator[Found]:
+    spec = run.spec
+    if spec.strategy:
+        yield from check_sequence(spec.strategy, STRATEGY)
+        if spec.update_strategy_id:
+            message = "updateStrategyId and strategy exclude each other"
+            yield Found("two-sequences", "spec.updateStrategyId", message, "keep one of them")
+    yield from _check_version(spec.managed_cluster_update.upgrade)
+    if spec.managed_cluster_update.node_image_selection:
+        yield from _check_images(spec.managed_cluster_update.node_image_selection)
+
+
+def warn_update_run(run: UpdateRun) -> t.Iterator[Finding]:
+    if run.spec.strategy:
+        yield from warn_sequence(run.spec.strategy, STRATEGY)
+    selection = run.spec.image_selection
+    if run.spec.managed_cluster_update.upgrade.type == CONTROL_PLANE_ONLY and selection != LATEST:
+        reason = "ControlPlaneOnly leaves nodes and their images alone, so this has no effect"
+        yield Finding("images-not-touched", _SELECTION, _SELECTION, selection, selection, reason)
+
+
+def check_gate(gate: Gate) -> t.Iterator[Found]:
+    path = "spec.scheduledStartProperties"
+    yield from check_schedule(gate.spec.gate_type, gate.spec.scheduled_start_properties, path)
+
+
+def check_update_run_update(old: UpdateRun, new: UpdateRun) -> t.Iterator[Found]:
+    """The spec can be changed until the run is started. Status is a record: left out, or written as it is."""
+    if old.status.phase != NEW and old.spec != new.spec:
+        message = "the run was started, and its spec cannot be changed any more"
+        yield Found("spec-of-started-run", "spec", message, "make a new run")
+    if new.status not in (old.status, _NO_STATUS):
+        message = "status is the record of the run and is not set by manifests"
+        yield Found("status-not-yours", "status", message, "leave it out; starting, stopping and skipping are actions")
+
+
+def check_gate_update(old: Gate, new: Gate) -> t.Iterator[Found]:
+    """Gates belong to their run: people may complete one that is Pending, and nothing else."""
+    if old.spec != new.spec:
+        yield Found("gate-changed", "spec", "the spec of a gate cannot be changed", "gates follow from their run")
+    before, after = old.status.state, new.status.state
+    if before != after and (before, after) != (PENDING, COMPLETED):
+        hint = "to go on without it, skip its group or stage"
+        yield Found("gate-state", "status.state", f"a gate that is {before} cannot become {after}", hint)
+
+
+def _check_version(upgrade: ManagedClusterUpgradeSpec) -> t.Iterator[Found]:
+    if upgrade.type == NODE_IMAGE_ONLY and upgrade.kubernetes_version:
+        message = "NodeImageOnly leaves the Kubernetes version as it is"
+        yield Found("version-not-wanted", _VERSION, message, "leave it out, or take type Full")
+    if upgrade.type and upgrade.type != NODE_IMAGE_ONLY and not upgrade.kubernetes_version:
+        message = f"{upgrade.type} needs the version to upgrade to"
+        yield Found("version-missing", _VERSION, message, "give a version such as 1.34.2")
+
+
+def _check_images(selection: NodeImageSelection) -> t.Iterator[Found]:
+    images = selection.custom_node_image_versions
+    if selection.type == CUSTOM and not images:
+        yield Found("images-missing", _IMAGES, "Custom needs the node images to be named")
+    if selection.type and selection.type != CUSTOM and images:
+        message = f"{selection.type} chooses node images itself"
+        yield Found("images-not-wanted", _IMAGES, message, "leave them out, or take type Custom")
+    families: dict[str, int] = {}
+    for index, image in enumerate(images):
+        # AKSUbuntu-2204gen2containerd-202309.26.0: the number after the last dash is the version of the family.
+        family = image.version.rpartition("-")[0] or image.version
+        if family and families.setdefault(family, index) != index:
+            message = f"image {families[family]} is of family {family} too, and a node gets one"
+            yield Found("duplicate-image-family", f"{_IMAGES}[{index}].version", message)

@@ -1,0 +1,87 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The documented JSON of an update strategy, as ``az fleet updatestrategy`` takes and shows it."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from ...errors import FleetError, Problem
+from ...schema.checking import Check, below, check_object
+from ...schema.codec import decode
+from ...schema.finding import Finding
+from ...schema.rules import Found, beyond
+from .strategy import UpdateRunStrategy
+from .strategy_rules import check_sequence, warn_sequence
+
+# What may stand around the stages: a resource's properties, a manifest's spec, and the strategy in either.
+_OUTER = ("properties", "spec", "strategy")
+
+
+@dataclass(frozen=True)
+class StrategyReading:
+    """An accepted sequence, and what was repaired or is worth a word."""
+
+    strategy: UpdateRunStrategy
+    findings: tuple[Finding, ...] = ()
+
+
+def strategy_from_json(document: t.Any, where: str = "") -> UpdateRunStrategy:
+    """The sequence of ``{"stages": [...]}``, alone or inside ``strategy`` and ``properties`` or ``spec``.
+
+    What a service adds around it (id, eTag, provisioningState) is passed over. FleetError with all problems, each at
+    ``where`` and its field path; codes as in ``rules.RULES``.
+    """
+    return read_strategy(document, where).strategy
+
+
+def read_strategy(document: t.Any, where: str = "", strict: bool = False) -> StrategyReading:
+    """The same with findings; ``strict`` counts repairs among the problems."""
+    strategy, problems, findings = _judged(document, strict)
+    if strategy is None:
+        raise FleetError.of(_problem(each, where) for each in problems)
+    return StrategyReading(strategy, tuple(replace(each, where=_at(where, each.old_path)) for each in findings))
+
+
+def judge_strategy(document: t.Any) -> tuple[tuple[Found, ...], tuple[Finding, ...]]:
+    """All problems and findings; nothing is raised."""
+    _strategy, problems, findings = _judged(document, strict=False)
+    return problems, findings
+
+
+def _judged(document: t.Any, strict: bool) -> tuple[UpdateRunStrategy | None, tuple[Found, ...], tuple[Finding, ...]]:
+    path, given = _inner(document)
+    check = Check(strict)
+    clean = check_object(check, UpdateRunStrategy, given, path)
+    if not isinstance(given, Mapping):
+        return None, tuple(check.problems), ()
+    strategy = decode(UpdateRunStrategy, clean)
+    problems = (*check.problems, *beyond(check.problems, check_sequence(strategy, path)))
+    warned = [each for each in warn_sequence(strategy, path) if list(beyond(problems, (_found_at(each),)))]
+    return None if problems else strategy, problems, (*check.findings, *warned)
+
+
+def _found_at(finding: Finding) -> Found:
+    return Found(finding.code, finding.old_path, finding.reason)
+
+
+def _inner(document: t.Any) -> tuple[str, t.Any]:
+    """The object that has the stages, and its path; the outermost that has no known frame if none has them."""
+    path = ""
+    while isinstance(document, Mapping) and "stages" not in document:
+        frame = next((each for each in _OUTER if isinstance(document.get(each), Mapping)), None)
+        if frame is None:
+            break
+        path, document = below(path, frame), document[frame]
+    return path, document
+
+
+def _problem(found: Found, where: str) -> Problem:
+    return Problem(found.code, found.message, _at(where, found.path), found.hint)
+
+
+def _at(where: str, path: str) -> str:
+    return " ".join(filter(None, (where, path)))

@@ -1,0 +1,156 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Rules of update strategies over several fields (Azure Fleet's update strategies), wherever a strategy stands."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Sequence
+
+from ...schema.finding import Finding
+from ...schema.rules import Found
+from ...values.selector_text import parse_selector
+from .forms import INHERIT, LIMIT_LENGTH
+from .strategy import (
+    MAX_CONCURRENCY,
+    SCHEDULED_START,
+    GateConfiguration,
+    MemberSelector,
+    UpdateGroup,
+    UpdateRunStrategy,
+    UpdateStage,
+    UpdateStrategy,
+)
+
+STRATEGY = "spec.strategy"
+
+
+def check_update_strategy(obj: UpdateStrategy) -> t.Iterator[Found]:
+    yield from check_sequence(obj.spec.strategy, STRATEGY)
+
+
+def warn_update_strategy(obj: UpdateStrategy) -> t.Iterator[Finding]:
+    yield from warn_sequence(obj.spec.strategy, STRATEGY)
+
+
+def check_sequence(strategy: UpdateRunStrategy, path: str) -> t.Iterator[Found]:
+    """Everything that is wrong in the stages; ``path`` is that of the strategy, empty at the top of a document."""
+    names: dict[str, int] = {}
+    groups: dict[str, int] = {}
+    for index, stage in enumerate(strategy.stages):
+        place = _stage_path(path, index)
+        if stage.name and names.setdefault(stage.name, index) != index:
+            message = f"stage {names[stage.name]} is called {stage.name!r} too"
+            yield Found("duplicate-stage", f"{place}.name", message)
+        if not stage.groups and not stage.member_selector:
+            hint = "name groups, or say with memberSelector which members"
+            message = "this stage has neither groups nor a memberSelector"
+            yield Found("stage-selects-nothing", f"{place}.groups", message, hint)
+        yield from _check_ceiling(stage, place)
+        yield from _check_segment(stage, place)
+        yield from _check_groups(stage, index, place, groups)
+
+
+def warn_sequence(strategy: UpdateRunStrategy, path: str) -> t.Iterator[Finding]:
+    """What is accepted and worth a word."""
+    for index, stage in enumerate(strategy.stages):
+        place = _stage_path(path, index)
+        for at, group in enumerate(stage.groups):
+            yield from _warn_limits(stage, group, f"{place}.groups[{at}]")
+        seconds = stage.after_stage_wait_in_seconds
+        if seconds and index == len(strategy.stages) - 1:
+            reason = "no stage follows, so this wait is not served"
+            yield _warning("wait-not-served", f"{place}.afterStageWaitInSeconds", seconds, reason)
+
+
+def check_schedule(kind: str, schedule: object | None, path: str) -> t.Iterator[Found]:
+    """A gate has a schedule exactly if it is of type ScheduledStart."""
+    if kind == SCHEDULED_START and schedule is None:
+        hint = "give startDay, startTime and utcOffset"
+        yield Found("schedule-missing", path, "ScheduledStart does not say when", hint)
+    if kind and kind != SCHEDULED_START and schedule is not None:
+        yield Found("schedule-not-wanted", path, f"a gate of type {kind} has no schedule", "leave it out")
+
+
+def _check_groups(stage: UpdateStage, index: int, place: str, seen: dict[str, int]) -> t.Iterator[Found]:
+    """``seen`` has the index of the stage in which a group's name stood first."""
+    here: set[str] = set()
+    for at, group in enumerate(stage.groups):
+        path = f"{place}.groups[{at}]"
+        if group.name in here:
+            yield Found("duplicate-group", f"{path}.name", f"another group of this stage is called {group.name!r}")
+        elif group.name and seen.setdefault(group.name, index) != index:
+            message = f"stage {seen[group.name]} has a group {group.name!r} too, and a member is updated once"
+            yield Found("group-in-two-stages", f"{path}.name", message, "name it in one stage only")
+        if group.name:
+            here.add(group.name)
+        yield from _check_segment(group, path)
+
+
+def _check_segment(segment: UpdateStage | UpdateGroup, place: str) -> t.Iterator[Found]:
+    yield from check_selector(segment.member_selector, f"{place}.memberSelector.byLabel")
+    yield from _check_gates(segment.before_gates, f"{place}.beforeGates", before=True)
+    yield from _check_gates(segment.after_gates, f"{place}.afterGates", before=False)
+
+
+def check_selector(selector: MemberSelector | None, path: str) -> t.Iterator[Found]:
+    """``path`` is that of its text."""
+    if selector is None:
+        return
+    try:
+        parse_selector(selector.by_label)
+    except ValueError as error:
+        hint = "write it as for kubectl -l, such as region in (eu,us),tier!=gold"
+        yield Found("invalid-label-selector", path, str(error), hint)
+
+
+def _check_gates(gates: Sequence[GateConfiguration], path: str, before: bool) -> t.Iterator[Found]:
+    for index, gate in enumerate(gates):
+        place = f"{path}[{index}]"
+        if gate.type == SCHEDULED_START and not before:
+            hint = "put it in beforeGates of the next stage, or take an Approval"
+            yield Found("scheduled-after", f"{place}.type", "ScheduledStart stands in beforeGates only", hint)
+        yield from check_schedule(gate.type, gate.scheduled_start_configuration, f"{place}.scheduledStartConfiguration")
+
+
+def _check_ceiling(stage: UpdateStage, place: str) -> t.Iterator[Found]:
+    number = _number(stage.max_concurrency)
+    if number is not None and number > MAX_CONCURRENCY:
+        message = f"{number} members at once; a stage updates at most {MAX_CONCURRENCY}"
+        yield Found("concurrency-above-ceiling", f"{place}.maxConcurrency", message)
+
+
+def _warn_limits(stage: UpdateStage, group: UpdateGroup, place: str) -> t.Iterator[Finding]:
+    wanted, allowed = _number(group.max_concurrency), _number(stage.max_concurrency or str(MAX_CONCURRENCY))
+    if wanted is not None and allowed is not None and wanted > allowed:
+        reason = f"the stage updates at most {allowed} members at once, so {wanted} are never reached"
+        yield _warning("concurrency-above-stage", f"{place}.maxConcurrency", group.max_concurrency, reason)
+    ours, theirs = group.max_allowed_failures or "0", stage.max_allowed_failures or "0"
+    if _stricter(ours, theirs):
+        reason = (
+            f"the group halts after more than {ours} failures, so the {theirs} of its stage are not reached in it; "
+            f"{INHERIT} takes the stage's"
+        )
+        yield _warning("group-limit-stricter", f"{place}.maxAllowedFailures", group.max_allowed_failures, reason)
+
+
+def _stricter(group: str, stage: str) -> bool:
+    """Whether the group's limit is the smaller one for any number of members: numbers, or nothing against something."""
+    if group.rstrip("%") == "0":
+        return stage.rstrip("%") != "0"
+    ours, theirs = _number(group), _number(stage)
+    return ours is not None and theirs is not None and ours < theirs
+
+
+def _number(text: str) -> int | None:
+    """None for percentages, and for what the form of the field refuses."""
+    return int(text) if len(text) <= LIMIT_LENGTH and text.isascii() and text.isdecimal() else None
+
+
+def _warning(code: str, path: str, value: t.Any, reason: str) -> Finding:
+    return Finding(code, path, path, value, value, reason)
+
+
+def _stage_path(path: str, index: int) -> str:
+    return f"{path}.stages[{index}]" if path else f"stages[{index}]"

@@ -1,0 +1,272 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Comparison of a manifest with a live object that is not ours yet (``whenToTakeOver: IfNoDiff``, ``ReportDiff``).
+
+Only fields that the manifest names count (KubeFleet's PartialComparison), and the server is not asked for a dry run; in
+a full comparison (FullComparison) those count too that only the live object has, the server's defaults among them.
+Lists are compared item by item as the live object's managedFields tell them apart, else by ``name``, else by position.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from ...objects.identity import Manifest, metadata_of
+from ...values.quantity import read_quantity
+from .fields import (
+    ABSENT,
+    SECRET_FIELDS,
+    Absent,
+    field_path,
+    is_secret,
+    item_path,
+    same_json,
+    shown,
+    value_path,
+)
+from .managed_fields import (
+    KEYED,
+    SET,
+    Node,
+    item_with,
+    keys_of,
+    list_style,
+    match_items,
+    owners,
+)
+from .ownership import OWNABLE_METADATA, UNOWNABLE
+
+MAX_DIFFS = 100
+
+# Fields of Kubernetes' own kinds that hold quantities, by their own name or by that of the map around them.
+QUANTITY_FIELDS = frozenset({"sizeLimit", "divisor", "averageValue"})
+QUANTITY_MAPS = frozenset(
+    {
+        "limits",
+        "requests",
+        "capacity",
+        "hard",
+        "overhead",
+        "podFixed",
+        "min",
+        "max",
+        "default",
+        "defaultRequest",
+        "maxLimitRequestRatio",
+    }
+)
+TEXT_KINDS = frozenset({"ConfigMap", "Secret"})
+# Servers leave these out when they are empty, false or zero, so that a missing one is no difference. Other fields tell
+# an explicit zero from none (runAsUser, ttlSecondsAfterFinished), so there a missing one counts.
+OMITTED_WHEN_EMPTY = frozenset(
+    {"labels", "annotations", "finalizers", "nodeSelector", "matchLabels", "data", "stringData", "limits", "requests"}
+)
+OMITTED_WHEN_ZERO = frozenset(
+    {
+        "hostNetwork",
+        "hostPID",
+        "hostIPC",
+        "stdin",
+        "stdinOnce",
+        "tty",
+        "paused",
+        "readOnly",
+        "publishNotReadyAddresses",
+        "globalDefault",
+        "description",
+        "initialDelaySeconds",
+        "minReadySeconds",
+        "subPath",
+    }
+)
+# Maps that an apply replaces as a whole and that servers add nothing to: a key too many is a difference.
+REPLACED_MAPS = frozenset(
+    {"selector", "matchLabels", "nodeSelector", "podSelector", "namespaceSelector", "labelSelector"}
+)
+
+
+# What servers, KubeFleet and we write into metadata ourselves, so that no manifest needs to name it.
+RESERVED_DOMAINS = ("kubernetes.io/", "k8s.io/", "kubernetes-fleet.io/", "gitops.fleet/")
+
+
+@dataclass(frozen=True)
+class FieldDiff:
+    """One difference; ``live`` is None where the field is absent, ``desired`` where only the live object has it.
+
+    Values and annotations of Secrets are replaced by their lengths.
+    """
+
+    path: str
+    desired: t.Any
+    live: t.Any
+
+    def as_dict(self) -> dict[str, t.Any]:
+        return {"path": self.path, "valueInHub": self.desired, "valueInMember": self.live}
+
+
+@dataclass(frozen=True)
+class _Pair:
+    path: str
+    key: str
+    parent: str
+    desired: t.Any
+    live: t.Any
+    nodes: tuple[Node, ...]
+    masked: bool = False
+    quantities: bool = True
+    full: bool = False
+
+    def below(self, path: str, key: str, name: str, desired: t.Any, live: t.Any) -> _Pair:
+        nodes = tuple(node[name] for node in self.nodes if name in node)
+        return replace(self, path=path, key=key, parent=self.key, desired=desired, live=live, nodes=nodes)
+
+    def field(self, key: str) -> _Pair:
+        live = self.live.get(key, ABSENT) if isinstance(self.live, t.Mapping) else ABSENT
+        return self.below(field_path(self.path, key), key, f"f:{key}", self.desired[key], live)
+
+    def extra(self, key: str) -> _Pair:
+        """A key that only the live object has."""
+        return self.below(field_path(self.path, key), key, f"f:{key}", ABSENT, self.live[key])
+
+    def item(self, path: str, name: str, desired: t.Any, live: t.Any) -> _Pair:
+        return self.below(path, "", name, desired, live)
+
+    def diff(self) -> FieldDiff:
+        return FieldDiff(self.path, shown(self.desired, self.masked), shown(self.live, self.masked))
+
+
+def differences(
+    desired: Manifest, live: Manifest, limit: int = MAX_DIFFS, *, full: bool = False
+) -> tuple[FieldDiff, ...]:
+    """At most ``limit`` differences in the order of the manifest; identity and status are not compared.
+
+    ``full`` adds what the manifest does not name, but for finalizers and for labels and annotations of Kubernetes and
+    of the fleet.
+    """
+    _ours, everybody = owners(live, "")
+    nodes = tuple(one.fields for one in everybody)
+    root = _Pair("", "", "", desired, live, nodes, quantities=str(desired.get("kind")) not in TEXT_KINDS, full=full)
+    return tuple(islice(_all(root, desired), limit))
+
+
+def _all(root: _Pair, desired: Manifest) -> t.Iterator[FieldDiff]:
+    secret = is_secret(desired)
+    for key in desired:
+        if key not in UNOWNABLE:
+            yield from _differ(replace(root.field(key), masked=secret and key in SECRET_FIELDS))
+    yield from _differ_in_metadata(root)
+    for key in _unnamed(root):
+        if key not in UNOWNABLE:
+            yield replace(root.extra(key), masked=secret and key in SECRET_FIELDS).diff()
+
+
+def _differ_in_metadata(root: _Pair) -> t.Iterator[FieldDiff]:
+    desired, live = metadata_of(root.desired), metadata_of(root.live)
+    metadata = root.below(".metadata", "metadata", "f:metadata", desired, live)
+    hides = "annotations" if is_secret(root.desired) else ""
+    for key in desired:
+        if key in OWNABLE_METADATA:
+            yield from _differ(replace(metadata.field(key), full=False, masked=key == hides))
+    for key in ("labels", "annotations") if root.full else ():
+        named, found = desired.get(key) or {}, live.get(key) or {}
+        pair = replace(metadata.below(f".metadata.{key}", key, f"f:{key}", named, found), masked=key == hides)
+        for one in _unnamed(pair):
+            if not any(domain in one for domain in RESERVED_DOMAINS):
+                yield pair.extra(one).diff()
+
+
+def _unnamed(pair: _Pair) -> list[str]:
+    """The keys of a live map that the manifest does not name, where those count; null says nothing."""
+    if not pair.full or not isinstance(pair.live, t.Mapping) or not isinstance(pair.desired, t.Mapping):
+        return []
+    return [key for key, value in pair.live.items() if value is not None and pair.desired.get(key) is None]
+
+
+def _differ(pair: _Pair) -> t.Iterator[FieldDiff]:
+    if pair.desired is None:
+        return
+    if pair.live is None or isinstance(pair.live, Absent):
+        if not _omitted(pair):
+            yield pair.diff()
+    elif isinstance(pair.desired, t.Mapping) and isinstance(pair.live, t.Mapping):
+        if pair.key in REPLACED_MAPS and not pair.live.keys() <= pair.desired.keys():
+            yield pair.diff()
+            return
+        for key in pair.desired:
+            yield from _differ(pair.field(key))
+        for key in _unnamed(pair):
+            yield pair.extra(key).diff()
+    elif isinstance(pair.desired, list) and isinstance(pair.live, list):
+        yield from _differ_in_list(pair)
+    elif not same_json(pair.desired, pair.live) and not _same_quantity(pair):
+        yield pair.diff()
+
+
+def _differ_in_list(pair: _Pair) -> t.Iterator[FieldDiff]:
+    style = list_style(pair.nodes)
+    if style == KEYED:
+        yield from _differ_in_keyed_list(pair)
+    elif style == SET:
+        yield from _differ_in_set(pair)
+    elif not pair.nodes and _named(pair.desired) and _named(pair.live):
+        for item in pair.desired:
+            keys = {"name": item["name"]}
+            yield from _differ(pair.item(item_path(pair.path, keys), "", item, item_with(pair.live, keys)))
+        wanted = {item["name"] for item in pair.desired}
+        for item in pair.live if pair.full else ():
+            if item["name"] not in wanted:
+                yield pair.item(item_path(pair.path, {"name": item["name"]}), "", ABSENT, item).diff()
+    elif len(pair.desired) != len(pair.live):
+        yield pair.diff()
+    else:
+        for position, item in enumerate(pair.desired):
+            yield from _differ(pair.item(f"{pair.path}[{position}]", f"i:{position}", item, pair.live[position]))
+
+
+def _differ_in_keyed_list(pair: _Pair) -> t.Iterator[FieldDiff]:
+    matched = []
+    for position, (name, keys) in enumerate(match_items(pair.desired, keys_of(pair.nodes))):
+        path = item_path(pair.path, keys) if keys else f"{pair.path}[{position}]"
+        found = item_with(pair.live, keys)
+        matched.append(found)
+        yield from _differ(pair.item(path, name, pair.desired[position], found))
+    for position, item in enumerate(pair.live if pair.full else ()):
+        if not any(item is one for one in matched):
+            yield pair.item(f"{pair.path}[{position}]", "", ABSENT, item).diff()
+
+
+def _differ_in_set(pair: _Pair) -> t.Iterator[FieldDiff]:
+    for value in pair.desired:
+        if not any(same_json(value, one) for one in pair.live):
+            yield pair.item(value_path(pair.path, value), "", value, ABSENT).diff()
+    for value in pair.live if pair.full else ():
+        if not any(same_json(value, one) for one in pair.desired):
+            yield pair.item(value_path(pair.path, value), "", ABSENT, value).diff()
+
+
+def _named(items: list[t.Any]) -> bool:
+    names = [item.get("name") if isinstance(item, t.Mapping) else None for item in items]
+    return all(isinstance(name, str) for name in names) and len(set(names)) == len(names)
+
+
+def _omitted(pair: _Pair) -> bool:
+    if pair.desired == {}:
+        return pair.key in OMITTED_WHEN_EMPTY
+    return pair.desired == [] or (not pair.desired and pair.key in OMITTED_WHEN_ZERO)
+
+
+def _same_quantity(pair: _Pair) -> bool:
+    if not pair.quantities or not (pair.key in QUANTITY_FIELDS or pair.parent in QUANTITY_MAPS or _is_target(pair)):
+        return False
+    try:
+        return read_quantity(pair.desired) == read_quantity(pair.live)
+    except ValueError:
+        return False
+
+
+def _is_target(pair: _Pair) -> bool:
+    """The target of a metric of a HorizontalPodAutoscaler."""
+    return pair.key == "value" and pair.parent == "target"

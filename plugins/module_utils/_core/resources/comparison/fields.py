@@ -1,0 +1,94 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Fields of a manifest as they are shown: their paths, and their values without secrets."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+import typing as t
+from itertools import islice
+
+from ...objects.identity import Manifest, group_version
+
+
+class Absent:
+    """The type of ``ABSENT``: a field that is not there, which is not the same as null."""
+
+    def __bool__(self) -> bool:
+        return False
+
+
+ABSENT = Absent()
+
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+_DEEPEST, _MOST_VALUES, _LONGEST = 32, 5_000, 1 << 16
+SECRET_FIELDS = ("data", "stringData")
+
+
+def field_path(parent: str, key: str) -> str:
+    """``.spec.replicas``, ``.metadata.labels["app.kubernetes.io/name"]``."""
+    return f"{parent}.{key}" if _PLAIN.fullmatch(key) else f"{parent}[{_json(key)}]"
+
+
+def item_path(parent: str, keys: t.Mapping[str, t.Any]) -> str:
+    """``.spec.ports[port=80,protocol="TCP"]``."""
+    return f"{parent}[{','.join(f'{key}={_json(value)}' for key, value in keys.items())}]"
+
+
+def value_path(parent: str, value: t.Any) -> str:
+    """An element of a list that is a set: ``.metadata.finalizers[="example.com/keep"]``."""
+    return f"{parent}[={_json(value)}]"
+
+
+def is_secret(manifest: Manifest) -> bool:
+    return manifest.get("kind") == "Secret" and group_version(str(manifest.get("apiVersion", "")))[0] == ""
+
+
+def shown(value: t.Any, masked: bool) -> t.Any:
+    """A value for people: null where it is absent, only its length where it is secret, cut where nobody reads on."""
+    if isinstance(value, Absent):
+        return None
+    if not masked or value is None:
+        return _readable(value, _DEEPEST, [_MOST_VALUES])
+    if isinstance(value, t.Mapping):
+        return {key: shown(one, masked) for key, one in value.items()}
+    return f"<masked, {_length(value)} bytes>"
+
+
+def _readable(value: t.Any, depth: int, left: list[int]) -> t.Any:
+    left[0] -= 1
+    if isinstance(value, str):
+        return value if len(value) <= _LONGEST else f"{value[:_LONGEST]}... ({len(value) - _LONGEST} more characters)"
+    if not isinstance(value, (t.Mapping, list)):
+        return value
+    if depth <= 0 or left[0] <= 0:
+        return "..."
+    if isinstance(value, list):
+        return [_readable(each, depth - 1, left) for each in value[: left[0]]]
+    return {key: _readable(each, depth - 1, left) for key, each in islice(value.items(), left[0])}
+
+
+def same_json(one: t.Any, other: t.Any) -> bool:
+    """Equality of JSON values; unlike in Python, true is not 1."""
+    if isinstance(one, t.Mapping) and isinstance(other, t.Mapping):
+        return one.keys() == other.keys() and all(same_json(value, other[key]) for key, value in one.items())
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(same_json, one, other))
+    return bool(one == other) and isinstance(one, bool) == isinstance(other, bool)
+
+
+def _length(value: t.Any) -> int:
+    if not isinstance(value, str):
+        return len(_json(value))
+    try:
+        return len(base64.b64decode(value, validate=True))
+    except (binascii.Error, ValueError):
+        return len(value.encode())
+
+
+def _json(value: t.Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)

@@ -1,0 +1,185 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Overrides: which of them act on an object on one cluster, in which order, and what becomes of it (KubeFleet)."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+
+from ...errors import Problem
+from ...objects.clusters.member_cluster import MemberCluster
+from ...objects.identity import Manifest, ObjectId, identify
+from ...objects.overrides.override import (
+    DELETE,
+    NAMESPACED,
+    Override,
+    OverrideRule,
+    Place,
+    ResourceOverride,
+    places_of,
+)
+from ...objects.overrides.override_rules import RULES_PATH, override_order, title
+from ...objects.placements.cluster_resource_placement import ClusterResourcePlacement
+from ...values.selector import matches
+from ..comparison.fields import SECRET_FIELDS, is_secret, shown
+from .patch import PatchFailed, filled, patched
+
+PATCHED, DELETED, IGNORED = "patched", "deleted", "ignored"
+
+
+@dataclass(frozen=True)
+class Applied:
+    """One rule that met an object on a cluster.
+
+    ``action`` is patched, deleted, or ignored where an earlier override had left the object out. ``patches`` are those
+    that were done, their variables filled in; values of Secrets are replaced by their lengths.
+    """
+
+    override: str
+    rule: int
+    action: str
+    patches: tuple[t.Mapping[str, t.Any], ...] = ()
+
+    def as_dict(self) -> dict[str, t.Any]:
+        row: dict[str, t.Any] = {"override": self.override, "rule": self.rule, "action": self.action}
+        return row | ({"patches": [dict(each) for each in self.patches]} if self.patches else {})
+
+
+@dataclass(frozen=True)
+class Overridden:
+    """``manifest`` is None where the object is left out on that cluster. ``problems`` fail all objects of the cluster:
+    upstream's condition Overridden is False, reason ``OverriddenFailed``."""
+
+    manifest: Manifest | None
+    applied: tuple[Applied, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+def attached(
+    overrides: t.Iterable[Override], placement: ClusterResourcePlacement, objects: t.Iterable[ObjectId]
+) -> tuple[Override, ...]:
+    """The overrides that concern a placement, in order of precedence, the strongest last.
+
+    They belong to this placement or to none, and name at least one of its ``objects`` (those inside its envelopes
+    included), or the namespace of one. All ClusterResourceOverrides come by name before all ResourceOverrides by
+    namespace and name. Under the names of their snapshots they come in upstream's order, which hangs on the indices.
+    """
+    named = {place for each in objects for place in _places(each)}
+    return tuple(
+        override
+        for override in sorted(overrides, key=override_order)
+        if _belongs(override, placement) and not named.isdisjoint(places_of(override))
+    )
+
+
+def for_cluster(overrides: t.Iterable[Override], cluster: MemberCluster) -> tuple[Override, ...]:
+    """Those of the attached overrides of which any rule acts on the cluster; the list that a binding keeps."""
+    return tuple(each for each in overrides if any(acts_on(rule, cluster) for rule in each.spec.policy.override_rules))
+
+
+def acts_on(rule: OverrideRule, cluster: MemberCluster) -> bool:
+    """No selector means no cluster, no terms mean every cluster; else one of the terms must match the labels."""
+    if rule.cluster_selector is None:
+        return False
+    terms = rule.cluster_selector.cluster_selector_terms
+    return not terms or any(matches(term.label_selector, cluster.metadata.labels) for term in terms)
+
+
+def overridden(
+    manifest: Manifest, overrides: t.Iterable[Override], cluster: MemberCluster, *, upstream: bool = False
+) -> Overridden:
+    """An object as the cluster gets it; the manifest given is not changed.
+
+    ``overrides`` are the attached ones in their order; those that do not name the object are passed over. Delete ends
+    its own override; later ones then have nothing to patch. ``upstream`` fills variables into the text of a value
+    before it is read as JSON, else into the texts inside it. FleetError if the manifest has no name.
+    """
+    each = identify(manifest)
+    places = _places(each)
+    current: Manifest | None = manifest
+    applied: list[Applied] = []
+    for override in sorted(overrides, key=override_order):
+        if places.isdisjoint(places_of(override)):
+            continue
+        for index, rule in enumerate(override.spec.policy.override_rules):
+            if not acts_on(rule, cluster):
+                continue
+            values, problems = _filled(override, index, rule, cluster, each, upstream)
+            if not problems and current is not None and rule.override_type != DELETE:
+                try:
+                    current = patched(current, values)
+                except PatchFailed as failure:
+                    problems = [_failed(override, index, failure, each, cluster)]
+            if problems:
+                return Overridden(None, tuple(applied), tuple(problems))
+            applied.append(_account(override, index, rule, manifest, current, values))
+            if rule.override_type == DELETE:
+                current = None
+                break
+    return Overridden(current, tuple(applied))
+
+
+def _places(each: ObjectId) -> frozenset[Place]:
+    """The names under which overrides reach an object: its own, and for a namespaced one that of its namespace."""
+    own: Place = (each.group, each.version, each.kind, each.namespace, each.name)
+    return frozenset((own, ("", "v1", "Namespace", "", each.namespace))) if each.namespace else frozenset((own,))
+
+
+def _belongs(override: Override, placement: ClusterResourcePlacement) -> bool:
+    wanted = override.spec.placement
+    if wanted is None:
+        return True
+    namespace = placement.metadata.namespace if placement.kind == "ResourcePlacement" else ""
+    if wanted.scope == NAMESPACED:
+        same = isinstance(override, ResourceOverride) and override.metadata.namespace == namespace
+        return bool(namespace) and same and wanted.name == placement.name
+    return not namespace and wanted.name == placement.name
+
+
+def _filled(
+    override: Override, index: int, rule: OverrideRule, cluster: MemberCluster, each: ObjectId, upstream: bool
+) -> tuple[list[dict[str, t.Any]], list[Problem]]:
+    """The operations of a rule with their variables filled in; every variable that cannot be is a problem."""
+    operations: list[dict[str, t.Any]] = []
+    problems: list[Problem] = []
+    for at, patch in enumerate(rule.json_patch_overrides):
+        operation: dict[str, t.Any] = {"op": patch.op, "path": patch.path}
+        if patch.op != "remove":
+            value, wrong = filled(patch.value, cluster.name, cluster.metadata.labels, upstream=upstream)
+            operation["value"] = value
+            where = f"{_rule_path(override, index)}.jsonPatchOverrides[{at}].value"
+            problems += [Problem(code, f"{message}, for {each} there", where, hint) for code, message, hint in wrong]
+        operations.append(operation)
+    return operations, problems
+
+
+def _failed(override: Override, index: int, failure: PatchFailed, each: ObjectId, cluster: MemberCluster) -> Problem:
+    where = f"{_rule_path(override, index)}.jsonPatchOverrides[{failure.index}].path"
+    return Problem("override-failed", f"{failure.message} in {each} for {cluster.name}", where, failure.hint)
+
+
+def _rule_path(override: Override, index: int) -> str:
+    return f"{title(override)} {RULES_PATH}[{index}]"
+
+
+def _account(
+    override: Override,
+    index: int,
+    rule: OverrideRule,
+    manifest: Manifest,
+    current: Manifest | None,
+    operations: t.Sequence[dict[str, t.Any]],
+) -> Applied:
+    name = title(override)
+    if current is None:
+        return Applied(name, index, IGNORED)
+    if rule.override_type == DELETE:
+        return Applied(name, index, DELETED)
+    secret = is_secret(manifest)
+    rows = []
+    for each in operations:
+        masked = secret and each["path"].split("/")[1] in SECRET_FIELDS
+        rows.append({**each, "value": shown(each["value"], masked)} if "value" in each else each)
+    return Applied(name, index, PATCHED, tuple(rows))

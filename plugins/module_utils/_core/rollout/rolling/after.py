@@ -1,0 +1,81 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Bindings as they are once a step of a rollout is carried out: what executors write, and what a forecast assumes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+
+from ...objects.placements.binding import BOUND, BindingSpec, ClusterResourceBinding
+from ...objects.placements.rollout_strategy import ApplyStrategy
+from ..conditions import (
+    FALSE,
+    TRUE,
+    put,
+    without,
+)
+from ..content import Content, Held
+from ..readiness import ROLLOUT_STARTED
+
+STARTED = (TRUE, "RolloutStarted", "the rollout of the wanted content has begun")
+NOT_YET = (FALSE, "RolloutNotStartedYet", "the rollout strategy holds the wanted content back")
+
+
+def bound(held: Held, content: Content, apply_strategy: ApplyStrategy | None, now: datetime) -> Held:
+    """Bound to ``content``; the condition RolloutStarted begins anew."""
+    spec = replace(
+        held.binding.spec,
+        state=BOUND,
+        resource_snapshot_name=content.resource_snapshot,
+        cluster_resource_override_snapshots=content.overrides.cluster,
+        resource_override_snapshots=content.overrides.namespaced,
+        apply_strategy=apply_strategy,
+    )
+    return started(replace(held, binding=_respecified(held.binding, spec)), now)
+
+
+def started(held: Held, now: datetime) -> Held:
+    """RolloutStarted True as of now."""
+    binding = held.binding
+    fresh = replace(
+        binding, status=replace(binding.status, conditions=without(binding.status.conditions, ROLLOUT_STARTED))
+    )
+    return replace(held, binding=_with_condition(fresh, STARTED, now))
+
+
+def confirmed(held: Held, now: datetime) -> Held:
+    """RolloutStarted True; since when stays as it was."""
+    return replace(held, binding=_with_condition(held.binding, STARTED, now))
+
+
+def held_back(held: Held, now: datetime) -> Held:
+    return replace(held, binding=_with_condition(held.binding, NOT_YET, now))
+
+
+def removed(held: Held, now: datetime) -> Held:
+    """Asked to go; it is gone once its cluster is cleaned."""
+    metadata = held.binding.metadata
+    gone = replace(metadata, deletion_timestamp=metadata.deletion_timestamp or now)
+    return replace(held, binding=replace(held.binding, metadata=gone))
+
+
+def with_apply_strategy(held: Held, apply_strategy: ApplyStrategy) -> Held:
+    spec = replace(held.binding.spec, apply_strategy=apply_strategy)
+    return replace(held, binding=_respecified(held.binding, spec))
+
+
+def _respecified(binding: ClusterResourceBinding, spec: BindingSpec) -> ClusterResourceBinding:
+    """A changed spec is a new generation, as the API server counts."""
+    metadata = binding.metadata
+    if spec != binding.spec:
+        metadata = replace(metadata, generation=metadata.generation + 1)
+    return replace(binding, metadata=metadata, spec=spec)
+
+
+def _with_condition(
+    binding: ClusterResourceBinding, row: tuple[str, str, str], now: datetime
+) -> ClusterResourceBinding:
+    conditions = put(binding.status.conditions, ROLLOUT_STARTED, row, binding.metadata.generation, now)
+    return replace(binding, status=replace(binding.status, conditions=conditions))

@@ -1,0 +1,53 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Several bindings on one cluster: what that holds back (KubeFleet's barrier before a rolling update)."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+
+from ...errors import Problem
+from ...objects.placements.binding import BOUND, PREVIOUS_STATE, UNSCHEDULED
+from ..content import Held
+
+CLEANING_UP, TWO_BINDINGS = "cleaning-up", "two-bindings"
+
+
+@dataclass(frozen=True)
+class Barrier:
+    """``blocked`` gives the reason by cluster. ``error`` is what stops upstream's whole rollout."""
+
+    blocked: t.Mapping[str, str]
+    findings: tuple[Problem, ...]
+    error: Problem | None
+
+
+def barrier(bindings: t.Sequence[Held]) -> Barrier:
+    """Clusters whose former binding is still being removed wait; two live bindings on one are a finding."""
+    leaving = {each.cluster for each in bindings if each.deleting}
+    live: dict[str, Held] = {}
+    blocked: dict[str, str] = {}
+    findings: list[Problem] = []
+    for each in bindings:
+        if each.deleting:
+            continue
+        if each.cluster in live:
+            blocked[each.cluster] = TWO_BINDINGS
+            message = f"{live[each.cluster].name} and {each.name} hold the same cluster"
+            findings.append(Problem(TWO_BINDINGS, message, each.cluster))
+        elif each.cluster in leaving:
+            blocked[each.cluster] = CLEANING_UP
+        live.setdefault(each.cluster, each)
+    errors = findings or [problem for each in live.values() if (problem := _unexpected(each, leaving))]
+    return Barrier(blocked, tuple(findings), errors[0] if errors else None)
+
+
+def _unexpected(each: Held, leaving: t.Container[str]) -> Problem | None:
+    """Nothing is bound while the former binding is being removed, so a bound one beside it should not be."""
+    before = each.binding.metadata.annotations.get(PREVIOUS_STATE, "")
+    was_bound = each.state == BOUND or (each.state == UNSCHEDULED and before == BOUND)
+    if each.cluster not in leaving or not was_bound:
+        return None
+    return Problem(CLEANING_UP, f"{each.name} is bound while a former binding is being removed", each.cluster)

@@ -1,0 +1,108 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The budgets of a rolling update, resolved for one state of the bindings (KubeFleet ``RollingUpdateConfig``)."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+from datetime import timedelta
+
+from ...errors import FleetError, Problem
+from ...objects.placements.cluster_resource_placement import ClusterResourcePlacement
+from ...objects.placements.policy import PICK_FIXED, PICK_N, PlacementPolicy
+from ...objects.placements.rollout_strategy import RollingUpdate
+from ...schema.prop import INT32
+from ...values.int_or_percent import scaled
+
+ROLLING_UPDATE = "spec.strategy.rollingUpdate"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """Absolute numbers for a target. ``floor`` is how many clusters stay ready."""
+
+    target: int
+    max_unavailable: int
+    max_surge: int
+
+    @property
+    def floor(self) -> int:
+        return self.target - self.max_unavailable
+
+
+@dataclass(frozen=True, kw_only=True)
+class Calculation:
+    """How the numbers of one decision came about.
+
+    ``ready`` of the bindings are ready, ``can_be_ready`` are or may become so, and ``can_be_unavailable`` of the ready
+    ones are on their way out. Candidates are bindings that want a change. The limits and ``max_to_remove``,
+    ``max_to_add`` (either may be negative) are None where nothing wants one. ``min_wait`` is the shortest time after
+    which time alone can change something, zero when all are ready.
+    """
+
+    target: int
+    ready: int
+    can_be_ready: int
+    can_be_unavailable: int
+    bind_candidates: int
+    remove_candidates: int
+    update_candidates: int
+    failed_update_candidates: int
+    min_wait: timedelta
+    max_unavailable: int | None = None
+    max_surge: int | None = None
+    max_to_remove: int | None = None
+    max_to_add: int | None = None
+
+    def as_dict(self) -> dict[str, t.Any]:
+        row = {key: value for key, value in vars(self).items() if value is not None and key != "min_wait"}
+        return row | {"min_wait_seconds": int(self.min_wait.total_seconds())}
+
+
+def limits(placement: ClusterResourcePlacement, picked: int, *, upstream: bool) -> Limits:
+    """The limits for a placement of which ``picked`` bindings are Scheduled or Bound. Percentages round up, both.
+
+    FleetError for a number that is none; upstream takes it for 0.
+    """
+    rolling = rolling_update(placement)
+    target = target_of(placement, picked)
+    problems: list[Problem] = []
+    numbers = []
+    for name, value in (("maxUnavailable", rolling.max_unavailable), ("maxSurge", rolling.max_surge)):
+        try:
+            number = scaled(value, target, round_up=True)
+            numbers.append(number if upstream else max(0, number))
+        except ValueError as error:
+            numbers.append(0)
+            problems.append(Problem("not-a-count", str(error), f"{_where(placement)} {ROLLING_UPDATE}.{name}"))
+    if problems and not upstream:
+        raise FleetError.of(problems)
+    return Limits(target=target, max_unavailable=numbers[0], max_surge=numbers[1])
+
+
+def target_of(placement: ClusterResourcePlacement, picked: int) -> int:
+    """How many clusters are to hold the placement in the end."""
+    policy = placement.spec.policy or PlacementPolicy()
+    if policy.placement_type == PICK_FIXED:
+        return len(policy.cluster_names)
+    if policy.placement_type != PICK_N:
+        return picked
+    if policy.number_of_clusters is None:
+        where = f"{_where(placement)} spec.policy.numberOfClusters"
+        raise FleetError("number-of-clusters-missing", "PickN has no numberOfClusters; none is guessed", where)
+    return policy.number_of_clusters
+
+
+def rolling_update(placement: ClusterResourcePlacement) -> RollingUpdate:
+    return placement.spec.strategy.rolling_update or RollingUpdate()
+
+
+def unavailable_period(placement: ClusterResourcePlacement) -> timedelta:
+    seconds = rolling_update(placement).unavailable_period_seconds
+    return timedelta(seconds=min(max(seconds, 0), INT32))
+
+
+def _where(placement: ClusterResourcePlacement) -> str:
+    return f"{placement.kind}/{placement.name}"

@@ -1,0 +1,97 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What each binding of a rolling update is and wants: KubeFleet's classes of bindings."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from ...objects.placements.binding import BOUND, SCHEDULED, UNSCHEDULED
+from ...schema.meta import Condition
+from ..content import Held, Wanted
+from ..readiness import (
+    Readiness,
+    failed,
+    known_unavailable,
+    readiness,
+    reports_difference,
+)
+
+BIND, UPDATE, REMOVE = "bind", "update", "remove"
+
+
+@dataclass(frozen=True)
+class Look:
+    """How bindings are judged: at which instant, by which rules."""
+
+    period: timedelta
+    now: datetime
+    applied_only: bool
+    upstream: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged:
+    """One binding. ``wants`` is bind, update or remove, empty if it wants nothing.
+
+    ``free``: the change takes nothing away that is available, so that no budget holds it back. Upstream grants that to
+    updates of failed clusters only.
+    """
+
+    held: Held
+    readiness: Readiness
+    failure: Condition | None
+    can_be_ready: bool
+    wants: str
+    free: bool = False
+
+    @property
+    def ready(self) -> bool:
+        return self.readiness.ready
+
+    @property
+    def leaving(self) -> bool:
+        return self.held.deleting and self.held.state in (BOUND, UNSCHEDULED)
+
+    @property
+    def picked(self) -> bool:
+        return self.held.state in (SCHEDULED, BOUND)
+
+
+def judged(held: Held, wanted: Wanted, look: Look) -> Judged:
+    """The binding under KubeFleet's rules; Scheduled ones hold nothing and are never ready."""
+    if held.state not in (BOUND, UNSCHEDULED):
+        wants = BIND if held.state == SCHEDULED and (look.upstream or not held.deleting) else ""
+        return Judged(held=held, readiness=Readiness(False), failure=None, can_be_ready=False, wants=wants)
+    binding = held.binding
+    failure = failed(binding, upstream=look.upstream)
+    wants = _wants(held, wanted)
+    return Judged(
+        held=held,
+        readiness=readiness(binding, look.period, look.now, applied_only=look.applied_only, upstream=look.upstream),
+        failure=failure,
+        can_be_ready=failure is None and not reports_difference(binding),
+        wants=wants,
+        free=failure is not None and wants == UPDATE if look.upstream else _down(held, failure),
+    )
+
+
+def counted(all_judged: t.Iterable[Judged]) -> list[Judged]:
+    """Those that hold, or may still hold, something on their cluster."""
+    return [each for each in all_judged if each.held.state in (BOUND, UNSCHEDULED)]
+
+
+def _down(held: Held, failure: Condition | None) -> bool:
+    """Whether nothing can get worse: it failed, is not available, or nothing was ever put there."""
+    return failure is not None or known_unavailable(held.binding) or not held.content.resource_snapshot
+
+
+def _wants(held: Held, wanted: Wanted) -> str:
+    if held.deleting:
+        return ""
+    if held.state == UNSCHEDULED:
+        return REMOVE
+    return UPDATE if held.content != wanted.of(held.cluster) else ""

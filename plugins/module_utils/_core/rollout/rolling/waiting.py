@@ -1,0 +1,126 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Why bindings wait in a rolling update, as data and as a sentence."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+from datetime import datetime
+
+from ...schema.codec import write_time
+from .barrier import CLEANING_UP
+from .budget import Limits
+from .candidates import BIND, Judged, counted
+
+MAX_UNAVAILABLE, MAX_SURGE = "max-unavailable", "max-surge"
+LEAVING, FAILED, NOT_READY = "leaving", "failed", "not-ready"
+NAMED = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wait:
+    """One binding that waits.
+
+    ``wants`` is bind, update or remove; empty where it holds what it shall and is not ready yet. ``reason`` is
+    max-unavailable or max-surge (``blockers`` are the clusters that use the budget up), cleaning-up, two-bindings,
+    leaving, failed or not-ready. ``until`` is when time alone ends the wait; None if it takes an event.
+    """
+
+    binding: str
+    cluster: str
+    wants: str
+    reason: str
+    message: str
+    blockers: tuple[str, ...] = ()
+    until: datetime | None = None
+
+    def as_dict(self) -> dict[str, t.Any]:
+        row: dict[str, t.Any] = {key: value for key, value in vars(self).items() if value not in (None, ())}
+        if self.blockers:
+            row["blockers"] = list(self.blockers)
+        if self.until:
+            row["until"] = write_time(self.until)
+        return row
+
+
+@dataclass(frozen=True)
+class _Spent:
+    """The clusters that use a budget up, and when time alone frees the first."""
+
+    names: tuple[str, ...] = ()
+    until: datetime | None = None
+
+    @classmethod
+    def by(cls, rows: t.Iterable[Judged]) -> _Spent:
+        found = list(rows)
+        ends = [each.readiness.at for each in found if each.readiness.at]
+        return cls(tuple(sorted({each.held.cluster for each in found})), min(ends, default=None))
+
+    def named(self, before: str) -> str:
+        more = f" and {len(self.names) - NAMED} more" if len(self.names) > NAMED else ""
+        return f"{before}{', '.join(self.names[:NAMED])}{more}" if self.names else ""
+
+
+def waiting(
+    rows: t.Sequence[Judged], chosen: t.Container[str], limit: Limits | None, blocked: t.Mapping[str, str]
+) -> tuple[Wait, ...]:
+    """A reason for each binding that wants a change and was not chosen, and for each that is not ready yet."""
+    held = counted(rows)
+    unready = _Spent.by(each for each in held if not each.ready or each.leaving)
+    coming = _Spent.by(each for each in held if each.can_be_ready)
+    waits: list[Wait] = []
+    for each in rows:
+        if each.held.name in chosen:
+            continue
+        if not each.wants:
+            waits += _unready(each)
+        elif each.held.cluster in blocked:
+            waits.append(_blocked(each, blocked[each.held.cluster]))
+        elif limit:
+            waits.append(_over_surge(each, limit, coming) if each.wants == BIND else _over_limit(each, limit, unready))
+    return tuple(waits)
+
+
+def _over_surge(each: Judged, limit: Limits, coming: _Spent) -> Wait:
+    message = f"{limit.target} clusters and {limit.max_surge} more may hold it at once, and {len(coming.names)} do"
+    return _wait(each, MAX_SURGE, message, coming.names, coming.until)
+
+
+def _over_limit(each: Judged, limit: Limits, unready: _Spent) -> Wait:
+    message = f"{limit.max_unavailable} of {limit.target} clusters may be unavailable at once"
+    more = unready.named(", and not ready or on the way out are ")
+    return _wait(each, MAX_UNAVAILABLE, message + more, unready.names, unready.until)
+
+
+def _unready(each: Judged) -> list[Wait]:
+    if each.held.deleting:
+        return [_wait(each, LEAVING, "it is being removed")]
+    if each.ready:
+        return []
+    if each.failure:
+        return [_wait(each, FAILED, f"{each.failure.type} is False: {each.failure.reason}")]
+    until = each.readiness.at
+    message = f"it counts as ready from {write_time(until)} on" if until else "it is not available yet"
+    return [_wait(each, NOT_READY, message, until=until)]
+
+
+def _blocked(each: Judged, reason: str) -> Wait:
+    if reason == CLEANING_UP:
+        return _wait(each, reason, "what the cluster held before is still being removed")
+    return _wait(each, reason, "another binding holds the same cluster")
+
+
+def _wait(
+    each: Judged, reason: str, message: str, blockers: tuple[str, ...] = (), until: datetime | None = None
+) -> Wait:
+    return Wait(
+        binding=each.held.name,
+        cluster=each.held.cluster,
+        wants=each.wants,
+        reason=reason,
+        message=message,
+        blockers=blockers,
+        until=until,
+    )

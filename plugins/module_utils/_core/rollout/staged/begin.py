@@ -1,0 +1,181 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""How a staged update run begins (KubeFleet): what it takes over from its placement, policy, strategy and resources."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...errors import Problem
+from ...objects.placements.binding import UNSCHEDULED
+from ...objects.placements.policy import PICK_FIXED, PICK_N, PlacementPolicy
+from ...objects.placements.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
+from ...objects.staged.update_run import (
+    DELETE_STAGE,
+    ClusterUpdatingStatus,
+    StagedUpdateRunStatus,
+    StageUpdatingStatus,
+)
+from ...schema.meta import ObjectMeta
+from ..conditions import TRUE, status_is
+from ..content import NO_OVERRIDES, by_name
+from ..rolling.decide import defaulted
+from .layout import integer, laid_out, without_approval_waits
+from .marks import INITIALIZED
+from .world import (
+    Failure,
+    NotYet,
+    Refused,
+    Scene,
+)
+
+LATEST = "kubernetes-fleet.io/is-latest-snapshot"
+POLICY_INDEX = "kubernetes-fleet.io/policy-index"
+NUMBER_OF_CLUSTERS = "kubernetes-fleet.io/number-of-clusters"
+RESOURCE_INDEX = "kubernetes-fleet.io/resource-index"
+RESOURCE_HASH = "kubernetes-fleet.io/resource-hash"
+WHATEVER_IS_PICKED = -1
+
+
+def begin(scene: Scene) -> Scene:
+    """The scene with a run whose stages are laid out. Refused or NotYet if it cannot begin."""
+    scene, policy = with_policy(with_placement(scene))
+    scene = _with_strategy(with_bindings(scene, policy))
+    status = laid_out_again(scene)
+    names = sorted(each.cluster for each in scene.leaving)
+    deletion = StageUpdatingStatus(
+        stage_name=DELETE_STAGE, clusters=tuple(ClusterUpdatingStatus(cluster_name=name) for name in names)
+    )
+    status = _with_resources(scene, replace(status, deletion_stage_status=deletion))
+    return _with_status(scene, _with_overrides(scene, status))
+
+
+def laid_out_again(scene: Scene) -> StagedUpdateRunStatus:
+    """The run's status with the stages as its copy of the strategy lays them out today."""
+    selected = frozenset(each.cluster for each in scene.selected)
+    return laid_out(scene.run.name, scene.status, selected, scene.world.clusters, upstream=scene.upstream)
+
+
+def used_snapshot(scene: Scene) -> ObjectMeta:
+    """The first part of the resources that the run rolls out: of the given index, or the latest. Refused if none is."""
+    asked = scene.run.spec.resource_snapshot_index
+    snapshots = scene.world.resource_snapshots
+    if asked:
+        number = integer(asked)
+        if number is None or number < 0:
+            message = f"resourceSnapshotIndex {asked!r} is not an integer from 0 on"
+            raise _refused(scene, "invalid-resource-snapshot-index", message)
+        found = [each for each in snapshots if each.labels.get(RESOURCE_INDEX) == asked]
+    else:
+        found = [each for each in snapshots if each.labels.get(LATEST) == "true"]
+    first = next((each for each in found if each.annotations.get(RESOURCE_HASH)), None)
+    if first is None or integer(first.labels.get(RESOURCE_INDEX, "")) is None:
+        message = f"there are no resources with index {asked}" if asked else "no resource snapshot is the latest"
+        raise _refused(scene, "resource-snapshot-not-found", message)
+    return first
+
+
+def with_placement(scene: Scene) -> Scene:
+    """Takes over the placement's apply strategy."""
+    placement = scene.world.placement
+    if placement is None:
+        raise _refused(scene, "placement-not-found", f"there is no placement {scene.run.spec.placement_name}")
+    strategy = placement.spec.strategy
+    if strategy.type != "External":
+        message = f"the placement's strategy is {strategy.type}; a staged run needs External"
+        raise _refused(scene, "strategy-not-external", message)
+    return _with_status(scene, replace(scene.status, applied_strategy=defaulted(strategy.apply_strategy)))
+
+
+def with_policy(scene: Scene) -> tuple[Scene, ClusterSchedulingPolicySnapshot]:
+    """Takes over the latest policy, which must be fully scheduled, and how many clusters it asks for."""
+    latest = [each for each in scene.world.policy_snapshots if each.metadata.labels.get(LATEST) == "true"]
+    if not latest:
+        raise _refused(scene, "no-latest-policy-snapshot", "no policy snapshot is the latest")
+    if len(latest) > 1:
+        raise _refused(scene, "multiple-latest-policy-snapshots", f"{len(latest)} policy snapshots are the latest")
+    policy = latest[0]
+    index = policy.metadata.labels.get(POLICY_INDEX)
+    if not index:
+        raise _refused(scene, "no-policy-index", f"policy snapshot {policy.name} has no index")
+    scene = _with_status(scene, replace(scene.status, policy_snapshot_index_used=index))
+    count = _wanted_count(scene, policy)
+    scene = _with_status(scene, replace(scene.status, policy_observed_cluster_count=count))
+    if not status_is(policy.status.conditions, "Scheduled", policy.metadata.generation, TRUE):
+        raise _refused(scene, "not-fully-scheduled", f"policy snapshot {policy.name} is not fully scheduled")
+    return scene, policy
+
+
+def _wanted_count(scene: Scene, snapshot: ClusterSchedulingPolicySnapshot) -> int:
+    policy = snapshot.spec.policy or PlacementPolicy()
+    if policy.placement_type == PICK_FIXED:
+        return len(policy.cluster_names)
+    if policy.placement_type != PICK_N:
+        return WHATEVER_IS_PICKED
+    count = integer(snapshot.metadata.annotations.get(NUMBER_OF_CLUSTERS, ""))
+    if count is None or count < 0:
+        raise _refused(scene, "no-cluster-count", f"policy snapshot {snapshot.name} has no number of clusters")
+    return count
+
+
+def with_bindings(scene: Scene, policy: ClusterSchedulingPolicySnapshot) -> Scene:
+    """Takes over which clusters are picked, and which lose the placement.
+
+    A run that has nothing to do does not begin. Upstream also ends one that has just deleted its last binding.
+    """
+    selected, leaving = [], []
+    for each in by_name(scene.world.bindings):
+        if each.state == UNSCHEDULED:
+            leaving.append(each)
+        elif each.binding.spec.scheduling_policy_snapshot_name == policy.name:
+            selected.append(each)
+        else:
+            message = f"{each.name} is still {each.state} under {each.binding.spec.scheduling_policy_snapshot_name}"
+            raise NotYet(Problem("not-rescheduled-yet", message, each.cluster))
+    if not selected and not leaving and (scene.upstream or not scene.holds(scene.status.conditions, INITIALIZED)):
+        raise _refused(scene, "no-bindings", "no cluster is picked, and none is to lose the placement")
+    count = scene.status.policy_observed_cluster_count
+    if count == WHATEVER_IS_PICKED:
+        scene = _with_status(scene, replace(scene.status, policy_observed_cluster_count=len(selected)))
+    elif count != len(selected):
+        message = f"{count} clusters are asked for, and {len(selected)} are picked"
+        raise _refused(scene, "cluster-count-mismatch", message)
+    return replace(scene, selected=tuple(selected), leaving=tuple(leaving))
+
+
+def _with_strategy(scene: Scene) -> Scene:
+    strategy = scene.world.strategy
+    if strategy is None:
+        message = f"there is no strategy {scene.run.spec.staged_rollout_strategy_name}"
+        raise _refused(scene, "update-strategy-not-found", message)
+    copy = without_approval_waits(strategy.spec)
+    return _with_status(scene, replace(scene.status, staged_update_strategy_snapshot=copy))
+
+
+def _with_resources(scene: Scene, status: StagedUpdateRunStatus) -> StagedUpdateRunStatus:
+    snapshot = used_snapshot(_with_status(scene, status))
+    return replace(status, resource_snapshot_index_used=snapshot.labels.get(RESOURCE_INDEX, ""))
+
+
+def _with_overrides(scene: Scene, status: StagedUpdateRunStatus) -> StagedUpdateRunStatus:
+    def frozen(cluster: ClusterUpdatingStatus) -> ClusterUpdatingStatus:
+        overrides = scene.world.overrides.get(cluster.cluster_name, NO_OVERRIDES)
+        return replace(
+            cluster,
+            cluster_resource_override_snapshots=overrides.cluster,
+            resource_override_snapshots=overrides.namespaced,
+        )
+
+    stages = tuple(
+        replace(stage, clusters=tuple(frozen(each) for each in stage.clusters)) for stage in status.stages_status
+    )
+    return replace(status, stages_status=stages)
+
+
+def _with_status(scene: Scene, status: StagedUpdateRunStatus) -> Scene:
+    return replace(scene, run=replace(scene.run, status=status))
+
+
+def _refused(scene: Scene, code: str, message: str) -> Refused:
+    return Refused(Failure(code=code, message=message), scene.status)

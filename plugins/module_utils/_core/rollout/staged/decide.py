@@ -1,0 +1,280 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""One step of a staged update run (KubeFleet ClusterStagedUpdateRun): begin, go on, wait, stop, end.
+
+Another machine than update runs: no groups, a delete stage, and a cluster that does not get there makes the run stuck
+and never fails it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from ...errors import Problem
+from ...objects.staged.strategy import StageConfig
+from ...objects.staged.update_run import (
+    INITIALIZE,
+    RUN,
+    ClusterStagedUpdateRun,
+    StagedUpdateRunStatus,
+    StageUpdatingStatus,
+)
+from ..conditions import FALSE, TRUE, Row
+from ..readiness import later
+from . import tasks as staged_tasks
+from .begin import begin
+from .deletion import delete, going
+from .flight import flown, fly, let_finish
+from .layout import concurrency
+from .marks import (
+    INITIALIZED,
+    PROGRESSING,
+    RUN_BEGUN,
+    RUN_PROGRESSING,
+    RUN_STOPPED,
+    RUN_STOPPING,
+    STAGE_DONE,
+    STAGE_FAILED,
+    STAGE_SKIPPED,
+    STAGE_STOPPED,
+    STAGE_STOPPING,
+    SUCCEEDED,
+    Marks,
+    at_generation,
+    run_stuck,
+    run_waiting,
+    stage_waiting,
+)
+from .position import ALL_DONE, resume
+from .world import (
+    Action,
+    DeleteApproval,
+    Failure,
+    NotYet,
+    Refused,
+    Scene,
+    World,
+)
+
+CLUSTER_CHECK, STAGE_CHECK = timedelta(seconds=15), timedelta(seconds=60)
+EVENT = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decision:
+    """``actions`` are carried out first, then ``run`` is stored: each action is found done when it is decided again, so
+    that a crash in between repeats nothing. ``wake_at`` is the next instant at which time alone can change something;
+    None if only an event can. ``problems`` are what may pass, ``failure`` is what ended the run.
+    """
+
+    run: ClusterStagedUpdateRun
+    actions: tuple[Action, ...] = ()
+    wake_at: datetime | None = None
+    problems: tuple[Problem, ...] = ()
+    failure: Failure | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """What one look at the stage whose turn it is comes to; ``row`` is the run's Progressing."""
+
+    stage: StageUpdatingStatus
+    row: Row
+    actions: tuple[Action, ...] = ()
+    wake_at: datetime | None = None
+    problems: tuple[Problem, ...] = ()
+    failure: Failure | None = None
+    finished: bool = False
+
+
+def decide(run: ClusterStagedUpdateRun, world: World, now: datetime, *, upstream: bool = False) -> Decision:
+    """The next state of ``run`` and what is to be done for it; pure, and the order of ``world`` does not matter.
+
+    ``upstream`` brings back all that KubeFleet does by accident, and its times of looking again.
+    """
+    run = at_generation(run)
+    scene = Scene(run=run, world=world, now=now, upstream=upstream)
+    if run.metadata.deletion_timestamp is not None:
+        mine = [each.name for each in world.approvals if each.spec.parent_stage_rollout == run.name]
+        return Decision(run=run, actions=tuple(DeleteApproval(name=name) for name in sorted(mine)))
+    if is_over(scene):
+        return Decision(run=run)
+    begun = scene.holds(run.status.conditions, INITIALIZED)
+    try:
+        scene, index = resume(scene) if begun else (_begun(scene), 0)
+    except NotYet as refusal:
+        return Decision(run=run, problems=(refusal.problem,))
+    except Refused as refusal:
+        return _failed(scene, refusal, begun)
+    if index == ALL_DONE:
+        return Decision(run=_with(scene, Marks(scene.generation, now).run_done(scene.status)))
+    if run.spec.state == INITIALIZE:
+        return Decision(run=scene.run)
+    return _stepped(scene, index)
+
+
+def is_over(scene: Scene) -> bool:
+    """A run that could not begin, or has ended, is never revived."""
+    conditions = scene.status.conditions
+    ended = any(scene.holds(conditions, SUCCEEDED, each) for each in (TRUE, FALSE))
+    return ended or scene.holds(conditions, INITIALIZED, FALSE)
+
+
+def _begun(scene: Scene) -> Scene:
+    scene = begin(scene)
+    marks = Marks(scene.generation, scene.now)
+    return replace(scene, run=_with(scene, marks.on_run(scene.status, INITIALIZED, RUN_BEGUN)))
+
+
+def _failed(scene: Scene, refusal: Refused, begun: bool) -> Decision:
+    marks = Marks(scene.generation, scene.now)
+    if begun:
+        status = marks.run_failed(scene.status, refusal.failure.message)
+    else:
+        row = (FALSE, "UpdateRunInitializedFailed", refusal.failure.message)
+        status = marks.on_run(refusal.status, INITIALIZED, row)
+    return Decision(run=_with(scene, status), failure=refusal.failure)
+
+
+def _stepped(scene: Scene, index: int) -> Decision:
+    """One step of the stage at ``index``; the delete stage comes after the last."""
+    step = _step(scene, index)
+    marks = Marks(scene.generation, scene.now)
+    stage = step.stage
+    if step.failure:
+        stage = marks.stage_ended(stage, FALSE, STAGE_FAILED, step.failure.message)
+    status = _with_stage(scene.status, index, stage)
+    if step.failure:
+        status = marks.run_failed(status, step.failure.message)
+    elif step.finished:
+        status = marks.run_done(status)
+    else:
+        status = marks.on_run(status, PROGRESSING, step.row)
+    return Decision(
+        run=_with(scene, status),
+        actions=step.actions,
+        wake_at=None if step.failure or step.finished else step.wake_at,
+        problems=() if step.failure else step.problems,
+        failure=step.failure,
+    )
+
+
+def _step(scene: Scene, index: int) -> Step:
+    stages, deletion = scene.status.stages_status, scene.status.deletion_stage_status
+    stage = stages[index] if index < len(stages) else deletion
+    strategy = scene.status.staged_update_strategy_snapshot
+    if stage is None or strategy is None:
+        raise ValueError("a run that has begun has its stages")
+    running = scene.run.spec.state == RUN
+    try:
+        if index == len(stages):
+            return _delete_stage(scene, stage) if running else _stop_delete_stage(scene, stage)
+        return _stage(scene, stage, strategy.stages[index]) if running else _stop_stage(scene, stage)
+    except Refused as refusal:
+        return Step(stage=stage, row=RUN_PROGRESSING, failure=refusal.failure)
+
+
+def _stage(scene: Scene, stage: StageUpdatingStatus, config: StageConfig) -> Step:
+    marks = Marks(scene.generation, scene.now)
+    if not stage.clusters:
+        stage = replace(stage, start_time=stage.start_time or scene.now)
+        skipped = marks.stage_ended(stage, TRUE, STAGE_SKIPPED, "the stage has no clusters")
+        return Step(stage=skipped, row=RUN_PROGRESSING, wake_at=scene.now)
+    tasks = staged_tasks.before(scene, stage)
+    if not tasks.passed:
+        stage = marks.on_stage(tasks.stage, stage_waiting("before-stage"))
+        row = run_waiting("before-stage", stage.stage_name)
+        return Step(stage=stage, row=row, actions=tasks.actions, wake_at=_look_again(scene, STAGE_CHECK, EVENT))
+    try:
+        limit = concurrency(config, len(stage.clusters))
+    except ValueError as error:
+        failure = Failure(code="invalid-max-concurrency", message=str(error))
+        return Step(stage=tasks.stage, row=RUN_PROGRESSING, failure=failure)
+    flight = fly(scene, tasks.stage, limit)
+    step = Step(
+        stage=flown(flight),
+        row=run_stuck(stage.stage_name, flight.stuck) if flight.stuck else RUN_PROGRESSING,
+        actions=(*tasks.actions, *flight.actions),
+        wake_at=_look_again(scene, CLUSTER_CHECK, flight.stuck_from),
+        problems=tuple(flight.problems),
+        failure=flight.failure,
+    )
+    if flight.failure or flight.problems or flight.finished < len(stage.clusters):
+        return step
+    return _after_stage(scene, step, config)
+
+
+def _after_stage(scene: Scene, step: Step, config: StageConfig) -> Step:
+    """All clusters are done. The stage ends when its last tasks pass; then the next one's turn comes at once."""
+    marks = Marks(scene.generation, scene.now)
+    waiting = marks.on_stage(step.stage, stage_waiting("after-stage"))
+    tasks = staged_tasks.after(scene, waiting, config)
+    actions = (*step.actions, *tasks.actions)
+    if tasks.passed:
+        done = marks.stage_ended(tasks.stage, TRUE, STAGE_DONE, "all clusters and tasks of the stage are done")
+        return replace(step, stage=done, actions=actions, row=RUN_PROGRESSING, wake_at=scene.now)
+    wake_at = tasks.wake_at or _look_again(scene, STAGE_CHECK, EVENT)
+    row = run_waiting("after-stage", tasks.stage.stage_name)
+    return replace(step, stage=tasks.stage, actions=actions, row=row, wake_at=wake_at)
+
+
+def _delete_stage(scene: Scene, stage: StageUpdatingStatus) -> Step:
+    marks = Marks(scene.generation, scene.now)
+    stage, actions = delete(scene, marks.stage_started(stage), stopping=False)
+    if not scene.leaving:
+        done = marks.stage_ended(stage, TRUE, STAGE_DONE, "all clusters of the stage are done")
+        return Step(stage=done, row=RUN_PROGRESSING, finished=True)
+    wake_at = _look_again(scene, CLUSTER_CHECK, EVENT)
+    return Step(stage=stage, row=RUN_PROGRESSING, actions=tuple(actions), wake_at=wake_at)
+
+
+def _stop_stage(scene: Scene, stage: StageUpdatingStatus) -> Step:
+    """No cluster starts, those in flight are let finish. One that is in trouble or stuck may never do so: it is left as
+    it is, and looked at again when the run goes on. Upstream waits for it for ever."""
+    marks = Marks(scene.generation, scene.now)
+    flight = let_finish(scene, stage)
+    stage = replace(stage, clusters=tuple(flight.clusters))
+    if scene.upstream:  # goes through Stopping each time, which the wait after the stage counts from
+        stage = marks.on_stage(stage, STAGE_STOPPING)
+    if flight.failure:
+        return Step(stage=stage, row=RUN_STOPPING, failure=flight.failure)
+    left = flight.in_flight
+    if not scene.upstream:
+        left -= len({*flight.troubled, *flight.stuck})
+    if left == 0 and (not flight.problems or not scene.upstream):
+        return Step(stage=marks.on_stage(stage, STAGE_STOPPED), row=RUN_STOPPED, problems=tuple(flight.problems))
+    return Step(
+        stage=marks.on_stage(stage, STAGE_STOPPING),
+        row=run_stuck(stage.stage_name, flight.stuck) if flight.stuck else RUN_STOPPING,
+        wake_at=_look_again(scene, CLUSTER_CHECK, flight.stuck_from),
+        problems=tuple(flight.problems),
+    )
+
+
+def _stop_delete_stage(scene: Scene, stage: StageUpdatingStatus) -> Step:
+    """Deletions that have begun are let finish. Upstream counts those that have not begun too, and never stops."""
+    marks = Marks(scene.generation, scene.now)
+    stage, _actions = delete(scene, stage, stopping=True)
+    left = going(scene, stage)
+    stopped = marks.on_stage(stage, STAGE_STOPPING if left else STAGE_STOPPED)
+    if left == 0 and (not scene.leaving or not scene.upstream):
+        return Step(stage=stopped, row=RUN_STOPPED)
+    return Step(stage=stopped, row=RUN_STOPPING, wake_at=_look_again(scene, CLUSTER_CHECK, EVENT))
+
+
+def _look_again(scene: Scene, upstream: timedelta, ours: datetime | None) -> datetime | None:
+    """Upstream looks again after a fixed time; we do when time alone changes something."""
+    return later(scene.now, upstream) if scene.upstream else ours
+
+
+def _with_stage(status: StagedUpdateRunStatus, index: int, stage: StageUpdatingStatus) -> StagedUpdateRunStatus:
+    stages = status.stages_status
+    if index == len(stages):
+        return replace(status, deletion_stage_status=stage)
+    return replace(status, stages_status=(*stages[:index], stage, *stages[index + 1 :]))
+
+
+def _with(scene: Scene, status: StagedUpdateRunStatus) -> ClusterStagedUpdateRun:
+    return replace(scene.run, status=status)

@@ -1,0 +1,75 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The last stage of every staged update run: clusters that lose the placement (KubeFleet). No tasks, no limit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...objects.staged.update_run import DELETE_STAGE, ClusterUpdatingStatus, StageUpdatingStatus
+from .marks import (
+    CLUSTER_DONE,
+    CLUSTER_STARTED,
+    STARTED,
+    SUCCEEDED,
+    Marks,
+)
+from .world import (
+    Action,
+    DeleteBinding,
+    Failure,
+    Refused,
+    Scene,
+)
+
+
+def delete(scene: Scene, stage: StageUpdatingStatus, *, stopping: bool) -> tuple[StageUpdatingStatus, list[Action]]:
+    """All bindings are deleted at once; a cluster is done when its binding is gone. While ``stopping``, none begins.
+
+    Refused if a binding contradicts the record.
+    """
+    marks = Marks(scene.generation, scene.now)
+    left = {each.cluster: each for each in scene.leaving}
+    actions: list[Action] = []
+    clusters = []
+    for cluster in stage.clusters:
+        held = left.pop(cluster.cluster_name, None)
+        if held is None:
+            started = _started(scene, marks, cluster)
+            clusters.append(marks.on_cluster(started, SUCCEEDED, CLUSTER_DONE))
+            continue
+        _check(scene, cluster, held.deleting)
+        if not stopping and not scene.holds(cluster.conditions, STARTED):
+            actions.append(DeleteBinding(cluster=cluster.cluster_name, binding=held.name))
+            cluster = _started(scene, marks, cluster)
+        clusters.append(cluster)
+    if left:
+        message = f"{', '.join(sorted(left))} are not in the delete stage"
+        raise Refused(Failure(code="clusters-changed", message=message), scene.status)
+    return replace(stage, clusters=tuple(clusters)), actions
+
+
+def going(scene: Scene, stage: StageUpdatingStatus) -> int:
+    """Clusters whose deletion has begun and is not over."""
+    return sum(
+        1
+        for each in stage.clusters
+        if scene.holds(each.conditions, STARTED) and not scene.holds(each.conditions, SUCCEEDED)
+    )
+
+
+def _started(scene: Scene, marks: Marks, cluster: ClusterUpdatingStatus) -> ClusterUpdatingStatus:
+    if scene.holds(cluster.conditions, STARTED):
+        return cluster
+    return marks.on_cluster(cluster, STARTED, CLUSTER_STARTED)
+
+
+def _check(scene: Scene, cluster: ClusterUpdatingStatus, deleting: bool) -> None:
+    if scene.holds(cluster.conditions, SUCCEEDED):
+        message = f"cluster {cluster.cluster_name} of {DELETE_STAGE} is done and has a binding again"
+    elif scene.holds(cluster.conditions, STARTED) and not deleting:
+        message = f"cluster {cluster.cluster_name} of {DELETE_STAGE} has begun and its binding is not being deleted"
+    else:
+        return
+    raise Refused(Failure(code="contradiction", message=message), scene.status)

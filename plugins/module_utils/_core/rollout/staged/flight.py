@@ -1,0 +1,208 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The clusters of a stage while it is updated: who starts, who is done, who is stuck (KubeFleet)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+from ...errors import Problem
+from ...objects.staged.update_run import ClusterUpdatingStatus, StageUpdatingStatus
+from ...schema.meta import find_condition
+from ..conditions import FALSE, TRUE, status_is
+from ..content import Held
+from ..readiness import (
+    AVAILABLE,
+    DIFF_REPORTED,
+    ROLLOUT_STARTED,
+    failed,
+    later,
+)
+from .marks import (
+    CLUSTER_DONE,
+    CLUSTER_STARTED,
+    STARTED,
+    SUCCEEDED,
+    Marks,
+)
+from .world import (
+    Action,
+    BindCluster,
+    Failure,
+    MarkStarted,
+    Scene,
+)
+
+STUCK_AFTER = timedelta(minutes=5)
+DONE, GOING_ON, TROUBLED = "done", "going-on", "troubled"
+
+
+@dataclass
+class Flight:
+    """What one look at a stage found. ``problems`` may pass; ``failure`` ends the run."""
+
+    scene: Scene
+    stage: StageUpdatingStatus
+    marks: Marks
+    clusters: list[ClusterUpdatingStatus] = field(default_factory=list)
+    actions: list[Action] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    failure: Failure | None = None
+    in_flight: int = 0
+    finished: int = 0
+    any_started: bool = False
+    troubled: list[str] = field(default_factory=list)
+    stuck: list[str] = field(default_factory=list)
+    stuck_from: datetime | None = None
+
+    @classmethod
+    def over(cls, scene: Scene, stage: StageUpdatingStatus) -> Flight:
+        return cls(scene, stage, Marks(scene.generation, scene.now))
+
+    def fail(self, code: str, message: str) -> None:
+        self.failure = self.failure or Failure(code=code, message=message)
+
+
+def fly(scene: Scene, stage: StageUpdatingStatus, limit: int) -> Flight:
+    """One walk over the stage's clusters in order, with at most ``limit`` in flight. A place that one cluster leaves is
+    taken by the next in the same walk."""
+    flight = Flight.over(scene, stage)
+    bindings = {each.cluster: each for each in scene.selected}
+    for cluster in stage.clusters:
+        if flight.in_flight >= limit:
+            flight.clusters.append(cluster)
+        elif scene.holds(cluster.conditions, SUCCEEDED):
+            flight.finished += 1
+            flight.clusters.append(cluster)
+        else:
+            flight.in_flight += 1
+            flight.clusters.append(_look(flight, cluster, bindings.get(cluster.cluster_name)))
+    return flight
+
+
+def let_finish(scene: Scene, stage: StageUpdatingStatus) -> Flight:
+    """One walk while the run stops: nothing starts."""
+    flight = Flight.over(scene, stage)
+    bindings = {each.cluster: each for each in scene.selected}
+    for cluster in stage.clusters:
+        over = any(scene.holds(cluster.conditions, SUCCEEDED, each) for each in (TRUE, FALSE))
+        if over or not scene.holds(cluster.conditions, STARTED):
+            flight.clusters.append(cluster)
+            continue
+        flight.in_flight += 1
+        held = bindings.get(cluster.cluster_name)
+        if held is None:
+            flight.fail("binding-missing", _without_binding(cluster))
+            flight.clusters.append(cluster)
+        else:
+            flight.clusters.append(_judge(flight, cluster, held))
+    return flight
+
+
+def _look(flight: Flight, cluster: ClusterUpdatingStatus, held: Held | None) -> ClusterUpdatingStatus:
+    scene = flight.scene
+    if scene.holds(cluster.conditions, SUCCEEDED, FALSE):
+        flight.fail("cluster-failed", f"cluster {cluster.cluster_name} has failed")
+        return cluster
+    if held is None:
+        flight.fail("binding-missing", _without_binding(cluster))
+        return cluster
+    if not scene.holds(cluster.conditions, STARTED):
+        return _start(flight, cluster, held)
+    if scene.in_sync(held, cluster) and scene.is_bound(held) and _is_started(held):
+        return _judge(flight, cluster, held)
+    message = (
+        f"the binding of cluster {cluster.cluster_name} was changed while it was being updated; "
+        f"is another run at work on the same placement?"
+    )
+    flight.fail("pre-empted", message)
+    return flight.marks.on_cluster(cluster, SUCCEEDED, (FALSE, "ClusterUpdatingFailed", message))
+
+
+def _start(flight: Flight, cluster: ClusterUpdatingStatus, held: Held) -> ClusterUpdatingStatus:
+    """Bind the cluster; one that holds the content already is judged straight away.
+
+    Upstream keeps such a cluster's place until the next look, and never marks it started if it has failed.
+    """
+    scene, stage = flight.scene, flight.stage.stage_name
+    started = flight.marks.on_cluster(cluster, STARTED, CLUSTER_STARTED)
+    if not scene.in_sync(held, cluster) or not scene.is_bound(held):
+        flight.actions.append(
+            BindCluster(
+                stage=stage,
+                cluster=cluster.cluster_name,
+                binding=held.name,
+                content=scene.content(cluster),
+                apply_strategy=scene.status.applied_strategy,
+            )
+        )
+        _time(flight, started)
+    elif not _is_started(held):
+        flight.actions.append(MarkStarted(stage=stage, cluster=cluster.cluster_name, binding=held.name))
+        _time(flight, started)
+    elif scene.upstream:
+        result = _result(flight, held)
+        if result == TROUBLED:
+            return cluster
+        if result == DONE:
+            started = flight.marks.on_cluster(started, SUCCEEDED, CLUSTER_DONE)
+    else:
+        started = _judge(flight, started, held)
+    flight.any_started = True
+    return started
+
+
+def _judge(flight: Flight, cluster: ClusterUpdatingStatus, held: Held) -> ClusterUpdatingStatus:
+    result = _result(flight, held)
+    if result == DONE:
+        flight.finished += 1
+        flight.in_flight -= 1
+        return flight.marks.on_cluster(cluster, SUCCEEDED, CLUSTER_DONE)
+    if result == TROUBLED:
+        flight.troubled.append(cluster.cluster_name)
+    _time(flight, cluster)
+    return cluster
+
+
+def _time(flight: Flight, cluster: ClusterUpdatingStatus) -> None:
+    """Whether the cluster has been in flight for too long, or else from when on it will be."""
+    scene, condition = flight.scene, find_condition(cluster.conditions, STARTED)
+    due = later((condition.last_transition_time if condition else None) or scene.now, STUCK_AFTER)
+    if scene.now > due or (scene.now == due and not scene.upstream):
+        flight.stuck.append(cluster.cluster_name)
+    else:
+        flight.stuck_from = min(flight.stuck_from or due, due)
+
+
+def _result(flight: Flight, held: Held) -> str:
+    """A cluster that fails to apply does not end the run: nobody knows whether it will recover."""
+    binding = held.binding
+    conditions, generation = binding.status.conditions, binding.metadata.generation
+    if any(status_is(conditions, kind, generation, TRUE) for kind in (AVAILABLE, DIFF_REPORTED)):
+        return DONE
+    failure = failed(binding, upstream=flight.scene.upstream)
+    if failure or status_is(conditions, DIFF_REPORTED, generation, FALSE):
+        reason = f"{failure.type} is False, {failure.reason}" if failure else "DiffReported is False"
+        message = f"stage {flight.stage.stage_name}: {reason}"
+        flight.problems.append(Problem("cluster-troubled", message, held.cluster))
+        return TROUBLED
+    return GOING_ON
+
+
+def _is_started(held: Held) -> bool:
+    binding = held.binding
+    return status_is(binding.status.conditions, ROLLOUT_STARTED, binding.metadata.generation, TRUE)
+
+
+def _without_binding(cluster: ClusterUpdatingStatus) -> str:
+    return f"cluster {cluster.cluster_name} has lost its binding"
+
+
+def flown(flight: Flight) -> StageUpdatingStatus:
+    """The stage after the walk. A stage that was stopped counts as under way again as soon as a cluster is in flight;
+    upstream waits for the next one to start."""
+    stage = replace(flight.stage, clusters=tuple(flight.clusters))
+    resumed = not flight.scene.upstream and flight.in_flight > 0
+    return flight.marks.stage_started(stage) if flight.any_started or resumed else stage

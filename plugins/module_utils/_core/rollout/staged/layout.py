@@ -1,0 +1,185 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The clusters and tasks of each stage, from a strategy and the clusters that a placement has picked (KubeFleet)."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+from dataclasses import replace
+
+from ...objects.clusters.member_cluster import MemberCluster
+from ...objects.staged.strategy import (
+    APPROVAL,
+    TIMED_WAIT,
+    StageConfig,
+    StagedUpdateStrategySpec,
+    StageTask,
+)
+from ...objects.staged.update_run import (
+    ClusterUpdatingStatus,
+    StagedUpdateRunStatus,
+    StageTaskStatus,
+    StageUpdatingStatus,
+)
+from ...values.duration import parse_duration
+from ...values.int_or_percent import INT64, scaled
+from ...values.selector import compile_selector
+from .world import Failure, Refused
+
+SHOWN_CLUSTERS = 10
+INT64_DIGITS = 19
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+
+
+def integer(text: str) -> int | None:
+    """A signed 64-bit integer in decimal digits (Go's ``strconv.Atoi``), or None."""
+    if not _INTEGER.fullmatch(text):
+        return None
+    digits = text.lstrip("+-").lstrip("0")
+    number = int(text) if len(digits) <= INT64_DIGITS else INT64.stop
+    return number if number in INT64 else None
+
+
+def without_approval_waits(strategy: StagedUpdateStrategySpec) -> StagedUpdateStrategySpec:
+    """A waiting time means nothing for an Approval and is dropped before anything is checked."""
+
+    def stripped(tasks: tuple[StageTask, ...]) -> tuple[StageTask, ...]:
+        return tuple(replace(each, wait_time="") if each.type == APPROVAL else each for each in tasks)
+
+    return replace(
+        strategy,
+        stages=tuple(
+            replace(
+                stage,
+                before_stage_tasks=stripped(stage.before_stage_tasks),
+                after_stage_tasks=stripped(stage.after_stage_tasks),
+            )
+            for stage in strategy.stages
+        ),
+    )
+
+
+def laid_out(
+    run_name: str,
+    status: StagedUpdateRunStatus,
+    selected: t.AbstractSet[str],
+    clusters: t.Iterable[MemberCluster],
+    *,
+    upstream: bool,
+) -> StagedUpdateRunStatus:
+    """The status with its stages; each selected cluster is in exactly one, in the order of its update.
+
+    Refused names the first thing that is wrong: stage by stage, tasks before clusters.
+    """
+    stages = []
+    placed: set[str] = set()
+    everyone = sorted(clusters, key=lambda each: each.metadata.name)
+    strategy = status.staged_update_strategy_snapshot
+    for config in strategy.stages if strategy else ():
+        _check_tasks(config, status)
+        members = _members(config, selected, everyone, placed, status)
+        if not upstream:
+            _check_concurrency(config, len(members), status)
+        placed.update(members)
+        stages.append(_stage(run_name, config, members))
+    status = replace(status, stages_status=tuple(stages))
+    missing = sorted(selected - placed)
+    if missing:
+        shown = tuple(missing[:SHOWN_CLUSTERS])
+        message = f"{len(missing)} clusters are in no stage, such as {', '.join(shown)}"
+        failure = Failure(code="clusters-not-in-any-stage", message=message, total=len(missing), shown=shown)
+        raise Refused(failure, status)
+    return status
+
+
+def concurrency(config: StageConfig, clusters: int) -> int:
+    """Clusters in flight at once; a percentage rounds down, and one may always go. ValueError if it is neither."""
+    return max(1, scaled(config.max_concurrency, clusters, round_up=False))
+
+
+def wait_nanoseconds(task: StageTask) -> int:
+    """ValueError if the waiting time is none, or not above zero."""
+    nanoseconds = parse_duration(task.wait_time)
+    if nanoseconds <= 0:
+        raise ValueError(f"{task.wait_time!r} is not above zero")
+    return nanoseconds
+
+
+def _check_tasks(config: StageConfig, status: StagedUpdateRunStatus) -> None:
+    before, after = config.before_stage_tasks, config.after_stage_tasks
+    if len(before) > 1 or any(each.type != APPROVAL for each in before):
+        message = f"stage {config.name} may have one task before it, an Approval"
+        raise Refused(Failure(code="invalid-before-stage-tasks", message=message), status)
+    if len({each.type for each in after}) < len(after):
+        message = f"stage {config.name} has two tasks of one type after it"
+        raise Refused(Failure(code="invalid-after-stage-tasks", message=message), status)
+    for each in after:
+        try:
+            if each.type == TIMED_WAIT:
+                wait_nanoseconds(each)
+        except ValueError as error:
+            message = f"stage {config.name} has a TimedWait without a usable waitTime: {error}"
+            raise Refused(Failure(code="invalid-after-stage-tasks", message=message), status) from None
+
+
+def _check_concurrency(config: StageConfig, members: int, status: StagedUpdateRunStatus) -> None:
+    """Upstream finds this out only when the stage's turn comes."""
+    try:
+        concurrency(config, members)
+    except ValueError as error:
+        message = f"stage {config.name} has no usable maxConcurrency: {error}"
+        raise Refused(Failure(code="invalid-max-concurrency", message=message), status) from None
+
+
+def _members(
+    config: StageConfig,
+    selected: t.Container[str],
+    everyone: t.Iterable[MemberCluster],
+    placed: t.Container[str],
+    status: StagedUpdateRunStatus,
+) -> list[str]:
+    """By the sorting label as an integer, then by name."""
+    try:
+        matches = compile_selector(config.label_selector)
+    except ValueError as error:
+        message = f"stage {config.name} has no usable labelSelector: {error}"
+        raise Refused(Failure(code="invalid-label-selector", message=message), status) from None
+    ranked = []
+    for cluster in everyone:
+        name, labels = cluster.metadata.name, cluster.metadata.labels
+        if name not in selected or not matches(labels):
+            continue
+        if name in placed:
+            message = f"cluster {name} is in stage {config.name} and in an earlier one"
+            raise Refused(Failure(code="cluster-in-several-stages", message=message), status)
+        ranked.append((_rank(config, name, labels, status), name))
+    return [name for _number, name in sorted(ranked)]
+
+
+def _rank(config: StageConfig, name: str, labels: t.Mapping[str, str], status: StagedUpdateRunStatus) -> int:
+    if config.sorting_label_key is None:
+        return 0
+    value = labels.get(config.sorting_label_key, "")
+    rank = integer(value)
+    if rank is None:
+        message = f"cluster {name} of stage {config.name} has no integer in label {config.sorting_label_key}: {value!r}"
+        raise Refused(Failure(code="invalid-sorting-label", message=message), status)
+    return rank
+
+
+def _stage(run_name: str, config: StageConfig, members: t.Iterable[str]) -> StageUpdatingStatus:
+    return StageUpdatingStatus(
+        stage_name=config.name,
+        clusters=tuple(ClusterUpdatingStatus(cluster_name=name) for name in members),
+        before_stage_task_status=_tasks(config.before_stage_tasks, f"{run_name}-before-{config.name}"),
+        after_stage_task_status=_tasks(config.after_stage_tasks, f"{run_name}-after-{config.name}"),
+    )
+
+
+def _tasks(tasks: t.Iterable[StageTask], request: str) -> tuple[StageTaskStatus, ...]:
+    return tuple(
+        StageTaskStatus(type=each.type, approval_request_name=request if each.type == APPROVAL else "")
+        for each in tasks
+    )

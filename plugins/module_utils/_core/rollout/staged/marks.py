@@ -1,0 +1,135 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The conditions of a staged update run, its stages, clusters and tasks: types, reasons and who gets which when."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+
+from ...objects.staged.update_run import (
+    ClusterStagedUpdateRun,
+    ClusterUpdatingStatus,
+    StagedUpdateRunStatus,
+    StageTaskStatus,
+    StageUpdatingStatus,
+)
+from ..conditions import (
+    FALSE,
+    TRUE,
+    UNKNOWN,
+    Conditions,
+    Row,
+    put,
+)
+
+INITIALIZED, PROGRESSING, SUCCEEDED, STARTED = "Initialized", "Progressing", "Succeeded", "Started"
+REQUEST_CREATED, REQUEST_APPROVED = "ApprovalRequestCreated", "ApprovalRequestApproved"
+WAIT_TIME_ELAPSED = "WaitTimeElapsed"
+SHOWN_STUCK = 3
+
+RUN_BEGUN = (TRUE, "UpdateRunInitializedSuccessfully", "the stages are laid out")
+RUN_PROGRESSING = (TRUE, "UpdateRunProgressing", "the run is making progress")
+RUN_STOPPING = (UNKNOWN, "UpdateRunStopping", "no cluster starts any more; those in flight are let finish")
+RUN_STOPPED = (FALSE, "UpdateRunStopped", "the run has stopped")
+RUN_DONE = "UpdateRunSucceeded"
+RUN_FAILED = "UpdateRunFailed"
+
+STAGE_STARTED = (TRUE, "StageUpdatingStarted", "clusters of the stage are being updated")
+STAGE_STOPPING = (UNKNOWN, "StageUpdatingStopping", "no cluster starts any more; those in flight are let finish")
+STAGE_STOPPED = (FALSE, "StageUpdatingStopped", "no cluster is in flight; the stage goes on when the run does")
+STAGE_DONE = "StageUpdatingSucceeded"
+STAGE_SKIPPED = "StageUpdatingSkippedNoClusters"
+STAGE_FAILED = "StageUpdatingFailed"
+
+CLUSTER_STARTED = (TRUE, "ClusterUpdatingStarted", "the update of the cluster has begun")
+CLUSTER_DONE = (TRUE, "ClusterUpdatingSucceeded", "the cluster holds the content")
+TASK_REQUESTED = (TRUE, "StageTaskApprovalRequestCreated", "the approval request exists")
+TASK_APPROVED = (TRUE, "StageTaskApprovalRequestApproved", "the approval request is approved")
+TASK_WAITED = (TRUE, "AfterStageTaskWaitTimeElapsed", "the wait is over")
+TASK_WAITING = (FALSE, "AfterStageTaskWaitTimeNotElapsed", "the wait has begun")
+
+
+def run_waiting(when: str, stage: str) -> Row:
+    return (FALSE, "UpdateRunWaiting", f"the {when} tasks of stage {stage} are not done")
+
+
+def run_stuck(stage: str, clusters: list[str]) -> Row:
+    more = ", ..." if len(clusters) > SHOWN_STUCK else ""
+    shown = ", ".join(clusters[:SHOWN_STUCK]) + more
+    return (FALSE, "UpdateRunStuck", f"stage {stage} waits too long for {shown}")
+
+
+def stage_waiting(when: str) -> Row:
+    return (FALSE, "StageUpdatingWaiting", f"the {when} tasks are not done")
+
+
+class Marks:
+    """Sets conditions at one generation and one instant."""
+
+    def __init__(self, generation: int, now: datetime) -> None:
+        self.generation, self.now = generation, now
+
+    def on_run(self, status: StagedUpdateRunStatus, kind: str, row: Row) -> StagedUpdateRunStatus:
+        return replace(status, conditions=self._put(status.conditions, kind, row))
+
+    def run_done(self, status: StagedUpdateRunStatus) -> StagedUpdateRunStatus:
+        status = self.on_run(status, PROGRESSING, (FALSE, RUN_DONE, "all stages are done"))
+        return self.on_run(status, SUCCEEDED, (TRUE, RUN_DONE, "all stages are done"))
+
+    def run_failed(self, status: StagedUpdateRunStatus, message: str) -> StagedUpdateRunStatus:
+        status = self.on_run(status, PROGRESSING, (FALSE, RUN_FAILED, "the run has ended"))
+        return self.on_run(status, SUCCEEDED, (FALSE, RUN_FAILED, message))
+
+    def on_stage(self, stage: StageUpdatingStatus, row: Row) -> StageUpdatingStatus:
+        return replace(stage, conditions=self._put(stage.conditions, PROGRESSING, row))
+
+    def stage_started(self, stage: StageUpdatingStatus) -> StageUpdatingStatus:
+        return self.on_stage(replace(stage, start_time=stage.start_time or self.now), STAGE_STARTED)
+
+    def stage_ended(self, stage: StageUpdatingStatus, status: str, reason: str, message: str) -> StageUpdatingStatus:
+        ended = self.on_stage(replace(stage, end_time=stage.end_time or self.now), (FALSE, reason, message))
+        return replace(ended, conditions=self._put(ended.conditions, SUCCEEDED, (status, reason, message)))
+
+    def on_cluster(self, cluster: ClusterUpdatingStatus, kind: str, row: Row) -> ClusterUpdatingStatus:
+        return replace(cluster, conditions=self._put(cluster.conditions, kind, row))
+
+    def on_task(self, task: StageTaskStatus, kind: str, row: Row) -> StageTaskStatus:
+        return replace(task, conditions=self._put(task.conditions, kind, row))
+
+    def _put(self, conditions: Conditions, kind: str, row: Row) -> Conditions:
+        return put(conditions, kind, row, self.generation, self.now)
+
+
+def at_generation(run: ClusterStagedUpdateRun) -> ClusterStagedUpdateRun:
+    """All conditions count for the present generation, so that editing the wanted state keeps them valid."""
+    generation, status = run.metadata.generation, run.status
+
+    def here(conditions: Conditions) -> Conditions:
+        if all(each.observed_generation == generation for each in conditions):
+            return conditions
+        return tuple(replace(each, observed_generation=generation) for each in conditions)
+
+    def task(each: StageTaskStatus) -> StageTaskStatus:
+        return replace(each, conditions=here(each.conditions))
+
+    def stage(each: StageUpdatingStatus) -> StageUpdatingStatus:
+        return replace(
+            each,
+            conditions=here(each.conditions),
+            clusters=tuple(replace(one, conditions=here(one.conditions)) for one in each.clusters),
+            before_stage_task_status=tuple(task(one) for one in each.before_stage_task_status),
+            after_stage_task_status=tuple(task(one) for one in each.after_stage_task_status),
+        )
+
+    deletion = status.deletion_stage_status
+    return replace(
+        run,
+        status=replace(
+            status,
+            conditions=here(status.conditions),
+            stages_status=tuple(stage(each) for each in status.stages_status),
+            deletion_stage_status=stage(deletion) if deletion else None,
+        ),
+    )

@@ -1,0 +1,142 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Where a staged update run stands, and whether the fleet is still the one that it began with (KubeFleet)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...objects.staged.strategy import StagedUpdateStrategySpec
+from ...objects.staged.update_run import StagedUpdateRunStatus, StageUpdatingStatus
+from ..conditions import FALSE, TRUE
+from .begin import (
+    WHATEVER_IS_PICKED,
+    laid_out_again,
+    with_bindings,
+    with_placement,
+    with_policy,
+)
+from .layout import concurrency, integer
+from .marks import PROGRESSING, STARTED, SUCCEEDED
+from .world import Failure, Refused, Scene
+
+ALL_DONE = -1
+
+
+def resume(scene: Scene) -> tuple[Scene, int]:
+    """The scene with its bindings, and the index of the stage whose turn it is.
+
+    The index after the last stage is the delete stage, ALL_DONE means that that is over too. Refused if anything
+    differs from what the run recorded, or if the record contradicts itself; NotYet while the scheduler is at work.
+    """
+    recorded = scene.status
+    today, policy = with_policy(with_placement(scene))
+    _compare_origin(recorded, today.status)
+    today = with_bindings(today, policy)
+    scene = replace(scene, selected=today.selected, leaving=today.leaving)
+    strategy = recorded.staged_update_strategy_snapshot
+    if strategy is None or integer(recorded.resource_snapshot_index_used) is None:
+        raise _refused(recorded, "contradiction", "the run has begun and has no copy of its strategy or resources")
+    fresh = laid_out_again(today)
+    if len(fresh.stages_status) != len(recorded.stages_status):
+        raise _refused(recorded, "stages-changed", "the run has another number of stages than its strategy")
+    updating, finished = ALL_DONE, ALL_DONE
+    for index, stage in enumerate(recorded.stages_status):
+        _compare_stage(recorded, stage, fresh.stages_status[index])
+        limit = _limit(recorded, strategy, index, len(stage.clusters))
+        updating, finished = _advance(scene, index, limit, updating, finished)
+    return scene, _position(scene, updating, finished)
+
+
+def _compare_origin(recorded: StagedUpdateRunStatus, today: StagedUpdateRunStatus) -> None:
+    if recorded.applied_strategy != today.applied_strategy:
+        raise _refused(recorded, "apply-strategy-changed", "the placement's apply strategy has changed")
+    if recorded.policy_snapshot_index_used != today.policy_snapshot_index_used:
+        raise _refused(recorded, "policy-changed", "the placement has a newer policy")
+    count = today.policy_observed_cluster_count
+    if count not in (WHATEVER_IS_PICKED, recorded.policy_observed_cluster_count):
+        raise _refused(recorded, "cluster-count-changed", "the placement asks for another number of clusters")
+
+
+def _compare_stage(recorded: StagedUpdateRunStatus, stage: StageUpdatingStatus, fresh: StageUpdatingStatus) -> None:
+    if stage.stage_name != fresh.stage_name:
+        raise _refused(recorded, "stages-changed", f"stage {stage.stage_name} is now {fresh.stage_name}")
+    if _tasks(stage) != _tasks(fresh):
+        raise _refused(recorded, "contradiction", f"stage {stage.stage_name} has other tasks than its strategy")
+    before = [each.cluster_name for each in stage.clusters]
+    now = [each.cluster_name for each in fresh.clusters]
+    if before != now:
+        changed = sorted(set(before) ^ set(now))
+        what = f"{', '.join(changed)} came or went" if changed else "their order changed"
+        failure = Failure(
+            code="clusters-changed",
+            message=f"the clusters of stage {stage.stage_name} are not those it began with: {what}",
+            total=len(changed),
+            shown=tuple(changed),
+        )
+        raise Refused(failure, recorded)
+
+
+def _tasks(stage: StageUpdatingStatus) -> list[str]:
+    return [each.type for each in (*stage.before_stage_task_status, *stage.after_stage_task_status)]
+
+
+def _limit(recorded: StagedUpdateRunStatus, strategy: StagedUpdateStrategySpec, index: int, clusters: int) -> int:
+    try:
+        return concurrency(strategy.stages[index], clusters)
+    except ValueError as error:
+        raise _refused(recorded, "invalid-max-concurrency", str(error)) from None
+
+
+def _advance(scene: Scene, index: int, limit: int, updating: int, finished: int) -> tuple[int, int]:
+    """The stage that is updating and the last that is finished, after a look at one more."""
+    status, stage = scene.status, scene.status.stages_status[index]
+    if scene.holds(stage.conditions, SUCCEEDED, FALSE):
+        raise _refused(status, "stage-failed", f"stage {stage.stage_name} has failed")
+    done = scene.holds(stage.conditions, SUCCEEDED)
+    begun = any(each.type == PROGRESSING for each in stage.conditions)
+    if not done and not begun:
+        return updating, finished
+    if updating != ALL_DONE or index != finished + 1:
+        raise _refused(status, "contradiction", f"stage {stage.stage_name} began before an earlier one ended")
+    if done:
+        unfinished = [each for each in stage.clusters if not scene.holds(each.conditions, SUCCEEDED)]
+        if unfinished:
+            message = f"stage {stage.stage_name} is done, and cluster {unfinished[0].cluster_name} is not"
+            raise _refused(status, "contradiction", message)
+        return updating, index
+    flying = sum(
+        1
+        for each in stage.clusters
+        if scene.holds(each.conditions, STARTED) and not scene.holds(each.conditions, SUCCEEDED)
+    )
+    if flying > limit:
+        message = f"{flying} clusters of stage {stage.stage_name} are in flight where {limit} may be"
+        raise _refused(status, "contradiction", message)
+    return index, finished
+
+
+def _position(scene: Scene, updating: int, finished: int) -> int:
+    status = scene.status
+    deletion = status.deletion_stage_status
+    if deletion is None:
+        raise _refused(status, "contradiction", "the run has no delete stage")
+    known = {each.cluster_name for each in deletion.clusters}
+    strangers = sorted({each.cluster for each in scene.leaving} - known)
+    if strangers:
+        message = f"{', '.join(strangers)} lost the placement after the run began"
+        failure = Failure(code="clusters-changed", message=message, total=len(strangers), shown=tuple(strangers))
+        raise Refused(failure, status)
+    done, failed = (scene.holds(deletion.conditions, SUCCEEDED, each) for each in (TRUE, FALSE))
+    if updating != ALL_DONE or finished < len(status.stages_status) - 1:
+        if done or failed or scene.holds(deletion.conditions, PROGRESSING):
+            raise _refused(status, "contradiction", "the delete stage is active before all others are done")
+        return updating if updating != ALL_DONE else finished + 1
+    if failed:
+        raise _refused(status, "stage-failed", "the delete stage has failed")
+    return ALL_DONE if done else len(status.stages_status)
+
+
+def _refused(status: StagedUpdateRunStatus, code: str, message: str) -> Refused:
+    return Refused(Failure(code=code, message=message), status)

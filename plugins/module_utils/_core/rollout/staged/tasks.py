@@ -1,0 +1,134 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The tasks before and after a stage: approvals and waits (KubeFleet)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from ...objects.staged.approval import APPROVAL_ACCEPTED, APPROVED, ClusterApprovalRequest
+from ...objects.staged.strategy import APPROVAL, TIMED_WAIT, StageConfig
+from ...objects.staged.update_run import StageTaskStatus, StageUpdatingStatus
+from ...schema.meta import find_condition
+from ...values.duration import as_timedelta
+from ..conditions import TRUE, status_is
+from ..readiness import later
+from .layout import wait_nanoseconds
+from .marks import (
+    PROGRESSING,
+    REQUEST_APPROVED,
+    REQUEST_CREATED,
+    TASK_APPROVED,
+    TASK_REQUESTED,
+    TASK_WAITED,
+    TASK_WAITING,
+    WAIT_TIME_ELAPSED,
+    Marks,
+)
+from .world import (
+    AFTER_STAGE,
+    BEFORE_STAGE,
+    AcceptApproval,
+    Action,
+    Failure,
+    Refused,
+    RequestApproval,
+    Scene,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tasks:
+    """The stage after a look at its tasks. ``wake_at`` is when the last wait ends, None if there is none to end."""
+
+    stage: StageUpdatingStatus
+    passed: bool
+    actions: tuple[Action, ...] = ()
+    wake_at: datetime | None = None
+
+
+def before(scene: Scene, stage: StageUpdatingStatus) -> Tasks:
+    """Refused if the approval request's name is taken by another run or stage."""
+    done: list[StageTaskStatus] = []
+    actions: list[Action] = []
+    passed = True
+    for task in stage.before_stage_task_status:
+        changed, approved, todo = _approval(scene, stage, task, BEFORE_STAGE)
+        done.append(changed)
+        actions += todo
+        passed = passed and approved
+    return Tasks(stage=replace(stage, before_stage_task_status=tuple(done)), passed=passed, actions=tuple(actions))
+
+
+def after(scene: Scene, stage: StageUpdatingStatus, config: StageConfig) -> Tasks:
+    """All clusters of the stage are done; its tasks run side by side, and all must pass."""
+    done: list[StageTaskStatus] = []
+    actions: list[Action] = []
+    passed, wake_at = True, None
+    for index, task in enumerate(stage.after_stage_task_status):
+        if task.type == APPROVAL:
+            changed, approved, todo = _approval(scene, stage, task, AFTER_STAGE)
+            actions += todo
+            passed = passed and approved
+        elif task.type == TIMED_WAIT:
+            changed, ends = _wait(scene, stage, task, config, index)
+            passed = passed and ends is None
+            wake_at = ends or wake_at
+        else:
+            changed = task
+        done.append(changed)
+    return Tasks(
+        stage=replace(stage, after_stage_task_status=tuple(done)),
+        passed=passed,
+        actions=tuple(actions),
+        wake_at=wake_at,
+    )
+
+
+def _approval(
+    scene: Scene, stage: StageUpdatingStatus, task: StageTaskStatus, when: str
+) -> tuple[StageTaskStatus, bool, list[Action]]:
+    """An approval counts at the request's own generation; once accepted, a withdrawal has no effect."""
+    marks = Marks(scene.generation, scene.now)
+    if scene.holds(task.conditions, REQUEST_APPROVED):
+        return task, True, []
+    name = task.approval_request_name
+    request = next((each for each in scene.world.approvals if each.name == name), None)
+    created = marks.on_task(task, REQUEST_CREATED, TASK_REQUESTED)
+    if request is None:
+        return created, False, [RequestApproval(name=name, stage=stage.stage_name, task=when)]
+    if (request.spec.parent_stage_rollout, request.spec.target_stage) != (scene.run.name, stage.stage_name):
+        message = f"approval request {name} belongs to stage {request.spec.target_stage} of another run or stage"
+        raise Refused(Failure(code="approval-request-taken", message=message), scene.status)
+    accepted = _says(request, APPROVAL_ACCEPTED)
+    if not accepted and not _says(request, APPROVED):
+        return created, False, []
+    actions: list[Action] = [] if accepted else [AcceptApproval(name=name)]
+    return marks.on_task(created, REQUEST_APPROVED, TASK_APPROVED), True, actions
+
+
+def _says(request: ClusterApprovalRequest, kind: str) -> bool:
+    return status_is(request.status.conditions, kind, request.metadata.generation, TRUE)
+
+
+def _wait(
+    scene: Scene, stage: StageUpdatingStatus, task: StageTaskStatus, config: StageConfig, index: int
+) -> tuple[StageTaskStatus, datetime | None]:
+    """The wait begins when the last cluster is done, which the task remembers.
+
+    Upstream takes the stage's last change of Progressing for that, so that a stop begins the wait anew.
+    """
+    marks = Marks(scene.generation, scene.now)
+    if scene.holds(task.conditions, WAIT_TIME_ELAPSED):
+        return task, None
+    if not scene.upstream and find_condition(task.conditions, WAIT_TIME_ELAPSED) is None:
+        task = marks.on_task(task, WAIT_TIME_ELAPSED, TASK_WAITING)
+    source = stage.conditions if scene.upstream else task.conditions
+    since = find_condition(source, PROGRESSING if scene.upstream else WAIT_TIME_ELAPSED)
+    begun = (since.last_transition_time if since else None) or scene.now
+    ends = later(begun, as_timedelta(wait_nanoseconds(config.after_stage_tasks[index])))
+    if ends > scene.now:
+        return task, ends
+    return marks.on_task(task, WAIT_TIME_ELAPSED, TASK_WAITED), None

@@ -1,0 +1,232 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a staged update run sees when it decides, what it has done, and what both come to."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from ...errors import Problem
+from ...objects.clusters.member_cluster import MemberCluster
+from ...objects.placements.binding import BOUND
+from ...objects.placements.cluster_resource_placement import ClusterResourcePlacement
+from ...objects.placements.rollout_strategy import ApplyStrategy
+from ...objects.placements.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
+from ...objects.staged.approval import (
+    APPROVAL_ACCEPTED,
+    RUN_LABEL,
+    STAGE_LABEL,
+    TASK_LABEL,
+    ApprovalRequest,
+    ApprovalRequestSpec,
+    ClusterApprovalRequest,
+)
+from ...objects.staged.strategy import ClusterStagedUpdateStrategy
+from ...objects.staged.update_run import ClusterStagedUpdateRun, ClusterUpdatingStatus, StagedUpdateRunStatus
+from ...resources.snapshots import resource_snapshot_name
+from ...schema.meta import Condition, ObjectMeta
+from ..conditions import TRUE, put, status_is
+from ..content import (
+    Content,
+    Held,
+    Overrides,
+    OverridesByCluster,
+    by_name,
+)
+from ..rolling import after
+
+BEFORE_STAGE, AFTER_STAGE = "beforeStage", "afterStage"
+
+
+@dataclass(frozen=True, kw_only=True)
+class World:
+    """Everything that belongs to the run's placement.
+
+    ``resource_snapshots`` are the metadata of all parts, the one of the live resources among them and labelled latest.
+    ``overrides`` are those that apply to the resources of this run.
+    """
+
+    placement: ClusterResourcePlacement | None
+    strategy: ClusterStagedUpdateStrategy | None
+    policy_snapshots: tuple[ClusterSchedulingPolicySnapshot, ...] = ()
+    resource_snapshots: tuple[ObjectMeta, ...] = ()
+    clusters: tuple[MemberCluster, ...] = ()
+    bindings: tuple[Held, ...] = ()
+    overrides: OverridesByCluster = field(default_factory=dict)
+    approvals: tuple[ClusterApprovalRequest, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class BindCluster:
+    """Make the binding Bound to ``content`` under ``apply_strategy``; its RolloutStarted begins anew."""
+
+    stage: str
+    cluster: str
+    binding: str
+    content: Content
+    apply_strategy: ApplyStrategy | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class MarkStarted:
+    """The binding holds the content already: only its RolloutStarted begins anew."""
+
+    stage: str
+    cluster: str
+    binding: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeleteBinding:
+    cluster: str
+    binding: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class RequestApproval:
+    """``task`` is beforeStage or afterStage."""
+
+    name: str
+    stage: str
+    task: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class AcceptApproval:
+    """From now on a withdrawal has no effect."""
+
+    name: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeleteApproval:
+    name: str
+
+
+Action = (
+    BindCluster  # pylint: disable=unsupported-binary-operation  # Python 3.11 can
+    | MarkStarted
+    | DeleteBinding
+    | RequestApproval
+    | AcceptApproval
+    | DeleteApproval
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Failure:
+    """Why a run ended, as a code and as a sentence; ``total`` counts what ``shown`` shows some of."""
+
+    code: str
+    message: str
+    total: int | None = None
+    shown: tuple[str, ...] = ()
+
+    @property
+    def counts(self) -> dict[str, t.Any]:
+        return {} if self.total is None else {"total": self.total, "shown": list(self.shown)}
+
+    def as_dict(self) -> dict[str, t.Any]:
+        return {"code": self.code, "message": self.message} | self.counts
+
+
+class Refused(Exception):
+    """The run cannot begin or go on, ever. ``status`` is how far it got."""
+
+    def __init__(self, failure: Failure, status: StagedUpdateRunStatus) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+        self.status = status
+
+
+class NotYet(Exception):
+    """The run cannot begin or go on now."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.message)
+        self.problem = problem
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scene:
+    """A run, its world and the instant; ``selected`` and ``leaving`` are the bindings to update and to delete."""
+
+    run: ClusterStagedUpdateRun
+    world: World
+    now: datetime
+    upstream: bool
+    selected: tuple[Held, ...] = ()
+    leaving: tuple[Held, ...] = ()
+
+    @property
+    def generation(self) -> int:
+        return self.run.metadata.generation
+
+    @property
+    def status(self) -> StagedUpdateRunStatus:
+        return self.run.status
+
+    def holds(self, conditions: tuple[Condition, ...], kind: str, status: str = TRUE) -> bool:
+        return status_is(conditions, kind, self.generation, status)
+
+    def content(self, cluster: ClusterUpdatingStatus) -> Content:
+        """What the cluster is to hold, with the overrides that were resolved when the run began."""
+        index = int(self.status.resource_snapshot_index_used or 0)
+        return Content(
+            resource_snapshot=resource_snapshot_name(self.run.spec.placement_name, index),
+            overrides=Overrides(
+                cluster=cluster.cluster_resource_override_snapshots, namespaced=cluster.resource_override_snapshots
+            ),
+        )
+
+    def in_sync(self, held: Held, cluster: ClusterUpdatingStatus) -> bool:
+        strategy = held.binding.spec.apply_strategy
+        return held.content == self.content(cluster) and strategy == self.status.applied_strategy
+
+    def is_bound(self, held: Held) -> bool:
+        return held.state == BOUND
+
+
+def carried_out(run: ClusterStagedUpdateRun, world: World, actions: t.Iterable[Action], now: datetime) -> World:
+    """The world once the actions are done, as an executor leaves it and a forecast assumes it."""
+    held = {each.name: each for each in world.bindings}
+    approvals = {each.name: each for each in world.approvals}
+    for action in actions:
+        if isinstance(action, BindCluster):
+            held[action.binding] = after.bound(held[action.binding], action.content, action.apply_strategy, now)
+        elif isinstance(action, MarkStarted):
+            held[action.binding] = after.started(held[action.binding], now)
+        elif isinstance(action, DeleteBinding):
+            held[action.binding] = after.removed(held[action.binding], now)
+        elif isinstance(action, RequestApproval):
+            approvals.setdefault(action.name, approval_request(run, action))
+        elif isinstance(action, AcceptApproval):
+            approvals[action.name] = accepted(approvals[action.name], now)
+        else:
+            approvals.pop(action.name, None)
+    return replace(world, bindings=tuple(by_name(held.values())), approvals=tuple(approvals.values()))
+
+
+def approval_request(run: ClusterStagedUpdateRun, action: RequestApproval) -> ClusterApprovalRequest:
+    """The object that people approve by setting its condition Approved."""
+    namespaced = run.kind == "StagedUpdateRun"
+    made = ApprovalRequest if namespaced else ClusterApprovalRequest
+    return made(
+        api_version=run.api_version,
+        metadata=ObjectMeta(
+            name=action.name,
+            namespace=run.metadata.namespace if namespaced else "",
+            generation=1,
+            labels={RUN_LABEL: run.name, STAGE_LABEL: action.stage, TASK_LABEL: action.task},
+        ),
+        spec=ApprovalRequestSpec(parent_stage_rollout=run.name, target_stage=action.stage),
+    )
+
+
+def accepted(request: ClusterApprovalRequest, now: datetime) -> ClusterApprovalRequest:
+    row = (TRUE, "ApprovalRequestApprovalAccepted", "the run took the approval, which can no longer be withdrawn")
+    conditions = put(request.status.conditions, APPROVAL_ACCEPTED, row, request.metadata.generation, now)
+    return replace(request, status=replace(request.status, conditions=conditions))

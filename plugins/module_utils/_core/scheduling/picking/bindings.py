@@ -1,0 +1,245 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The bindings of one placement while it is scheduled: who is held under which policy, and every change to that."""
+
+from __future__ import annotations
+
+import hashlib
+import typing as t
+from dataclasses import dataclass, replace
+
+from ...errors import FleetError, Problem
+from ...objects.placements.binding import (
+    BOUND,
+    PREVIOUS_STATE,
+    SCHEDULED,
+    SCHEDULER_FINALIZER,
+    UNSCHEDULED,
+    BindingSpec,
+    ClusterDecision,
+    ClusterResourceBinding,
+    ClusterScore,
+)
+from ...scheduling import bitset
+from ...schema.meta import ObjectMeta
+from ..asked import Asked
+from ..index import FleetIndex
+
+CREATED, REBASED, RESTORED = "created", "rebased", "restored"
+DROPPED, RELEASED = "unscheduled", "finalizer-removed"
+PARENT_LABEL = "kubernetes-fleet.io/parent-CRP"
+PLACEMENT_CHARACTERS, CLUSTER_CHARACTERS = 26, 27
+
+
+@dataclass(frozen=True)
+class Pick:
+    """A cluster that was chosen; ``score`` is None where nothing was scored (PickFixed)."""
+
+    cluster: str
+    score: ClusterScore | None
+    reason: str
+
+    @property
+    def decision(self) -> ClusterDecision:
+        return ClusterDecision(cluster_name=self.cluster, selected=True, reason=self.reason, cluster_score=self.score)
+
+
+@dataclass(frozen=True)
+class Change:
+    """``what`` is created, rebased, restored, unscheduled or finalizer-removed."""
+
+    binding: str
+    cluster: str
+    what: str
+
+
+@dataclass(frozen=True)
+class Taken:
+    """Names of the bindings that one batch of picks created and patched, in the order they were handled."""
+
+    created: tuple[str, ...]
+    patched: tuple[str, ...]
+
+
+class Bindings:
+    """Opened, each binding is one of, first match wins: deleting (its finalizer goes), unscheduled, dangling (its
+    cluster is gone or leaving, so it is unscheduled), obsolete (made for another policy), current. ``unscheduled`` and
+    ``obsolete`` are in name order."""
+
+    def __init__(self, asked: Asked, bindings: t.Iterable[ClusterResourceBinding]) -> None:
+        self.asked = asked
+        self.by_name = {each.metadata.name: each for each in sorted(bindings, key=lambda each: each.metadata.name)}
+        self.changes: list[Change] = []
+        self.findings: list[Problem] = []
+        self.unscheduled: list[str] = []
+        self.obsolete: list[str] = []
+        self.current: list[str] = []
+        for name, binding in list(self.by_name.items()):
+            self._classify(name, binding)
+
+    def _classify(self, name: str, binding: ClusterResourceBinding) -> None:
+        if binding.metadata.deletion_timestamp is not None:
+            self._release(binding)
+        elif binding.spec.state == UNSCHEDULED:
+            self.unscheduled.append(name)
+        elif _gone(self.asked.index, binding.spec.target_cluster):
+            self.drop([name])
+        elif binding.spec.scheduling_policy_snapshot_name != self.asked.snapshot.name:
+            self.obsolete.append(name)
+        else:
+            self.current.append(name)
+
+    def net_changes(self) -> tuple[Change, ...]:
+        """One change for each binding, by first touch; unscheduled and then restored is the same as rebased."""
+        net: dict[str, Change] = {}
+        for change in self.changes:
+            before = net.get(change.binding)
+            if before and (before.what, change.what) == (DROPPED, RESTORED):
+                change = Change(change.binding, change.cluster, REBASED)
+            net[change.binding] = change
+        return tuple(net.values())
+
+    def in_state(self, state: str) -> list[str]:
+        """Names of the current bindings in that state."""
+        return sorted(name for name in self.current if self.by_name[name].spec.state == state)
+
+    def clusters(self, names: t.Iterable[str]) -> int:
+        """The set of the clusters that bindings point at."""
+        index = self.asked.index
+        return bitset.of([index.positions[self._cluster(name)] for name in names], index.size)
+
+    def drop(self, names: t.Iterable[str]) -> None:
+        """Mark as Unscheduled, remembering the state. Upstream forgets all other annotations over it."""
+        for name in names:
+            binding = self.by_name[name]
+            remembered = {PREVIOUS_STATE: binding.spec.state}
+            if not self.asked.upstream:
+                remembered = {**binding.metadata.annotations, **remembered}
+            self.by_name[name] = replace(
+                binding,
+                metadata=replace(binding.metadata, annotations=remembered),
+                spec=replace(binding.spec, state=UNSCHEDULED),
+            )
+            self._note(name, DROPPED)
+
+    def drop_obsolete(self) -> None:
+        self.drop(self.obsolete)
+        self.unscheduled = sorted(self.unscheduled + self.obsolete)
+        self.obsolete = []
+
+    def drop_current(self, names: t.Sequence[str]) -> None:
+        self.drop(names)
+        gone = set(names)
+        self.current = [name for name in self.current if name not in gone]
+        self.unscheduled = sorted([*self.unscheduled, *names])
+
+    def take(self, picks: t.Sequence[Pick]) -> Taken:
+        """Hold the picked clusters: new bindings where there is none, else the old ones. Other obsolete ones go.
+
+        A cluster with both an obsolete and an unscheduled binding gets one of them; upstream patches both.
+        """
+        wanted = {pick.cluster: pick for pick in picks}
+        rebase = [name for name in self.obsolete if self._cluster(name) in wanted]
+        taken = {self._cluster(name) for name in rebase}
+        restore = []
+        for name in self.unscheduled:
+            cluster = self._cluster(name)
+            if cluster in wanted and (self.asked.upstream or cluster not in taken):
+                restore.append(name)
+                taken.add(cluster)
+        states = {name: self._remembered(name) for name in restore}
+        created = [self._create(pick) for pick in picks if pick.cluster not in taken]
+        for name in rebase:
+            self._hold(name, wanted[self._cluster(name)], self.by_name[name].spec.state, REBASED)
+        for name in restore:
+            self._hold(name, wanted[self._cluster(name)], states[name], RESTORED)
+        held = {*rebase, *restore}
+        self.obsolete = [name for name in self.obsolete if name not in held]
+        self.unscheduled = [name for name in self.unscheduled if name not in held]
+        self.drop_obsolete()
+        self.current += [*created, *rebase, *restore]
+        return Taken(tuple(created), (*rebase, *restore))
+
+    def _cluster(self, name: str) -> str:
+        return self.by_name[name].spec.target_cluster
+
+    def _note(self, name: str, what: str) -> None:
+        self.changes.append(Change(name, self._cluster(name), what))
+
+    def _release(self, binding: ClusterResourceBinding) -> None:
+        kept = tuple(one for one in binding.metadata.finalizers if one != SCHEDULER_FINALIZER)
+        if kept != binding.metadata.finalizers:
+            name = binding.metadata.name
+            self.by_name[name] = replace(binding, metadata=replace(binding.metadata, finalizers=kept))
+            self._note(name, RELEASED)
+
+    def _create(self, pick: Pick) -> str:
+        placement, snapshot = self.asked.placement, self.asked.snapshot
+        name = binding_name(self.asked.namespace, placement.metadata.name, pick.cluster, snapshot.name, self.by_name)
+        namespaced = bool(self.asked.namespace)
+        self.by_name[name] = ClusterResourceBinding(
+            kind="ResourceBinding" if namespaced else "ClusterResourceBinding",
+            api_version=placement.api_version,
+            metadata=ObjectMeta(
+                name=name,
+                namespace=self.asked.namespace,
+                labels={PARENT_LABEL: placement.metadata.name},
+                finalizers=(SCHEDULER_FINALIZER,),
+            ),
+            spec=BindingSpec(
+                state=SCHEDULED,
+                target_cluster=pick.cluster,
+                scheduling_policy_snapshot_name=snapshot.name,
+                cluster_decision=pick.decision,
+                apply_strategy=placement.spec.strategy.apply_strategy,
+            ),
+        )
+        self._note(name, CREATED)
+        return name
+
+    def _hold(self, name: str, pick: Pick, state: str, what: str) -> None:
+        binding = self.by_name[name]
+        metadata = binding.metadata
+        if what == RESTORED and not self.asked.upstream:
+            kept = {key: value for key, value in metadata.annotations.items() if key != PREVIOUS_STATE}
+            metadata = replace(metadata, annotations=kept)
+        spec = replace(
+            binding.spec,
+            state=state,
+            scheduling_policy_snapshot_name=self.asked.snapshot.name,
+            cluster_decision=pick.decision,
+        )
+        self.by_name[name] = replace(binding, metadata=metadata, spec=spec)
+        self._note(name, what)
+
+    def _remembered(self, name: str) -> str:
+        """The state before Unscheduled. Where none is remembered, the resources held tell it; upstream fails."""
+        binding = self.by_name[name]
+        state = binding.metadata.annotations.get(PREVIOUS_STATE)
+        if state:
+            return state
+        where = f"{binding.kind}/{name} metadata.annotations[{PREVIOUS_STATE}]"
+        problem = Problem("state-not-remembered", "the state before Unscheduled is not recorded", where)
+        if self.asked.upstream:
+            raise FleetError.of([problem])
+        self.findings.append(problem)
+        return BOUND if binding.spec.resource_snapshot_name else SCHEDULED
+
+
+def binding_name(namespace: str, placement: str, cluster: str, snapshot: str, taken: t.Container[str]) -> str:
+    """``<placement>-<cluster>-<8 hex>``, at most 63 characters; the same for equal inputs, never one of ``taken``."""
+    attempt = 0
+    while True:
+        seed = "\n".join((namespace, placement, cluster, snapshot, str(attempt)))
+        digest = hashlib.sha256(seed.encode()).hexdigest()[:8]
+        parts = (placement[:PLACEMENT_CHARACTERS], cluster[:CLUSTER_CHARACTERS])
+        name = "-".join((*(part.rstrip("-.") for part in parts), digest))
+        if name not in taken:
+            return name
+        attempt += 1
+
+
+def _gone(index: FleetIndex, cluster: str) -> bool:
+    position = index.positions.get(cluster)
+    return position is None or bool(index.leaving >> position & 1)

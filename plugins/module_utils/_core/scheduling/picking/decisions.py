@@ -1,0 +1,115 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Scheduling decisions: one line for a cluster, and the limited list that a policy snapshot keeps."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+from itertools import islice
+
+from ...objects.placements.binding import ClusterDecision, ClusterScore
+from ..index import FleetIndex
+from ..profile import Profile
+from ..reasons import NOT_ENOUGH_SCORE, Refusal
+from ..topology_spread import Spread
+from .bindings import Bindings
+from .ranking import Ranking
+
+PICKED, SCORED, FILTERED, INELIGIBLE, NOT_FOUND = "picked", "scored", "filtered", "ineligible", "not-found"
+# The API takes no more decisions; KubeFleet lists no more clusters that were not picked.
+MOST_DECISIONS, MOST_UNSELECTED = 1000, 20
+
+
+@dataclass(frozen=True)
+class Decision:
+    """``outcome`` is picked, scored (passed, but the score was too low), filtered, ineligible or not-found."""
+
+    cluster: str
+    outcome: str
+    score: ClusterScore | None = None
+    refusal: Refusal | None = None
+    note: str = ""
+
+    @property
+    def selected(self) -> bool:
+        return self.outcome == PICKED
+
+    @property
+    def rule(self) -> str:
+        """Who refused the cluster: a plugin's name, ``PickFixed``, or a code of the ranking; empty if picked."""
+        return self.refusal.rule if self.refusal else ""
+
+    @property
+    def reason(self) -> str:
+        return self.refusal.sentence if self.refusal else self.note
+
+    def as_cluster_decision(self) -> ClusterDecision:
+        """The form in which bindings and policy snapshots keep it."""
+        return ClusterDecision(
+            cluster_name=self.cluster, selected=self.selected, reason=self.reason, cluster_score=self.score
+        )
+
+
+@dataclass(frozen=True)
+class Look:
+    """What one cycle saw. ``ranking`` holds who passed and was not picked; without one, nothing was scored."""
+
+    index: FleetIndex
+    profile: Profile
+    ranking: Ranking | None = None
+    spread: Spread | None = None
+
+    def filtered(self) -> t.Iterator[tuple[int, Refusal]]:
+        """Refused clusters in name order, holders among them; holders that pass all filters before are no such."""
+        late = self.ranking.refused(self.spread) if self.ranking else 0
+        refused = self.index.everyone & ~self.profile.passing | late
+        while refused:
+            low = refused & -refused
+            position = low.bit_length() - 1
+            refused ^= low
+            refusal = self.refusal(position)
+            if refusal:
+                yield position, refusal
+
+    def refusal(self, position: int) -> Refusal | None:
+        """Who refuses a cluster, same placement affinity aside."""
+        early = self.profile.refusal(position)
+        return early or (self.spread.refusal(position) if self.spread else None)
+
+
+def from_bindings(book: Bindings, names: t.Sequence[str]) -> list[Decision]:
+    """Decisions of the first bindings, as many as can be recorded."""
+    rows = []
+    for name in names[:MOST_DECISIONS]:
+        spec = book.by_name[name].spec
+        decision = spec.cluster_decision
+        rows.append(Decision(spec.target_cluster, PICKED, decision.cluster_score, None, decision.reason))
+    return rows
+
+
+def limited(selected: list[Decision], look: Look | None, *, upstream: bool) -> tuple[Decision, ...]:
+    """Selected ones first, then some others: the best scored, then filtered ones by name.
+
+    Upstream's limit counts holders in the list of filtered clusters although it does not list them.
+    """
+    if look is None or len(selected) >= MOST_DECISIONS:
+        return tuple(selected[:MOST_DECISIONS])
+    room = min(MOST_UNSELECTED, MOST_DECISIONS - len(selected))
+    others = [scored(name, score) for name, score in look.ranking.best_left(look.spread, room)] if look.ranking else []
+    chosen = {decision.cluster for decision in selected}
+    rows = (
+        (look.index.names[position], refusal)
+        for position, refusal in look.filtered()
+        if upstream or look.index.names[position] not in chosen
+    )
+    for name, refusal in islice(rows, room - len(others)):
+        if name not in chosen:
+            others.append(Decision(name, FILTERED, None, refusal))
+    return (*selected, *others)
+
+
+def scored(name: str, score: ClusterScore) -> Decision:
+    details = {"spread": score.priority_score, "affinity": score.affinity_score}
+    return Decision(name, SCORED, score, Refusal(NOT_ENOUGH_SCORE, NOT_ENOUGH_SCORE, details))

@@ -1,0 +1,33 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Placement type PickAll (KubeFleet scheduler): every cluster that passes the filters."""
+
+from __future__ import annotations
+
+from ...objects.placements.binding import ClusterScore
+from ...scheduling import bitset, same_placement_affinity
+from ..asked import Asked
+from ..profile import Profile
+from ..reasons import PASSES_ALL
+from .bindings import Bindings, Pick
+from .decisions import Look, from_bindings
+from .ending import Ending, in_order
+
+
+def pick_all(asked: Asked, book: Bindings) -> Ending:
+    """Holders under the current policy stay whatever the filters say. Always fulfilled."""
+    profile = Profile.of(asked)
+    index = asked.index
+    held = book.clusters(book.current)
+    survivors = bitset.positions(same_placement_affinity.passing(profile.passing, held))
+    zero = ClusterScore(affinity_score=0, priority_score=0)
+    order = in_order(book, [Pick(index.names[position], zero, PASSES_ALL) for position in survivors])
+    return Ending(
+        selected=from_bindings(book, order),
+        count=len(order),
+        wanted=len(order),
+        fulfilled=True,
+        look=Look(index, profile),
+        findings=profile.findings,
+    )

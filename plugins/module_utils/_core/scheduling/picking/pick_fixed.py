@@ -1,0 +1,70 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Placement type PickFixed (KubeFleet scheduler): the named clusters, if they are there and eligible."""
+
+from __future__ import annotations
+
+from ...errors import Problem
+from ...scheduling import cluster_eligibility
+from ..asked import Asked
+from ..reasons import NAMED, Refusal
+from .bindings import Bindings, Pick
+from .decisions import (
+    INELIGIBLE,
+    NOT_FOUND,
+    PICKED,
+    Decision,
+)
+from .ending import Ending, in_order
+
+RULE = "PickFixed"
+
+
+def pick_fixed(asked: Asked, book: Bindings) -> Ending:
+    """Labels, taints and properties are not asked. Holders under the current policy stay, named or not.
+
+    Upstream does nothing at all without names, and holds a cluster twice that is named twice.
+    """
+    names = asked.policy.cluster_names
+    if not asked.upstream:
+        names = tuple(dict.fromkeys(names))
+    elif not names:
+        return Ending(selected=[], count=0, wanted=0, fulfilled=False, written=False)
+    valid: list[Decision] = []
+    unplaced: list[Decision] = []
+    for name in names:
+        decision = _judge(asked, name)
+        (valid if decision.selected else unplaced).append(decision)
+    have = {book.by_name[name].spec.target_cluster for name in book.current}
+    in_order(book, [Pick(each.cluster, None, NAMED) for each in valid if each.cluster not in have])
+    return Ending(
+        selected=valid,
+        count=len(valid),
+        wanted=len(names),
+        fulfilled=not unplaced,
+        unplaced=tuple(sorted(unplaced, key=lambda each: each.outcome == NOT_FOUND)),
+        findings=tuple(_held_though(asked, each) for each in unplaced if each.cluster in have)
+        if names
+        else (_no_names(asked),),
+    )
+
+
+def _judge(asked: Asked, name: str) -> Decision:
+    position = asked.index.positions.get(name)
+    if position is None:
+        return Decision(name, NOT_FOUND, refusal=Refusal(RULE, "not-found"))
+    refusal = cluster_eligibility.judge(asked.index.clusters[position], asked.index.now)
+    return Decision(name, INELIGIBLE, refusal=refusal) if refusal else Decision(name, PICKED, note=NAMED)
+
+
+def _held_though(asked: Asked, decision: Decision) -> Problem:
+    where = f"{asked.placement.kind}/{asked.placement.metadata.name} spec.policy.clusterNames"
+    return Problem("holder-not-eligible", f"{decision.cluster} keeps the placement, but {decision.reason}", where)
+
+
+def _no_names(asked: Asked) -> Problem:
+    where = f"{asked.placement.kind}/{asked.placement.metadata.name} spec.policy.clusterNames"
+    return Problem(
+        "no-cluster-names", "PickFixed names no cluster", where, "name one, or choose another placement type"
+    )

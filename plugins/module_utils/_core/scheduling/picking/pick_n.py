@@ -1,0 +1,153 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Placement type PickN (KubeFleet scheduler): the best N clusters, in batches of one where spread is constrained."""
+
+from __future__ import annotations
+
+from ...errors import FleetError, Problem
+from ...objects.placements.binding import BOUND, SCHEDULED, ClusterScore
+from ...scheduling import same_placement_affinity
+from ..asked import Asked
+from ..preferred_affinity import PreferredAffinity
+from ..profile import Profile
+from ..reasons import BEST
+from ..topology_spread import Spread
+from .bindings import Bindings, Pick
+from .decisions import Look, from_bindings
+from .ending import Ending, in_order
+from .ranking import Ranking
+
+
+class CycleFailed(Exception):
+    """Upstream's failure in a later cycle: ``cycle`` counts from 1."""
+
+    def __init__(self, cycle: int, cause: FleetError) -> None:
+        super().__init__(str(cause))
+        self.cycle = cycle
+        self.cause = cause
+
+
+def pick_n(asked: Asked, book: Bindings) -> Ending:
+    """Lower the number of holders to N, or raise it to N as far as clusters pass."""
+    wanted = asked.policy.number_of_clusters
+    if wanted is None:
+        where = f"{asked.placement.kind}/{asked.placement.metadata.name} spec.policy.numberOfClusters"
+        raise FleetError("missing-field", "PickN needs numberOfClusters", where, "say how many clusters are wanted")
+    if wanted <= len(book.current):
+        return _lower(book, wanted)
+    cycle, state = 1, None
+    try:
+        state = _Round(asked, book)
+        while not state.take(wanted):
+            cycle += 1
+    except FleetError as error:
+        raise CycleFailed(cycle, error) from error
+    return Ending(
+        selected=from_bindings(book, state.order),
+        count=len(state.order),
+        wanted=wanted,
+        fulfilled=len(state.order) >= wanted,
+        look=state.look,
+        findings=(*state.profile.findings, *state.preferred.findings, *_beyond_repair(state.look)),
+        cycles=cycle,
+    )
+
+
+def _beyond_repair(look: Look | None) -> list[Problem]:
+    """Constraints that refuse every cluster until somebody evens the domains out by hand."""
+    spread = look.spread if look else None
+    if not spread:
+        return []
+    return [
+        Problem(
+            "skew-beyond-repair",
+            f"domains of {one.topology_key} hold {census.smallest} to {census.largest} clusters, more than maxSkew "
+            f"{one.max_skew} + 1 apart, so the constraint refuses every cluster that carries the key",
+            f"spec.policy.topologySpreadConstraints[{number}]",
+            "lower numberOfClusters for one run, or use ScheduleAnyway",
+        )
+        for number, (one, census) in enumerate(zip(spread.constraints, spread.censuses, strict=True))
+        if one.when_unsatisfiable == "DoNotSchedule" and census.largest - census.smallest > one.max_skew + 1
+    ]
+
+
+def _lower(book: Bindings, wanted: int) -> Ending:
+    """Obsolete bindings go, then Scheduled ones, then Bound ones; the lowest recorded score first."""
+    surplus = len(book.current) - wanted
+    scheduled, bound = book.in_state(SCHEDULED), book.in_state(BOUND)
+    if not surplus and not book.obsolete:
+        order = [*bound, *scheduled]
+    else:
+        book.drop_obsolete()
+        keep_scheduled = _trim(book, scheduled, min(surplus, len(scheduled)))
+        order = [*keep_scheduled, *_trim(book, bound, max(0, surplus - len(scheduled)))]
+    return Ending(selected=from_bindings(book, order), count=len(order), wanted=wanted, fulfilled=True)
+
+
+def _trim(book: Bindings, names: list[str], count: int) -> list[str]:
+    """Drop ``count`` of the bindings; those that stay, in order of score if any went."""
+    if not count:
+        return names
+    ordered = sorted(names, key=lambda name: _recorded(book, name))
+    book.drop_current(ordered[:count])
+    return ordered[count:]
+
+
+def _recorded(book: Bindings, name: str) -> tuple[bool, int, int, str]:
+    """The score at the time of the pick: (none comes first, spread, affinity, cluster)."""
+    spec = book.by_name[name].spec
+    score = spec.cluster_decision.cluster_score
+    spread, affinity = (score.priority_score or 0, score.affinity_score or 0) if score else (0, 0)
+    return score is not None, spread, affinity, spec.target_cluster
+
+
+def _pick(cluster: str, score: ClusterScore) -> Pick:
+    return Pick(cluster, score, BEST.format(spread=score.priority_score, affinity=score.affinity_score))
+
+
+class _Round:
+    """Successive cycles over one fleet: what depends on clusters alone is worked out once."""
+
+    def __init__(self, asked: Asked, book: Bindings) -> None:
+        self.asked, self.book = asked, book
+        self.profile = Profile.of(asked)
+        self.preferred = PreferredAffinity.of(asked.index, asked.preferred, upstream=asked.upstream)
+        keys = tuple(one.topology_key for one in asked.constraints)
+        self.topology = asked.index.topology(keys) if keys else None
+        self.sticky = book.clusters(book.obsolete)
+        self.ranking = self._rank(book.clusters(book.current))
+        self.order: list[str] = []
+        self.look: Look | None = None
+
+    def take(self, wanted: int) -> bool:
+        """One cycle; True if it was the last."""
+        asked, book, index = self.asked, self.book, self.asked.index
+        held = book.clusters(book.current)
+        self._forget_stickiness(held)
+        spread = Spread.of(index, asked.constraints, held) if asked.constraints else None
+        if asked.upstream:
+            self.preferred.check_extremes(self.profile.passing & ~held & ~self.ranking.refused(spread))
+        missing = wanted - len(book.current)
+        batch = 1 if spread else missing
+        picks: list[Pick] = []
+        while len(picks) < batch:
+            best = self.ranking.pop_best(spread)
+            if best is None:
+                break
+            picks.append(_pick(*best))
+        self.order = in_order(book, picks)
+        self.look = Look(index, self.profile, self.ranking, spread)
+        return not (missing > batch and len(self.order) - (wanted - missing) == batch)
+
+    def _forget_stickiness(self, held: int) -> None:
+        """Upstream unschedules obsolete bindings after the first batch, and with that forgets whom it prefers."""
+        if self.asked.upstream:
+            sticky = self.book.clusters(self.book.obsolete)
+            if sticky != self.sticky:
+                self.sticky = sticky
+                self.ranking = self._rank(held)
+
+    def _rank(self, held: int) -> Ranking:
+        candidates = same_placement_affinity.passing(self.profile.passing, held)
+        return Ranking(candidates, self.preferred, self.sticky, self.topology)

@@ -1,0 +1,162 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a placement would do if the fleet were another: both schedulings are real, only the second fleet is not."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, replace
+
+from ...errors import FleetError, Problem
+from ...objects.placements.binding import ClusterResourceBinding
+from ...objects.placements.cluster_resource_placement import ClusterResourcePlacement
+from ...objects.placements.policy import PICK_N
+from ...objects.placements.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
+from ..cycle import Scheduled, schedule
+from ..explain import explain_outcome
+from ..index import FleetIndex
+from ..reasons import GONE, SENTENCES, Refusal
+from .overlay import Overlay, overlaid
+
+GAINED, LOST, KEPT = "gained", "lost", "kept"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference:
+    """One cluster's. ``change`` is gained, lost or kept.
+
+    ``sentence`` says why it stands as it does then, ``before`` how it stood. ``refusal`` is what takes the placement
+    away, or for a kept cluster would keep it from being picked afresh; ``overcome`` what had kept the placement away
+    from a cluster that gains it.
+    """
+
+    cluster: str
+    change: str
+    sentence: str
+    before: str
+    refusal: Refusal | None = None
+    overcome: Refusal | None = None
+
+    def as_dict(self) -> dict[str, t.Any]:
+        return {
+            "cluster": self.cluster,
+            "change": self.change,
+            "sentence": self.sentence,
+            "before": self.before,
+            "refusal": self.refusal.as_dict() if self.refusal else None,
+            "overcome": self.overcome.as_dict() if self.overcome else None,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Differences:
+    """``rows`` by cluster: all that gain or lose the placement, and those that keep it but would not be picked afresh
+    any more. ``kept`` are the names of all that keep it. ``findings`` are those that only the second fleet raises.
+    """
+
+    placement: str
+    rows: tuple[Difference, ...]
+    kept: tuple[str, ...]
+    fulfilled: tuple[bool, bool]
+    findings: tuple[Problem, ...] = ()
+
+    def named(self, change: str) -> tuple[str, ...]:
+        """The clusters of one kind of row."""
+        return tuple(each.cluster for each in self.rows if each.change == change)
+
+    @property
+    def gained(self) -> tuple[str, ...]:
+        return self.named(GAINED)
+
+    @property
+    def lost(self) -> tuple[str, ...]:
+        return self.named(LOST)
+
+    def as_dict(self) -> dict[str, t.Any]:
+        return {
+            "placement": self.placement,
+            "gained": list(self.gained),
+            "lost": list(self.lost),
+            "kept": list(self.kept),
+            "fulfilledBefore": self.fulfilled[0],
+            "fulfilledAfter": self.fulfilled[1],
+            "rows": [each.as_dict() for each in self.rows],
+            "findings": [each.as_dict() for each in self.findings],
+        }
+
+
+def what_if(
+    placement: ClusterResourcePlacement,
+    policy_snapshot: ClusterSchedulingPolicySnapshot,
+    index: FleetIndex,
+    bindings: t.Iterable[ClusterResourceBinding],
+    overlay: Overlay,
+) -> Differences:
+    """Schedule over the fleet as it is and as ``overlay`` supposes it. FleetError if N is given and it is not PickN."""
+    recorded = tuple(bindings)
+    wanted = _with_number(placement, overlay.number_of_clusters)
+    supposed = FleetIndex(overlaid(index.clusters, overlay, index.now), index.now)
+    return differences(
+        schedule(placement, policy_snapshot, index, recorded), schedule(wanted, policy_snapshot, supposed, recorded)
+    )
+
+
+def differences(before: Scheduled, after: Scheduled) -> Differences:
+    """What differs between two schedulings of one placement, with the reason of each change."""
+    had, has = before.holders, after.holders
+    rows = []
+    for cluster in sorted({*had, *has}):
+        if cluster in had and cluster in has:
+            if cluster in after.not_afresh and cluster not in before.not_afresh:
+                rows.append(_kept(before, after, cluster))
+        else:
+            rows.append(_gained(before, after, cluster) if cluster in has else _lost(before, after, cluster))
+    known = set(before.findings)
+    return Differences(
+        placement=after.asked.placement.metadata.name,
+        rows=tuple(rows),
+        kept=tuple(sorted(cluster for cluster in has if cluster in had)),
+        fulfilled=(before.fulfilled, after.fulfilled),
+        findings=tuple(each for each in after.findings if each not in known),
+    )
+
+
+def _gained(before: Scheduled, after: Scheduled, cluster: str) -> Difference:
+    then = explain_outcome(after, cluster)
+    if cluster not in before.asked.index.positions:
+        sentence = f"{cluster} is not in the fleet."
+        return Difference(cluster=cluster, change=GAINED, sentence=then.sentence, before=sentence)
+    now = explain_outcome(before, cluster)
+    return Difference(cluster=cluster, change=GAINED, sentence=then.sentence, before=now.sentence, overcome=now.refusal)
+
+
+def _lost(before: Scheduled, after: Scheduled, cluster: str) -> Difference:
+    now = explain_outcome(before, cluster).sentence
+    if cluster not in after.asked.index.positions:
+        gone = Refusal("ClusterEligibility", GONE)
+        sentence = f"{cluster} loses the placement: {SENTENCES[GONE]}."
+        return Difference(cluster=cluster, change=LOST, sentence=sentence, before=now, refusal=gone)
+    then = explain_outcome(after, cluster)
+    return Difference(cluster=cluster, change=LOST, sentence=then.sentence, before=now, refusal=then.refusal)
+
+
+def _kept(before: Scheduled, after: Scheduled, cluster: str) -> Difference:
+    then = explain_outcome(after, cluster)
+    return Difference(
+        cluster=cluster,
+        change=KEPT,
+        sentence=then.sentence,
+        before=explain_outcome(before, cluster).sentence,
+        refusal=then.would_refuse,
+    )
+
+
+def _with_number(placement: ClusterResourcePlacement, number: int | None) -> ClusterResourcePlacement:
+    if number is None:
+        return placement
+    policy = placement.spec.policy
+    if policy is None or policy.placement_type != PICK_N:
+        message = f"only PickN has a number of clusters, and {placement.metadata.name} is not of that type"
+        raise FleetError("not-for-placement-type", message, "numberOfClusters", "leave it out")
+    return replace(placement, spec=replace(placement.spec, policy=replace(policy, number_of_clusters=number)))

@@ -1,0 +1,325 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""A manifest against the fields of its class: unknown fields, types, missing fields, limits. All problems at once."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import typing as t
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime
+
+from ..objects.placements.policy import PlacementPolicy
+from ..objects.updates.strategy import (
+    UpdateGroup,
+    UpdateRunStrategy,
+    UpdateStage,
+    UpdateStrategySpec,
+)
+from ..objects.updates.update_run import NodeImageSelection, UpdateRunSpec
+from ..values.int_or_percent import INT64, decodes
+from ..values.quantity import read_quantity
+from .codec import parse_time
+from .fields import (
+    ANY,
+    BOOLEAN,
+    COUNT_OR_PERCENT,
+    INTEGER,
+    LIST,
+    MAP,
+    OBJECT,
+    QUANTITY,
+    RAW,
+    TEXT,
+    TIME,
+    Field,
+    Shape,
+    fields_of,
+)
+from .finding import Finding
+from .meta import ObjectMeta
+from .prop import Prop
+from .rules import Found
+from .translations import english, english_field
+
+PLACEHOLDER = "..."
+_LONGEST_WORD = 200  # what is compared with known words, which takes a hundred times its size in memory
+PERCENT = re.compile(r"(100|[0-9]{1,2})%")
+# RFC 3339 as the API server reads it (format date-time).
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
+_WORDS = {
+    OBJECT: "an object",
+    LIST: "a list",
+    MAP: "a map",
+    TEXT: "text",
+    INTEGER: "a whole number",
+    BOOLEAN: "true or false",
+    TIME: "an instant",
+    COUNT_OR_PERCENT: "a number or a percentage",
+    QUANTITY: "a quantity",
+}
+# Kept by every API server in metadata, and no business of ours.
+_KEPT_METADATA = {"managedFields", "ownerReferences", "selfLink", "generateName", "deletionGracePeriodSeconds"}
+_NO_VERSIONS = "a strategy holds no versions; they stand in spec.managedClusterUpdate of the UpdateRun"
+_VERSIONS = (
+    "kubernetesVersion",
+    "version",
+    "upgrade",
+    "nodeImageSelection",
+    "nodeImageVersion",
+    "managedClusterUpdate",
+)
+_HINTS: dict[tuple[type, str], str] = {
+    (PlacementPolicy, "taints"): "taints are read from spec.taints of MemberCluster",
+    (NodeImageSelection, "version"): "images are named under customNodeImageVersions, and only for Custom",
+    (NodeImageSelection, "nodeImageVersion"): "images are named under customNodeImageVersions, and only for Custom",
+    (UpdateRunSpec, "stages"): "stages stand under spec.strategy",
+    (UpdateStrategySpec, "stages"): "stages stand under spec.strategy",
+    **{
+        (cls, field): _NO_VERSIONS
+        for cls in (UpdateStrategySpec, UpdateRunStrategy, UpdateStage, UpdateGroup)
+        for field in _VERSIONS
+    },
+}
+_PLAIN = Prop(doc="")
+_BAD: t.Any = object()
+
+
+@dataclass
+class Check:
+    """Collects what is found; ``strict`` makes problems of repairs."""
+
+    strict: bool = False
+    problems: list[Found] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+
+    def problem(self, code: str, path: str, message: str, hint: str = "") -> t.Any:
+        self.problems.append(Found(code, path, message, hint))
+        return _BAD
+
+    def repair(self, finding: Finding, hint: str) -> None:
+        """``hint`` tells how to write it correctly."""
+        if self.strict:
+            self.problem(finding.code, finding.old_path, finding.reason, hint)
+        else:
+            self.findings.append(finding)
+
+
+def check_object(check: Check, cls: type, document: t.Any, path: str = "") -> t.Any:
+    """The document without what is wrong in it, so that the rules over several fields can still be judged."""
+    if not isinstance(document, Mapping):
+        return _wrong_type(check, OBJECT, document, path, _PLAIN)
+    fields = {each.json: each for each in fields_of(cls)}
+    for key in document:
+        if key not in fields and not (cls is ObjectMeta and key in _KEPT_METADATA):
+            check.problem(
+                "unknown-field", below(path, key), f"there is no field {key!r} here", _nearest(cls, key, fields)
+            )
+    out: dict[str, t.Any] = {}
+    for each in fields.values():
+        value = document.get(each.json)
+        if value is not None:
+            kept = _check_field(check, each, value, below(path, each.json))
+            if kept is not _BAD:
+                out[each.json] = kept
+        elif each.required:
+            check.problem("missing-field", below(path, each.json), f"{each.json} is required", each.prop.doc)
+    return out
+
+
+def below(path: str, key: t.Any) -> str:
+    return f"{path}.{key}" if path else str(key)
+
+
+def near(word: str, known: t.Iterable[str]) -> str:
+    """A hint with the known word that is most like the given one, or an empty text."""
+    if len(word) > _LONGEST_WORD:
+        return ""
+    by_case = {each.lower(): each for each in known}
+    found = difflib.get_close_matches(word.lower(), by_case, 1, 0.7)
+    return f"did you mean {by_case[found[0]]}?" if found else ""
+
+
+def _nearest(cls: type, key: t.Any, fields: t.Iterable[str]) -> str:
+    return _HINTS.get((cls, str(key))) or english_field(str(key), fields) or near(str(key), fields)
+
+
+def _check_field(check: Check, spec: Field, value: t.Any, path: str) -> t.Any:
+    labels = spec.json in ("labels", "annotations", "matchLabels")
+    kept = _check_value(check, spec.shape, value, path, spec.prop, labels)
+    if kept is not _BAD and spec.shape.form in (LIST, MAP):
+        _check_length(check, spec.prop, len(value), path)
+    return kept
+
+
+def _check_value(check: Check, shape: Shape, value: t.Any, path: str, prop: Prop, labels: bool = False) -> t.Any:
+    if shape.form == OBJECT:
+        return check_object(check, shape.cls, value, path)
+    if shape.form == LIST:
+        return _check_list(check, shape, value, path, prop)
+    if shape.form == MAP:
+        return _check_map(check, shape, value, path, prop, labels)
+    kept = _check_leaf(check, shape.form, value, path, prop)
+    # An empty text is no default, so that no rule takes the wrong value for one that was left out.
+    return "" if kept is _BAD and shape.form == TEXT else kept
+
+
+def _check_list(check: Check, shape: Shape, value: t.Any, path: str, prop: Prop) -> t.Any:
+    if not isinstance(value, (list, tuple)):
+        return _wrong_type(check, LIST, value, path, prop)
+    # Labels of a selector are compared with text, whichever way they are written.
+    labels = shape.inner.form == TEXT and path.endswith("].values") and "abelSelector.matchExpressions" in path
+    kept = []
+    for index, each in enumerate(value):
+        item = _label_value(check, each, f"{path}[{index}]") if labels else each
+        kept.append(_check_value(check, shape.inner, item, f"{path}[{index}]", prop))
+    # Places are kept: problems name items by their index.
+    empty: t.Any = 0 if shape.inner.form == INTEGER else {}
+    return [empty if each is _BAD else each for each in kept]
+
+
+def _check_map(check: Check, shape: Shape, value: t.Any, path: str, prop: Prop, labels: bool) -> t.Any:
+    if not isinstance(value, Mapping):
+        return _wrong_type(check, MAP, value, path, prop)
+    kept = {}
+    for key, each in value.items():
+        place = f"{path}[{key}]"
+        if not isinstance(key, str):
+            check.problem("wrong-type", place, f"the key {key!r} is not text", "write it in quotes")
+        elif each is None and labels:
+            message = "the value is missing; without it the line would count for nothing"
+            check.problem("label-value-missing", place, message, 'write "" if the empty value is meant')
+        elif each is not None or shape.inner.form == RAW:
+            item = _label_value(check, each, place) if labels else each
+            kept[key] = _check_value(check, shape.inner, item, place, prop)
+    return {key: each for key, each in kept.items() if each is not _BAD}
+
+
+def _label_value(check: Check, value: t.Any, path: str) -> t.Any:
+    """Whole numbers and truth values have one spelling as text; a float may have lost digits (1.10), so it stays."""
+    if not isinstance(value, int):
+        return value
+    text = str(value).lower()
+    reason = "label values are text, and this one is not in quotes"
+    check.repair(Finding("label-value-not-text", path, path, value, text, reason), f'write "{text}"')
+    return text
+
+
+def _check_leaf(check: Check, form: str, value: t.Any, path: str, prop: Prop) -> t.Any:
+    if form == TEXT:
+        return _check_text(check, value, path, prop)
+    if form == INTEGER:
+        return _check_integer(check, _whole(value), path, prop)
+    if form == BOOLEAN and not isinstance(value, bool):
+        return _wrong_type(check, form, value, path, prop)
+    if form == TIME:
+        return _check_time(check, value, path, prop)
+    if form == COUNT_OR_PERCENT:
+        return _check_count_or_percent(check, _whole(value), path, prop)
+    if form == QUANTITY:
+        return _check_quantity(check, value, path, prop)
+    if form == ANY and value == PLACEHOLDER:
+        return _placeholder(check, path, free=True)
+    if form == RAW and not isinstance(value, Mapping):
+        return _wrong_type(check, OBJECT, value, path, prop)
+    return value
+
+
+def _check_text(check: Check, value: t.Any, path: str, prop: Prop) -> t.Any:
+    if prop.digits and isinstance(value, int) and not isinstance(value, bool):
+        reason = "this is text, and a whole number stands here without quotes"
+        check.repair(Finding("number-not-text", path, path, value, str(value), reason), f'write "{value}"')
+        value = str(value)
+    if isinstance(value, date) and not isinstance(value, datetime):
+        value = value.isoformat()  # what Ansible's YAML makes of a plain day, which kubectl keeps as text
+    if not isinstance(value, str):
+        return _wrong_type(check, TEXT, value, path, prop)
+    if value == PLACEHOLDER:
+        return _placeholder(
+            check, path, free=not prop.enum and not path.startswith(("metadata.name", "metadata.labels"))
+        )
+    if prop.enum and value not in prop.enum:
+        known = ", ".join(prop.enum)
+        hint = english(value, prop.enum) or near(value, prop.enum)
+        check.problem("not-one-of", path, f"{value!r} is not one of {known}", hint)
+    elif not _fits(value, prop):
+        length = f"{len(value)} characters, {prop.min_length or 0} to {prop.max_length} are allowed"
+        check.problem("wrong-length", path, length)
+    elif prop.pattern and not re.fullmatch(prop.pattern, value):
+        check.problem("wrong-form", path, f"{value!r} is not {prop.form}")
+    return value
+
+
+def _fits(value: str, prop: Prop) -> bool:
+    return (prop.min_length or 0) <= len(value) and (prop.max_length is None or len(value) <= prop.max_length)
+
+
+def _whole(value: t.Any) -> t.Any:
+    """Numbers such as 2.0 are whole to the API server."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _check_integer(check: Check, value: t.Any, path: str, prop: Prop) -> t.Any:
+    if isinstance(value, bool) or not isinstance(value, int):
+        return _wrong_type(check, INTEGER, value, path, prop)
+    low = INT64[0] if prop.minimum is None else prop.minimum
+    high = INT64[-1] if prop.maximum is None else prop.maximum
+    if not low <= value <= high:
+        return check.problem("out-of-range", path, f"{value} is not between {low} and {high}")
+    return value
+
+
+def _check_time(check: Check, value: t.Any, path: str, prop: Prop) -> t.Any:
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        return value
+    if not isinstance(value, str):
+        return _wrong_type(check, TIME, value, path, prop)
+    try:
+        if _TIME.fullmatch(value):
+            parse_time(value)
+            return value
+    except ValueError:
+        pass
+    return check.problem("invalid-time", path, f"{value!r} is not an instant", "write it like 2024-05-01T12:00:00Z")
+
+
+def _check_count_or_percent(check: Check, value: t.Any, path: str, prop: Prop) -> t.Any:
+    if not decodes(value):
+        return _wrong_type(check, COUNT_OR_PERCENT, value, path, prop)
+    low = prop.minimum or 0
+    if value < low if isinstance(value, int) else not re.fullmatch(prop.pattern or PERCENT, value):
+        message = f"{value!r} is neither a number of at least {low} nor a percentage from {low}% to 100%"
+        return check.problem("invalid-count-or-percentage", path, message)
+    return value
+
+
+def _check_quantity(check: Check, value: t.Any, path: str, prop: Prop) -> t.Any:
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+        return _wrong_type(check, QUANTITY, value, path, prop)
+    try:
+        read_quantity(value)
+    except ValueError as error:
+        return check.problem("invalid-quantity", path, str(error))
+    return str(value)
+
+
+def _check_length(check: Check, prop: Prop, length: int, path: str) -> None:
+    if prop.min_items is not None and length < prop.min_items:
+        check.problem("too-few-items", path, f"at least {prop.min_items} must stand here, not {length}")
+    if prop.max_items is not None and length > prop.max_items:
+        check.problem("too-many-items", path, f"at most {prop.max_items} may stand here, not {length}")
+
+
+def _wrong_type(check: Check, form: str, value: t.Any, path: str, prop: Prop) -> t.Any:
+    if value == PLACEHOLDER:
+        return _placeholder(check, path)
+    hint = "write it in quotes" if form == TEXT and isinstance(value, (int, float)) else prop.doc
+    return check.problem("wrong-type", path, f"{_WORDS[form]} is wanted here, not {value!r:.60}", hint)
+
+
+def _placeholder(check: Check, path: str, free: bool = False) -> t.Any:
+    message = "'...' stands for a part that was left out"
+    return check.problem("placeholder-text" if free else "placeholder", path, message, "fill it in, or leave it out")

@@ -1,0 +1,111 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The structural schema of a class, for API servers: properties, defaults, limits and CEL rules from its fields."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..values.selector import LabelSelector
+from .checking import PERCENT
+from .codec import encode
+from .fields import (
+    ANY,
+    BOOLEAN,
+    COUNT_OR_PERCENT,
+    INTEGER,
+    LIST,
+    MAP,
+    OBJECT,
+    QUANTITY,
+    RAW,
+    TEXT,
+    TIME,
+    Field,
+    Shape,
+    fields_of,
+)
+from .meta import Condition, ObjectMeta
+from .prop import INT32, Prop
+
+Schema = dict[str, t.Any]
+
+_NUMBER_OR_TEXT: Schema = {"anyOf": [{"type": "integer"}, {"type": "string"}], "x-kubernetes-int-or-string": True}
+_QUANTITY = (
+    r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"
+)
+_LEAVES: dict[str, Schema] = {
+    TEXT: {"type": "string"},
+    INTEGER: {"type": "integer", "format": "int64"},
+    BOOLEAN: {"type": "boolean"},
+    TIME: {"type": "string", "format": "date-time"},
+    COUNT_OR_PERCENT: {**_NUMBER_OR_TEXT, "minimum": 0, "maximum": INT32, "pattern": f"^{PERCENT.pattern}$"},
+    QUANTITY: {**_NUMBER_OR_TEXT, "pattern": _QUANTITY},
+    ANY: {"x-kubernetes-preserve-unknown-fields": True},
+    RAW: {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
+}
+
+
+def schema_of(cls: type) -> Schema:
+    """The schema of an object of this class."""
+    fields = fields_of(cls)
+    out: Schema = {"type": "object", "properties": {each.json: _field_schema(each) for each in fields}}
+    required = [each.json for each in fields if each.required]
+    if required:
+        out["required"] = required
+    if cls is LabelSelector:
+        out["x-kubernetes-map-type"] = "atomic"
+    return out
+
+
+def _field_schema(field: Field) -> Schema:
+    if field.shape.cls is ObjectMeta:
+        return {"type": "object"}  # the API server has its own schema, and forbids any word about it
+    out = {"description": field.prop.doc, **_shape_schema(field.shape, field.prop)}
+    if field.prop.rules:
+        out["x-kubernetes-validations"] = [{"rule": rule, "message": message} for rule, message in field.prop.rules]
+    default = _default(field)
+    if default is not None:
+        out["default"] = default
+    return out
+
+
+def _shape_schema(shape: Shape, prop: Prop) -> Schema:
+    if shape.form == OBJECT:
+        return schema_of(shape.cls)
+    if shape.form == MAP:
+        out: Schema = {"type": "object", "additionalProperties": _shape_schema(shape.inner, Prop(doc=prop.doc))}
+        counts = {"minProperties": prop.min_items, "maxProperties": prop.max_items}
+        return {**out, **{key: value for key, value in counts.items() if value is not None}}
+    if shape.form == LIST:
+        return _list_schema(shape, prop)
+    limits: Schema = {
+        "enum": list(prop.enum) or None,
+        "minimum": prop.minimum,
+        "maximum": prop.maximum,
+        "minLength": prop.min_length,
+        "maxLength": prop.max_length,
+        "pattern": prop.pattern or None,
+    }
+    return {**_LEAVES[shape.form], **{key: value for key, value in limits.items() if value is not None}}
+
+
+def _list_schema(shape: Shape, prop: Prop) -> Schema:
+    out: Schema = {"type": "array", "items": _shape_schema(shape.inner, Prop(doc=prop.doc))}
+    limits = {"minItems": prop.min_items, "maxItems": prop.max_items}
+    out |= {key: value for key, value in limits.items() if value is not None}
+    if shape.inner.cls is Condition:
+        out |= {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]}
+    return out
+
+
+def _default(field: Field) -> t.Any:
+    """What ``encode`` writes for an object in which the field was left out, so that both sides fill in the same."""
+    if field.required or field.default is None or field.json in ("apiVersion", "kind"):
+        return None
+    if field.shape.form == OBJECT:
+        return encode(field.default) or None
+    if field.shape.form == INTEGER and field.default == 0:
+        return None
+    return None if field.default == "" or field.shape.form in (LIST, MAP) else field.default

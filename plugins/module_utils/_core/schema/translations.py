@@ -1,0 +1,79 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Words of translated pages about update runs, for hints: states and fields have English names in every language."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..values.update_states import (
+    AFTER,
+    BEFORE,
+    COMPLETED,
+    FAILED,
+    GROUP,
+    MEMBER,
+    NOT_STARTED,
+    PENDING,
+    RUNNING,
+    SKIPPED,
+    STAGE,
+    STOPPED,
+    STOPPING,
+)
+
+# French, then Spanish, in lower case; forms for the feminine too, as the pages have both.
+_WORDS: t.Mapping[str, tuple[str, ...]] = {
+    NOT_STARTED: ("non démarré", "non démarrée", "pas démarré", "no iniciado", "no iniciada"),
+    RUNNING: ("en cours", "en cours d'exécution", "en ejecución", "ejecutándose", "en curso"),
+    PENDING: ("en attente", "pendiente"),
+    SKIPPED: ("ignoré", "ignorée", "ignorés", "omitido", "omitida"),
+    STOPPING: ("arrêt en cours", "en cours d'arrêt", "deteniéndose", "deteniendo"),
+    STOPPED: ("arrêté", "arrêtée", "detenido", "detenida"),
+    FAILED: ("échec", "échoué", "échouée", "error", "con errores", "erróneo"),
+    COMPLETED: ("terminé", "terminée", "completado", "completada"),
+    MEMBER: ("membre", "miembro"),
+    GROUP: ("groupe", "grupo"),
+    STAGE: ("étape", "index", "phase", "fase", "etapa"),
+    BEFORE: ("avant", "antes"),
+    AFTER: ("après", "después"),
+    "Monday": ("lundi", "lunes"),
+    "Tuesday": ("mardi", "martes"),
+    "Wednesday": ("mercredi", "miércoles"),
+    "Thursday": ("jeudi", "jueves"),
+    "Friday": ("vendredi", "viernes"),
+    "Saturday": ("samedi", "sábado"),
+    "Sunday": ("dimanche", "domingo"),
+    "Latest": ("dernière", "la plus récente", "más reciente", "última"),
+    "Consistent": ("cohérente", "cohérent", "coherente", "consistente"),
+}
+_FIELDS: t.Mapping[str, tuple[str, ...]] = {
+    "stages": ("étapes", "phases", "index", "fases", "etapas"),
+    "groups": ("groupes", "grupos"),
+    "name": ("nom", "nombre"),
+    "strategy": ("stratégie", "estrategia"),
+    "state": ("état", "estado"),
+    "status": ("statut", "situation"),
+    "members": ("membres", "miembros"),
+}
+_ENGLISH = {word: known for known, words in _WORDS.items() for word in words}
+_ENGLISH_FIELD = {word: known for known, words in _FIELDS.items() for word in words}
+
+
+def english(word: str, known: t.Collection[str]) -> str:
+    """A hint with the known word that a French or Spanish one stands for, or an empty text."""
+    return _hint(_ENGLISH.get(_plain(word), ""), known)
+
+
+def english_field(word: str, fields: t.Iterable[str]) -> str:
+    """The same for the name of a field."""
+    return _hint(_ENGLISH_FIELD.get(_plain(word), ""), tuple(fields))
+
+
+def _plain(word: str) -> str:
+    return word.strip().lower().replace("\u2019", "'")
+
+
+def _hint(word: str, known: t.Collection[str]) -> str:
+    return f"names are English in every language: write {word}" if word in known and word else ""

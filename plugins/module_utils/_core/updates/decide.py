@@ -1,0 +1,152 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What an update run does next, from what is stored, what is true of its members, and the clock."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import replace
+from datetime import datetime
+
+from ..values.update_states import (
+    FAILED,
+    MEMBER_GONE,
+    NOT_STARTED,
+    PENDING,
+    RUNNING,
+    STOPPED,
+)
+from . import gates
+from .dispatch import Turn, dispatch
+from .facts import DONE, latched
+from .run import (
+    ACTIVE,
+    Approval,
+    Begin,
+    Decision,
+    GroupRow,
+    MemberRow,
+    Members,
+    Obstacle,
+    RunState,
+    StageRow,
+)
+from .status import StageLook, run_state
+from .timing import obstacles
+
+_LEFT = Obstacle(reason=MEMBER_GONE, message="left the fleet")
+_LEFT_IN_FLIGHT = Obstacle(reason=MEMBER_GONE, message="left the fleet during its upgrade")
+_IDLE = frozenset((NOT_STARTED, PENDING, STOPPED))
+
+
+def decide(run: RunState, members: Members, approvals: t.Sequence[Approval], now: datetime) -> Decision:
+    """Everything that follows at ``now``: gates open and complete, waits begin and end, members start.
+
+    Pure, and settled: with its own result, the same members, approvals and instant it gives no action and changes
+    nothing. A run that was never started stays as it is. Sequence and states are those of Azure Fleet Manager's update
+    runs: stages one after another, groups side by side, members as slots, windows and obstacles allow.
+    """
+    if run.phase != ACTIVE:
+        return Decision(run=run)
+    desk = gates.Desk(run, now, {each.gate: each for each in approvals})
+    begun: list[Begin] = []
+    stages: list[StageRow] = []
+    ahead = True
+    for index, before in enumerate(run.stages):
+        stage = gates.passed(_without_gone(before, members, now), desk)
+        stage = _settled(stage, desk)
+        if ahead:
+            last = index == len(run.stages) - 1
+            stage = _advanced(stage, members, desk, begun, last)
+            ahead = desk.look(stage).state in DONE
+        stages.append(stage)
+    looks = [desk.look(stage) for stage in stages]
+    ended = run_state(run, looks) in (*DONE, FAILED)
+    run = replace(
+        run,
+        stages=tuple(stages),
+        started=run.started or (now if begun else None),
+        completed=(run.completed or now) if ended else None,
+    )
+    return Decision(run=run, actions=(*desk.opened, *begun), wake_at=_wake_at(run, looks, members, now))
+
+
+def _advanced(stage: StageRow, members: Members, desk: gates.Desk, begun: list[Begin], last: bool) -> StageRow:
+    """The first stage that is not done. One pass settles it: nothing that it does lets an earlier step do more."""
+    run, now = desk.run, desk.now
+    seen = desk.look(stage)
+    if seen.state in DONE:
+        return stage
+    if _live(stage, seen, run):
+        stage = gates.closed(_reached(stage), desk)
+        seen = desk.look(stage)
+        if seen.state in DONE:
+            return stage
+        stage = gates.open_before(stage, seen, desk)
+    turn = Turn(run, stage, members, now, begun)
+    after = dispatch(turn, seen)
+    if after is not stage:
+        stage = _settled(after, desk)
+    return gates.open_after(stage, desk, last)
+
+
+def _settled(stage: StageRow, desk: gates.Desk) -> StageRow:
+    return gates.closed(latched(stage, desk.look(stage).facts), desk)
+
+
+def _live(stage: StageRow, seen: StageLook, run: RunState) -> bool:
+    return not (run.stop_requested or seen.facts.breached or stage.user_skipped)
+
+
+def _reached(stage: StageRow) -> StageRow:
+    """Its empty groups are reached with it."""
+    if stage.reached:
+        return stage
+    groups = tuple(group if group.members else replace(group, reached=True) for group in stage.groups)
+    return replace(stage, reached=True, groups=groups)
+
+
+def _without_gone(stage: StageRow, members: Members, now: datetime) -> StageRow:
+    """Members that left the fleet: Skipped if they were not begun, Failed in flight."""
+    groups = tuple(_group_without_gone(group, members, now) for group in stage.groups)
+    unchanged = all(new is old for new, old in zip(groups, stage.groups, strict=True))
+    return stage if unchanged else replace(stage, groups=groups)
+
+
+def _group_without_gone(group: GroupRow, members: Members, now: datetime) -> GroupRow:
+    gone = {
+        at: _gone(row, now)
+        for at, row in enumerate(group.members)
+        if (row.state in _IDLE or row.state == RUNNING) and not _present(row, members)
+    }
+    if not gone:
+        return group
+    return replace(group, members=tuple(gone.get(at, row) for at, row in enumerate(group.members)))
+
+
+def _present(row: MemberRow, members: Members) -> bool:
+    view = members.get(row.name)
+    return view is not None and view.in_fleet
+
+
+def _gone(row: MemberRow, now: datetime) -> MemberRow:
+    if row.state == RUNNING:
+        return obstacles.failed(row, _LEFT_IN_FLIGHT, now)
+    return obstacles.skipped(row, _LEFT, now)
+
+
+def _wake_at(run: RunState, looks: t.Sequence[StageLook], members: Members, now: datetime) -> datetime | None:
+    """Clocks of gates and waits run in a stopped run too; members are waited for only where they can start."""
+    found: list[datetime] = []
+    for stage, seen in zip(run.stages, looks, strict=True):
+        if not stage.reached or seen.state in DONE:
+            continue
+        found += gates.due_at(stage)
+        if not _live(stage, seen, run):
+            continue
+        for group, facts in zip(stage.groups, seen.groups, strict=True):
+            if facts.count.pending and not facts.breached:
+                waiting = (row for row in group.members if row.state == PENDING)
+                found += [at for row in waiting for at in obstacles.wakes_at(row, members[row.name], run, now)]
+    return min(found, default=None)

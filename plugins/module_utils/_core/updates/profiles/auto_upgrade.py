@@ -1,0 +1,239 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Auto-upgrade profiles: which runs they make now, by the state of the fleet and not by the news of a release.
+
+What Azure Fleet does once, when a release appears, is here asked again each time: as long as a member is behind and no
+run for that goal has taken it up, there is a run to make. So a profile that was disabled, or made late, catches up.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from ...errors import FleetError
+from ...objects.updates.auto_upgrade_profile import (
+    TRIGGER_FAILED,
+    TRIGGER_SUCCEEDED,
+    AutoUpgradeProfile,
+    AutoUpgradeProfileStatus,
+)
+from ...objects.updates.forms import NAME_LENGTH
+from ...objects.updates.run_status import UpdateError
+from ...objects.updates.update_run import (
+    CUSTOM,
+    NODE_IMAGE_ONLY,
+    ManagedClusterUpdate,
+    ManagedClusterUpgradeSpec,
+    NodeImageSelection,
+    NodeImageVersion,
+    UpdateRun,
+    UpdateRunSpec,
+)
+from ...schema.meta import ObjectMeta
+from ...values.canonical import digest_of
+from ...values.update_states import (
+    COMPLETED,
+    MINOR_GAP,
+    OUT_OF_SUPPORT,
+    SKIPPED,
+    SYSTEM,
+    UNREACHABLE,
+)
+from ..releases.node_images import Cluster
+from ..releases.releases import Releases
+from ..releases.targets import Target, Work, work
+from .channels import goal
+
+DISABLED, UP_TO_DATE, RUN_EXISTS, NO_RELEASE = "Disabled", "UpToDate", "RunExists", "NoSuchRelease"
+UNKNOWN_VERSION = "VersionUnknown"
+# A run that left a member out for one of these has not taken it up: the next evaluation judges anew.
+LEFT_OUT_FOR = (MINOR_GAP, OUT_OF_SUPPORT, UNREACHABLE)
+FINISHED = (COMPLETED, SKIPPED)
+DIGEST_LENGTH = 6
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why there is no run, or why a member is not moved by it."""
+
+    code: str
+    message: str
+    member: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluation:
+    """What a profile comes to. ``run`` is to be created, and started if ``start``; ``existing`` is there already.
+
+    ``behind`` are the members that the run is for, ``reasons`` tell of the others.
+    """
+
+    profile: str
+    target: Target | None = None
+    run: UpdateRun | None = None
+    start: bool = False
+    existing: str = ""
+    behind: tuple[str, ...] = ()
+    reasons: tuple[Reason, ...] = ()
+
+
+def evaluate(
+    profile: AutoUpgradeProfile,
+    known: Releases,
+    members: t.Sequence[Cluster],
+    runs: t.Sequence[UpdateRun],
+    now: datetime,
+) -> Evaluation:
+    """The run to create and start now, or why there is none. Runs that exist are never touched."""
+    if profile.spec.disabled:
+        return Evaluation(profile=profile.name, reasons=(Reason(DISABLED, "the profile is disabled"),))
+    return _evaluated(profile, known, members, runs, now, start=True)
+
+
+def generate(
+    profile: AutoUpgradeProfile,
+    known: Releases,
+    members: t.Sequence[Cluster],
+    runs: t.Sequence[UpdateRun],
+    now: datetime,
+) -> Evaluation:
+    """The run to create for review, not started; the one that exists if there is one. Disabled profiles do it too."""
+    return _evaluated(profile, known, members, runs, now, start=False)
+
+
+def run_name(profile: AutoUpgradeProfile, target: Target) -> str:
+    """The same for the same goal: the profile, the version, and a digest of all that the run will do."""
+    upgrade = [profile.spec.update_strategy_id, target.type, target.version, target.selection, dict(target.images)]
+    digest = digest_of({"upgrade": upgrade})[:DIGEST_LENGTH]
+    word = target.version.replace(".", "-") or "images"
+    room = NAME_LENGTH - len(word) - len(digest) - 2
+    return f"{profile.name[:room].rstrip('-')}-{word}-{digest}"
+
+
+def triggered(profile: AutoUpgradeProfile, found: Evaluation, now: datetime) -> AutoUpgradeProfileStatus:
+    """The status to record after an evaluation was carried out. What was triggered last stays if nothing was now."""
+    told = "; ".join(_told(each) for each in found.reasons)
+    versions: tuple[str, ...] = ()
+    failed = next((each for each in found.reasons if each.code == NO_RELEASE), None)
+    if failed is not None:
+        error, status = UpdateError(code=failed.code, message=failed.message), TRIGGER_FAILED
+    elif found.run is None or found.target is None:
+        return replace(profile.status, last_trigger_message=told)
+    else:
+        error, status, versions = None, TRIGGER_SUCCEEDED, _versions(found.target)
+    return AutoUpgradeProfileStatus(
+        last_triggered_at=now,
+        last_trigger_status=status,
+        last_trigger_error=error,
+        last_trigger_upgrade_versions=versions,
+        last_trigger_message=f"run {found.run.name}" if found.run else told,
+    )
+
+
+def _evaluated(
+    profile: AutoUpgradeProfile,
+    known: Releases,
+    members: t.Sequence[Cluster],
+    runs: t.Sequence[UpdateRun],
+    now: datetime,
+    start: bool,
+) -> Evaluation:
+    try:
+        target = goal(profile.spec, members, known, now)
+    except FleetError as error:
+        return Evaluation(profile=profile.name, reasons=(Reason(NO_RELEASE, error.message),))
+    behind, reasons = _behind(members, target, known, now)
+    base = Evaluation(profile=profile.name, target=target, behind=behind, reasons=reasons)
+    name = run_name(profile, target)
+    made = _made(name, runs)
+    if made and not start:
+        return replace(base, existing=made[-1].name)
+    if not behind:
+        return replace(base, reasons=(*reasons, Reason(UP_TO_DATE, "no member that can be moved is behind")))
+    going = [each for each in made if each.status.status.state not in FINISHED]
+    if going:
+        words = f"run {going[-1].name} is {going[-1].status.status.state}"
+        return replace(base, existing=going[-1].name, reasons=(*reasons, Reason(RUN_EXISTS, words)))
+    left = tuple(each for each in behind if not any(_took_up(run, each) for run in made))
+    if not left:
+        words = f"run {made[-1].name} has had all members that are behind; try those again that failed"
+        return replace(base, existing=made[-1].name, reasons=(*reasons, Reason(RUN_EXISTS, words)))
+    number = f"-{len(made) + 1}" if made else ""
+    run = _run(profile, target, name[: NAME_LENGTH - len(number)].rstrip("-") + number)
+    if made:
+        run = replace(run, spec=replace(run.spec, members=left))
+    return replace(base, run=run, start=start, behind=left)
+
+
+def _behind(
+    members: t.Sequence[Cluster], target: Target, known: Releases, now: datetime
+) -> tuple[tuple[str, ...], tuple[Reason, ...]]:
+    """Members that the run would move, and why it would not move others; those at the target are not worth a word."""
+    found, reasons = [], []
+    for each in members:
+        asked = _work(each, target, known, now)
+        if asked is None:
+            reasons.append(Reason(UNKNOWN_VERSION, "its version is not known", each.name))
+        elif asked.skip is None:
+            found.append(each.name)
+        elif asked.skip.reason in (MINOR_GAP, OUT_OF_SUPPORT):
+            reasons.append(Reason(asked.skip.reason, asked.skip.message, each.name))
+    return tuple(found), tuple(reasons)
+
+
+def _work(member: Cluster, target: Target, known: Releases, now: datetime) -> Work | None:
+    """None for a version that cannot be read."""
+    try:
+        return work(member, target, known, now)
+    except ValueError:
+        return None
+
+
+def _made(name: str, runs: t.Sequence[UpdateRun]) -> list[UpdateRun]:
+    """The runs for a goal, in the order in which they were made."""
+    names = [name]
+    there = {each.name: each for each in runs}
+    while names[-1] in there:
+        number = f"-{len(names) + 1}"
+        names.append(name[: NAME_LENGTH - len(number)].rstrip("-") + number)
+    return [there[each] for each in names[:-1]]
+
+
+def _took_up(run: UpdateRun, member: str) -> bool:
+    """Whether the run had the member and did not leave it out for a reason that can pass."""
+    rows = (row for stage in run.status.stages for group in stage.groups for row in group.members)
+    for row in rows:
+        if row.name == member:
+            left_out = row.status.state == SKIPPED and row.skipped_by == SYSTEM and row.reason in LEFT_OUT_FOR
+            return not left_out
+    return False
+
+
+def _run(profile: AutoUpgradeProfile, target: Target, name: str) -> UpdateRun:
+    named = tuple(NodeImageVersion(version=each) for each in _image_names(target)) if target.selection == CUSTOM else ()
+    return UpdateRun(
+        metadata=ObjectMeta(name=name),
+        spec=UpdateRunSpec(
+            update_strategy_id=profile.spec.update_strategy_id,
+            auto_upgrade_profile_id=profile.name,
+            managed_cluster_update=ManagedClusterUpdate(
+                upgrade=ManagedClusterUpgradeSpec(type=target.type, kubernetes_version=target.version),
+                node_image_selection=NodeImageSelection(type=target.selection, custom_node_image_versions=named),
+            ),
+        ),
+    )
+
+
+def _image_names(target: Target) -> tuple[str, ...]:
+    return tuple(f"{family}-{version}" for family, version in sorted(target.images.items()))
+
+
+def _versions(target: Target) -> tuple[str, ...]:
+    return _image_names(target) if target.type == NODE_IMAGE_ONLY else (target.version,)
+
+
+def _told(reason: Reason) -> str:
+    return f"{reason.member}: {reason.message}" if reason.member else reason.message

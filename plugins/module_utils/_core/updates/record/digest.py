@@ -1,0 +1,64 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The digest of an update run: a hash over what it will do, so that what was approved is what is carried out."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ...objects.updates.update_run import UpdateRunSpec
+from ...values.canonical import digest_of
+from ..run import (
+    GateRow,
+    GroupRow,
+    StageRow,
+    WaitRow,
+)
+
+
+def run_digest(spec: UpdateRunSpec, stages: t.Sequence[StageRow]) -> str:
+    """``sha256:`` and the hash over target, kind of upgrade, node images, and the sequence with its members.
+
+    Covered of the sequence: stages and groups in order, their limits, gates and waits, and each group's members in
+    order. Not covered: states, times, ids, the names of strategy and run, and what is done about conflicts.
+    """
+    update = spec.managed_cluster_update
+    images = update.node_image_selection
+    return "sha256:" + digest_of(
+        {
+            "type": update.upgrade.type,
+            "version": update.upgrade.kubernetes_version.removeprefix("v"),
+            "images": spec.image_selection,
+            "imageVersions": sorted(each.version for each in images.custom_node_image_versions) if images else [],
+            "stages": [_stage(each) for each in stages],
+        }
+    )
+
+
+def _stage(row: StageRow) -> dict[str, t.Any]:
+    return {**_common(row), "groups": [_group(each) for each in row.groups], "wait": _seconds(row.wait)}
+
+
+def _group(row: GroupRow) -> dict[str, t.Any]:
+    return {**_common(row), "members": [member.name for member in row.members]}
+
+
+def _common(row: StageRow | GroupRow) -> dict[str, t.Any]:
+    return {
+        "name": row.name,
+        "maxConcurrency": row.max_concurrency,
+        "maxAllowedFailures": row.max_allowed_failures,
+        "before": [_gate(each) for each in row.before_gates],
+        "after": [_gate(each) for each in row.after_gates],
+    }
+
+
+def _gate(row: GateRow) -> list[str]:
+    """A gate of a person has its name alone; one of the clock also says when."""
+    when = row.schedule
+    return [row.name, *((when.day, when.time, when.utc_offset) if when else ())]
+
+
+def _seconds(wait: WaitRow | None) -> int:
+    return wait.seconds if wait else 0

@@ -1,0 +1,107 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""One line for people about a group, a stage or the run: why it failed, or what it waits for."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+from ...schema.codec import write_time
+from ...values.update_states import FAILED, PENDING, RUNNING
+from ..facts import DONE
+from ..run import (
+    GateRow,
+    GroupRow,
+    MemberRow,
+    RunState,
+    StageRow,
+    WaitRow,
+)
+
+UNVERIFIED = "unverified"
+HALTED = "more members failed than allowed"
+# Not the counts of a recap, as in ``failed=1``.
+_TELLING = re.compile(r"\b(error|fatal|failed)\b(?!=)", re.IGNORECASE)
+
+
+def gist(message: str) -> str:
+    """One line of a message that ends with the output of an upgrade: its first, and the last that tells of an error."""
+    first, *tail = [line.strip() for line in message.splitlines() if line.strip()] or [""]
+    telling = [line for line in tail if _TELLING.search(line)] or tail
+    return f"{first}: {telling[-1]}" if telling else first
+
+
+def completed_by(by: str, verified: bool, makers: t.Collection[str] = ()) -> str:
+    """Who completed a gate, and whether the hub vouched for that name; ``makers`` made and started the run."""
+    if not by:
+        return "the clock"
+    words = by if verified or by == UNVERIFIED else f"{by}, {UNVERIFIED}"
+    return f"{words}, who made or started the run" if by in makers else words
+
+
+def of_group(group: GroupRow, state: str) -> str:
+    if state == FAILED:
+        return _failures(group.members)
+    if state == PENDING:
+        return _gates((*group.before_gates, *group.after_gates)) or _pending(group.members)
+    return ""
+
+
+def of_stage(stage: StageRow, state: str, groups: t.Sequence[str]) -> str:
+    """``groups`` are the states of the stage's groups."""
+    if state == FAILED:
+        return _failures([member for group in stage.groups for member in group.members])
+    if state not in (PENDING, RUNNING):
+        return ""
+    own = _gates((*stage.before_gates, *stage.after_gates))
+    wait = _wait(stage.wait) if all(each in DONE for each in groups) else ""
+    if own or wait:
+        return ", and ".join(text for text in (own, wait) if text)
+    if state == RUNNING:
+        return ""
+    pairs = zip(stage.groups, groups, strict=True)
+    texts = (of_group(group, each) for group, each in pairs)
+    return next((text for text in texts if text), "")
+
+
+def of_run(run: RunState, state: str, stages: t.Sequence[tuple[str, str]]) -> str:
+    """``stages`` are states and messages of the run's stages; the first that is not done speaks for the run."""
+    if state == FAILED:
+        return _failures([member for stage in run.stages for group in stage.groups for member in group.members])
+    if state not in (PENDING, RUNNING):
+        return ""
+    return next((message for each, message in stages if each not in DONE), "")
+
+
+def _failures(members: t.Sequence[MemberRow]) -> str:
+    failed = [member for member in members if member.state == FAILED]
+    if not failed:
+        return HALTED
+    first = failed[0]
+    more = f", and {len(failed) - 1} more failed" if len(failed) > 1 else ""
+    return f"{first.name}: {gist(first.message) or first.reason}{more}"
+
+
+def _gates(gates: t.Sequence[GateRow]) -> str:
+    waiting = [gate for gate in gates if gate.state == PENDING]
+    if not waiting:
+        return ""
+    named = (gate.name + (f" (opens {write_time(gate.due)})" if gate.due else "") for gate in waiting)
+    return f"waits for gate{'s' * (len(waiting) > 1)} {', '.join(named)}"
+
+
+def _wait(wait: WaitRow | None) -> str:
+    if wait is None or wait.state != RUNNING or wait.ends is None:
+        return ""
+    return f"waits until {write_time(wait.ends)}"
+
+
+def _pending(members: t.Sequence[MemberRow]) -> str:
+    pending = [member for member in members if member.state == PENDING]
+    if not pending:
+        return ""
+    first = pending[0]
+    more = f", and for {len(pending) - 1} more" if len(pending) > 1 else ""
+    return f"waits for {first.name}: {first.message or first.reason}{more}"

@@ -1,0 +1,78 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Keeping the status of an UpdateRun below the size that an API server takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from ...objects.updates.run_status import (
+    MemberUpdateStatus,
+    UpdateGroupStatus,
+    UpdateRunStatus,
+    UpdateStageStatus,
+)
+from ...schema.codec import encode
+from ...schema.meta import Condition
+from ...values.canonical import canonical_json
+from ...values.update_states import COMPLETED, SKIPPED
+
+LIMIT = 1_258_291
+"""1.2 MiB; a request of more than 1.5 MiB is refused by etcd, and the spec has to fit in as well."""
+TRIMMED = "StatusTrimmed"
+_ENDED = (COMPLETED, SKIPPED)
+_SHORT = 80
+
+Shorten = Callable[[MemberUpdateStatus], MemberUpdateStatus]
+
+
+def size_of(status: UpdateRunStatus) -> int:
+    """Bytes of the status as JSON."""
+    return len(canonical_json(encode(status)))
+
+
+def trimmed(status: UpdateRunStatus, limit: int = LIMIT) -> UpdateRunStatus:
+    """The status in at most ``limit`` bytes, as far as details of members can make it so.
+
+    First the errors that repeat a message go, then long messages are cut, then messages of stages that are done, then
+    all. What a resume needs (states, attempts, operations, references, times) and versions stay. A status from which
+    something was left out has the condition StatusTrimmed.
+    """
+    if size_of(status) <= limit:
+        return status
+    out = replace(status, conditions=_conditions(status))
+    for ended_only, shorten in ((False, _without_error), (False, _cut), (True, _silent), (False, _silent)):
+        out = replace(out, stages=tuple(_stage(each, shorten, ended_only) for each in out.stages))
+        if size_of(out) <= limit:
+            break
+    return out
+
+
+def _conditions(status: UpdateRunStatus) -> tuple[Condition, ...]:
+    message = "details of members were left out to keep the status small; states and operations are complete"
+    told = Condition(type=TRIMMED, status="True", reason="TooLarge", message=message)
+    return (*(each for each in status.conditions if each.type != TRIMMED), told)
+
+
+def _stage(stage: UpdateStageStatus, shorten: Shorten, ended_only: bool) -> UpdateStageStatus:
+    if ended_only and stage.status.state not in _ENDED:
+        return stage
+    return replace(stage, groups=tuple(_group(each, shorten) for each in stage.groups))
+
+
+def _group(group: UpdateGroupStatus, shorten: Shorten) -> UpdateGroupStatus:
+    return replace(group, members=tuple(shorten(each) for each in group.members))
+
+
+def _without_error(member: MemberUpdateStatus) -> MemberUpdateStatus:
+    return replace(member, status=replace(member.status, error=None)) if member.status.error else member
+
+
+def _cut(member: MemberUpdateStatus) -> MemberUpdateStatus:
+    return replace(member, message=member.message[:_SHORT] + "...") if len(member.message) > _SHORT + 3 else member
+
+
+def _silent(member: MemberUpdateStatus) -> MemberUpdateStatus:
+    return replace(member, message="") if member.message else member

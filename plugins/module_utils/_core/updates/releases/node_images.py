@@ -1,0 +1,203 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Which node image a pool gets: the newest in its region, the newest common to all, or a named one (Azure Fleet).
+
+No image is ever replaced by an older one.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from ...objects.clusters.fleet_member import FleetMember
+from ...objects.updates.update_run import CONSISTENT, CUSTOM, LATEST
+from ...schema.codec import write_time
+from ...values.update_states import IMAGE_EXPIRED, IMAGE_MISSING_FOR_POOL, IMAGE_NOT_AVAILABLE
+from ..run import Obstacle
+from .releases import (
+    Image,
+    Place,
+    Releases,
+    image_order,
+    split_image,
+)
+
+Images = Mapping[str, str]
+"""Version by family."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pool:
+    """A node pool: the version of its kubelets, family and version of its image, whether it is held by a snapshot."""
+
+    name: str
+    version: str = ""
+    family: str = ""
+    image: str = ""
+    snapshot: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cluster:
+    """A member, as far as versions and images matter."""
+
+    name: str
+    provider: str = ""
+    location: str = ""
+    version: str = ""
+    pools: tuple[Pool, ...] = ()
+    long_term_support: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """What comes of one pool's image. ``version`` is empty where the image stays; ``why`` says so in words.
+
+    ``unknown``: nothing tells which image it could get. ``stays``: the pool is left alone. ``skip`` ends the member's
+    turn; an obstacle is waited for.
+    """
+
+    version: str = ""
+    why: str = ""
+    drops_snapshot: bool = False
+    stays: bool = False
+    unknown: bool = False
+    skip: Obstacle | None = None
+    obstacle: Obstacle | None = None
+
+
+def cluster_of(member: FleetMember) -> Cluster:
+    """A member as it was read last."""
+    return Cluster(
+        name=member.name,
+        provider=member.spec.provider,
+        location=member.spec.location,
+        version=member.status.version,
+        long_term_support=member.spec.long_term_support,
+        pools=tuple(_pool(each.name, each.version, each.image) for each in member.status.node_pools),
+    )
+
+
+def common_images(clusters: t.Iterable[Cluster], known: Releases, now: datetime) -> Images:
+    """For each family the newest version that every member with a pool of it can have where it is.
+
+    To be taken once, when a run with selection Consistent starts. A family without such a version is left out, and
+    members with a pool of it will be skipped.
+    """
+    offered: dict[str, set[str]] = {}
+    for provider, location, family in sorted({(c.provider, c.location, p.family) for c in clusters for p in c.pools}):
+        place = known.at(provider, location)
+        if place is None or not family:
+            continue
+        here = {each.version for each in place.images.get(family, ()) if each.chosen(now)}
+        offered[family] = offered[family] & here if family in offered else here
+    return {family: max(found, key=image_order) for family, found in offered.items() if found}
+
+
+def newest_images(clusters: t.Iterable[Cluster], known: Releases, now: datetime) -> Images:
+    """What is newest where, by ``location/family``: a release for Latest anywhere changes it."""
+    found = {}
+    for provider, location, family in sorted({(c.provider, c.location, p.family) for c in clusters for p in c.pools}):
+        place = known.at(provider, location)
+        newest = place.newest_image(family, now) if place else None
+        if newest is not None:
+            found["/".join(filter(None, (provider, location, family)))] = newest.version
+    return found
+
+
+def choose(pool: Pool, at: Cluster, selection: str, images: Images, known: Releases, now: datetime) -> Choice:
+    """``images`` are those fixed for the run (Consistent) or named in it (Custom); Latest looks at the place."""
+    return _SELECTIONS[selection](_Asked(pool, images, known.at(at.provider, at.location), known, at, now))
+
+
+@dataclass(frozen=True)
+class _Asked:
+    pool: Pool
+    images: Images
+    place: Place | None
+    known: Releases
+    at: Cluster
+    now: datetime
+
+    @property
+    def where(self) -> str:
+        return self.at.location or "this location"
+
+
+def _latest(asked: _Asked) -> Choice:
+    """A pool held by a snapshot stays with it; so does one whose family no catalogue knows."""
+    pool, place = asked.pool, asked.place
+    if pool.snapshot:
+        return Choice(stays=True, why=f"pool {pool.name} is held by its snapshot")
+    if place is None or not pool.family:
+        return Choice(unknown=True, why=f"pool {pool.name}: no catalogue tells of its images")
+    newest = place.newest_image(pool.family, asked.now)
+    if newest is not None:
+        return _forward(asked, newest.version, f"newest of {pool.family} in {asked.where}")
+    if any(pool.family in each.images for each in asked.known.of(asked.at.provider)):
+        words = f"no image of {pool.family} is available in {asked.where} ({place.told_by})"
+        return Choice(obstacle=Obstacle(reason=IMAGE_NOT_AVAILABLE, message=words))
+    return Choice(unknown=True, why=f"pool {pool.name}: {pool.family} is in no catalogue")
+
+
+def _consistent(asked: _Asked) -> Choice:
+    pool = asked.pool
+    if asked.place is None and not asked.images:
+        return Choice(unknown=True, why=f"pool {pool.name}: no catalogue tells of its images")
+    wanted = asked.images.get(pool.family)
+    if wanted is None:
+        words = f"pool {pool.name}: no image of {pool.family or 'its family'} was fixed for the run"
+        return Choice(skip=Obstacle(reason=IMAGE_MISSING_FOR_POOL, message=words))
+    return _fixed(asked, wanted, f"newest of {pool.family} that all members can have")
+
+
+def _custom(asked: _Asked) -> Choice:
+    wanted = asked.images.get(asked.pool.family)
+    if wanted is None:
+        return Choice(stays=True, why=f"pool {asked.pool.name}: no image of its family is named")
+    return _fixed(asked, wanted, "named in the run")
+
+
+_SELECTIONS: Mapping[str, t.Callable[[_Asked], Choice]] = {LATEST: _latest, CONSISTENT: _consistent, CUSTOM: _custom}
+
+
+def _forward(asked: _Asked, wanted: str, why: str) -> Choice:
+    """A pool at or ahead of the wanted image is left out."""
+    pool = asked.pool
+    if pool.image and image_order(pool.image) >= image_order(wanted):
+        where = "at" if pool.image == wanted else "ahead of"
+        return Choice(why=f"pool {pool.name} is {where} {wanted}: {why}")
+    return Choice(version=wanted, why=why, drops_snapshot=pool.snapshot)
+
+
+def _fixed(asked: _Asked, wanted: str, why: str) -> Choice:
+    """Whether an image that was chosen earlier can still be had here, and is not too old by now."""
+    choice, place = _forward(asked, wanted, why), asked.place
+    if not choice.version or place is None:
+        return choice
+    found = place.image(asked.pool.family, wanted)
+    if found is None or not found.chosen(asked.now):
+        return Choice(obstacle=_missing(asked, f"{asked.pool.family}-{wanted}", found, place))
+    if found.published is not None and asked.now > found.published + place.image_age:
+        words = f"{found.name} was published on {found.published:%Y-%m-%d}, more than {place.image_age.days} days ago"
+        return Choice(
+            obstacle=Obstacle(reason=IMAGE_EXPIRED, message=f"{words}; a new run is needed ({place.told_by})")
+        )
+    return choice
+
+
+def _missing(asked: _Asked, name: str, found: Image | None, place: Place) -> Obstacle:
+    coming = found is not None and found.available_from is not None and found.available_from > asked.now
+    until = found.available_from if found is not None and coming else None
+    when = f" before {write_time(until)}" if until else ""
+    words = f"{name} is not available in {asked.where}{when} ({place.told_by})"
+    return Obstacle(reason=IMAGE_NOT_AVAILABLE, message=words, until=until)
+
+
+def _pool(name: str, version: str, image: str) -> Pool:
+    family, of_family = split_image(image)
+    return Pool(name=name, version=version, family=family if of_family else "", image=of_family)

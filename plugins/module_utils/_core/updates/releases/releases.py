@@ -1,0 +1,252 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What platforms offer where: versions of Kubernetes and node images, looked up by provider and location.
+
+A vendor's update runs know this by themselves; here it comes from ReleaseCatalog objects. A provider that none of them
+describes is not checked; a location that its provider's catalogues leave out offers nothing.
+"""
+
+from __future__ import annotations
+
+import re
+import typing as t
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from ...errors import FleetError, Problem
+from ...objects.updates.release_catalog import (
+    EVERYWHERE,
+    GA,
+    RELEASED,
+    CatalogLocation,
+    KubernetesRelease,
+    NodeImageFamily,
+    ReleaseCatalog,
+    ReleaseCatalogSpec,
+)
+from ...schema.codec import write_time
+from ...values.kube_version import KubeVersion
+from ...values.update_states import VERSION_NOT_AVAILABLE
+from ..run import Obstacle
+
+_PIECES = re.compile(r"[0-9]+|[A-Za-z]+")
+_MINOR_ONLY = re.compile(r"v?\d+\.\d+")
+Minor = tuple[int, int]
+ImageOrder = tuple[tuple[int, int, str], ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Release:
+    """A version of Kubernetes in one place."""
+
+    text: str
+    version: KubeVersion
+    status: str = GA
+    available_from: datetime | None = None
+
+    @property
+    def minor(self) -> Minor:
+        return self.version.major, self.version.minor
+
+    def offered(self, now: datetime) -> bool:
+        return self.available_from is None or self.available_from <= now
+
+    def generally(self, now: datetime) -> bool:
+        """Previews never count, whatever the catalogue calls them."""
+        return self.status == GA and not self.version.is_prerelease and self.offered(now)
+
+    def is_of(self, wanted: str) -> bool:
+        """Whether this is the wanted version: that very one, a vendor's build of it, or a patch of a minor."""
+        asked = KubeVersion.parse(wanted)
+        if _MINOR_ONLY.fullmatch(wanted):
+            return self.minor == (asked.major, asked.minor) and not self.version.is_prerelease
+        mine = self.version
+        plain = not (asked.pre or asked.build or mine.is_prerelease)
+        return mine == asked or (plain and (self.minor, mine.patch) == ((asked.major, asked.minor), asked.patch))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Image:
+    """A node image in one place; ``version`` without its family."""
+
+    family: str
+    version: str
+    status: str = RELEASED
+    published: datetime | None = None
+    available_from: datetime | None = None
+    security: bool = False
+
+    @property
+    def name(self) -> str:
+        return f"{self.family}-{self.version}"
+
+    def chosen(self, now: datetime) -> bool:
+        """Only images that are released, and can be had by now, are chosen."""
+        return self.status == RELEASED and (self.available_from is None or self.available_from <= now)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """What one location of a provider offers; versions and images from the oldest to the newest."""
+
+    location: str
+    told_by: str
+    versions: tuple[Release, ...] = ()
+    images: Mapping[str, tuple[Image, ...]] = field(default_factory=dict, hash=False)
+    systems: Mapping[str, str] = field(default_factory=dict, hash=False)
+    image_age: timedelta = timedelta(days=90)
+    supported_minors: int = 3
+
+    def newest_image(self, family: str, now: datetime) -> Image | None:
+        return next((each for each in reversed(self.images.get(family, ())) if each.chosen(now)), None)
+
+    def image(self, family: str, version: str) -> Image | None:
+        return next((each for each in self.images.get(family, ()) if each.version == version), None)
+
+
+@dataclass(frozen=True)
+class Releases:
+    """All catalogues, made by ``releases``. Keys are provider and location."""
+
+    places: Mapping[tuple[str, str], Place] = field(default_factory=dict, hash=False)
+
+    def knows(self, provider: str) -> bool:
+        return any(each == provider for each, _location in self.places)
+
+    def at(self, provider: str, location: str) -> Place | None:
+        """None if the provider is not described; an empty place if the location is not."""
+        found = self.places.get((provider, location)) or self.places.get((provider, EVERYWHERE))
+        if found is not None or not self.knows(provider):
+            return found
+        told = "; ".join(sorted({each.told_by for each in self.of(provider)}))
+        return Place(location=location, told_by=told)
+
+    def of(self, provider: str) -> tuple[Place, ...]:
+        return tuple(place for (each, _location), place in self.places.items() if each == provider)
+
+    def general(self, provider: str, now: datetime) -> tuple[Release, ...]:
+        """Generally available versions from the oldest to the newest. That promises each location in time, so one that
+        has it is enough."""
+        found = {each.version: each for place in self.of(provider) for each in place.versions if each.generally(now)}
+        return tuple(found[version] for version in sorted(found))
+
+    def newest_minor(self, provider: str, now: datetime) -> Minor | None:
+        general = self.general(provider, now)
+        return general[-1].minor if general else None
+
+    def support(self, provider: str, now: datetime) -> tuple[Minor, Minor] | None:
+        """The oldest and the newest minor that are supported."""
+        newest = self.newest_minor(provider, now)
+        if newest is None:
+            return None
+        count = max(place.supported_minors for place in self.of(provider))
+        return (newest[0], newest[1] - count + 1), newest
+
+
+def releases(catalogues: t.Iterable[ReleaseCatalog]) -> Releases:
+    """Catalogues that were read without problems. FleetError ``duplicate-location`` for a place that two describe."""
+    places: dict[tuple[str, str], Place] = {}
+    problems = []
+    for catalogue in catalogues:
+        for index, location in enumerate(catalogue.spec.locations):
+            key = (catalogue.spec.provider, location.name)
+            if key in places:
+                message = f"{location.name} is described by {places[key].told_by} too"
+                where = f"ReleaseCatalog/{catalogue.name} spec.locations[{index}].name"
+                problems.append(Problem("duplicate-location", message, where, "describe it in one of them"))
+            else:
+                places[key] = _place(location, catalogue.spec, catalogue.told_by)
+    if problems:
+        raise FleetError.of(problems)
+    return Releases(places)
+
+
+def version_obstacle(place: Place | None, wanted: str, location: str, now: datetime) -> Obstacle | None:
+    """Why the version cannot be had there yet; None if it can, or if nothing is known of the provider."""
+    if place is None:
+        return None
+    found = [each for each in place.versions if each.is_of(wanted)]
+    if any(each.offered(now) for each in found):
+        return None
+    until = min((each.available_from for each in found if each.available_from), default=None)
+    coming = f" before {write_time(until)}" if until else ""
+    words = f"{wanted} is not available in {location or 'this location'}{coming} ({place.told_by})"
+    return Obstacle(reason=VERSION_NOT_AVAILABLE, message=words, until=until)
+
+
+def general_everywhere(known: Releases, providers: t.Iterable[str], now: datetime) -> tuple[KubeVersion, ...]:
+    """Versions that are generally available at each of the providers, those left out of which nothing is known."""
+    found: set[KubeVersion] | None = None
+    for provider in sorted(set(providers)):
+        if known.knows(provider):
+            here = {each.version for each in known.general(provider, now)}
+            found = here if found is None else found & here
+    return tuple(sorted(found or ()))
+
+
+def exact_version(known: Releases, providers: t.Iterable[str], wanted: str, now: datetime) -> str:
+    """A minor such as 1.33 as its newest generally available patch; a full version as it is.
+
+    As it is, too, where nothing is known of the providers. FleetError ``no-such-release`` if they offer no such patch.
+    """
+    asked = tuple(providers)
+    if not _MINOR_ONLY.fullmatch(wanted) or not any(known.knows(each) for each in asked):
+        return wanted
+    minor, general = KubeVersion.parse(wanted), general_everywhere(known, asked, now)
+    patches = [each for each in general if (each.major, each.minor) == (minor.major, minor.minor)]
+    if not patches:
+        minors = sorted({(each.major, each.minor) for each in general})
+        hint = f"generally available are {', '.join(f'{major}.{at}' for major, at in minors) or 'none'}"
+        raise FleetError("no-such-release", f"no patch of {wanted} is generally available", "", hint)
+    return str(patches[-1]).removeprefix("v")
+
+
+def image_order(version: str) -> ImageOrder:
+    """A key under which newer images come later: numbers as numbers, then words."""
+    return tuple(
+        (1, int(piece), "") if piece.isdigit() else (0, 0, piece) for piece in _PIECES.findall(version) if piece
+    )
+
+
+def split_image(name: str) -> tuple[str, str]:
+    """Family and version of a full name such as ``AKSUbuntu-2204gen2containerd-202309.26.0``."""
+    family, dash, version = name.rpartition("-")
+    return (family, version) if dash else (name, "")
+
+
+def _place(location: CatalogLocation, spec: ReleaseCatalogSpec, told_by: str) -> Place:
+    return Place(
+        location=location.name,
+        told_by=told_by,
+        versions=tuple(sorted(map(_release, location.versions), key=lambda each: each.version)),
+        images={each.family: _images(each) for each in location.images},
+        systems={each.family: each.os for each in location.images},
+        image_age=timedelta(days=spec.image_age_days),
+        supported_minors=spec.supported_minors,
+    )
+
+
+def _release(each: KubernetesRelease) -> Release:
+    return Release(
+        text=each.version,
+        version=KubeVersion.parse(each.version),
+        status=each.status,
+        available_from=each.available_from,
+    )
+
+
+def _images(family: NodeImageFamily) -> tuple[Image, ...]:
+    found = (
+        Image(
+            family=family.family,
+            version=each.version,
+            status=each.status,
+            published=each.published_at,
+            available_from=each.available_from,
+            security=each.security,
+        )
+        for each in family.versions
+    )
+    return tuple(sorted(found, key=lambda each: image_order(each.version)))

@@ -1,0 +1,282 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a member has to do in a run: ordered steps, or why it is skipped, fails, or waits (Azure Fleet's update runs).
+
+The control plane goes first, then the pools one after another; nothing goes back. The distance rules are those of the
+version skew policy of Kubernetes.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from ...objects.updates.run_status import NodeImageSelectionStatus, SelectedNodeImageVersion
+from ...objects.updates.update_run import (
+    CONSISTENT,
+    CONTROL_PLANE_ONLY,
+    FULL,
+    LATEST,
+    NODE_IMAGE_ONLY,
+    UpdateRun,
+)
+from ...values.kube_version import KubeVersion
+from ...values.update_states import (
+    ALREADY_AT_TARGET,
+    IMAGE_MISSING_FOR_POOL,
+    MINOR_GAP,
+    OUT_OF_SUPPORT,
+    PRECONDITION_FAILED,
+)
+from ..run import MemberView, Obstacle
+from .node_images import (
+    Choice,
+    Cluster,
+    Images,
+    Pool,
+    choose,
+    common_images,
+)
+from .releases import (
+    Place,
+    Releases,
+    split_image,
+    version_obstacle,
+)
+from .upgrade_path import upgrade_path
+from .versions import (
+    nothing_to_do,
+    reached,
+    step_refused,
+    too_old_for,
+)
+
+CONTROL_PLANE, NODE_POOL = "ControlPlane", "NodePool"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """The goal of a run. ``images`` are those that Consistent has fixed, or that Custom names.
+
+    ``automatic``: a profile made the run. ``chain``: several minors are gone one by one. ``long_term_support`` as the
+    profile says.
+    """
+
+    type: str
+    version: str = ""
+    selection: str = LATEST
+    images: Images = field(default_factory=dict, hash=False)
+    automatic: bool = False
+    chain: bool = False
+    long_term_support: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """One thing to do. ``version`` and ``image`` are what comes, empty where it stays."""
+
+    what: str
+    pool: str = ""
+    version: str = ""
+    image: str = ""
+    why: str = ""
+    drops_snapshot: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Work:
+    """``left_out`` says of pools why they stay. With ``skip``, ``fail`` or obstacles the steps are not taken now."""
+
+    steps: tuple[Step, ...] = ()
+    left_out: tuple[str, ...] = ()
+    skip: Obstacle | None = None
+    fail: Obstacle | None = None
+    obstacles: tuple[Obstacle, ...] = ()
+
+    def view(self, name: str) -> MemberView:
+        """The same for ``decide``."""
+        return MemberView(name=name, skip=self.skip, fail=self.fail, obstacles=self.obstacles)
+
+
+def work(cluster: Cluster, target: Target, known: Releases, now: datetime) -> Work:
+    """What the member has to do at ``now``, to be asked when its turn comes. ValueError for a malformed version."""
+    place = known.at(cluster.provider, cluster.location)
+    choices = _choices(cluster, target, known, now)
+    skip = next((each.skip for _pool, each in choices if each.skip), None)
+    goals = [(pool, _goal(pool, each, target)) for pool, each in choices]
+    pools = [(pool, step) for pool, step in goals if step is not None]
+    climbs = target.type != NODE_IMAGE_ONLY and not reached(cluster.version, target.version)
+    left_out = tuple(each.why for (_p, each), (_q, step) in zip(choices, goals, strict=True) if step is None)
+    waits = tuple(each.obstacle for _pool, each in choices if each.obstacle)
+    if skip is None and not (climbs or pools or waits):
+        skip = _nothing_to_do(cluster, target, left_out, bool(choices) and all(each.unknown for _pool, each in choices))
+    verdict = Work(left_out=left_out, skip=skip or _unsupported(cluster, target, known, now))
+    if verdict.skip is not None:
+        return verdict
+    path = _path(cluster, target, place, now) if climbs else ()
+    verdict = _judged(verdict, cluster, target, path)
+    if verdict.skip or verdict.fail:
+        return verdict
+    return _planned(
+        verdict, cluster, target, path, pools, (*_missing(place, cluster, target, path, pools, now), *waits)
+    )
+
+
+def fixed_images(
+    run: UpdateRun, clusters: t.Iterable[Cluster], known: Releases, now: datetime
+) -> NodeImageSelectionStatus | None:
+    """The images of a run with selection Consistent or Custom; None for Latest, which fixes none.
+
+    To be recorded as a preview when the run is created, and for good when it is first started.
+    """
+    selection = run.spec.image_selection
+    if selection == LATEST or run.spec.managed_cluster_update.upgrade.type == CONTROL_PLANE_ONLY:
+        return None
+    images = common_images(clusters, known, now) if selection == CONSISTENT else target_of(run).images
+    names = (f"{family}-{version}" for family, version in sorted(images.items()))
+    return NodeImageSelectionStatus(
+        selected_node_image_versions=tuple(SelectedNodeImageVersion(version=each) for each in names)
+    )
+
+
+def target_of(run: UpdateRun) -> Target:
+    """The goal that is written in a run, resolved as far as its status says; see ``fixed_images`` for Consistent."""
+    update, status = run.spec.managed_cluster_update, run.status
+    selection = update.node_image_selection
+    named = [each.version for each in selection.custom_node_image_versions] if selection else []
+    if status.node_image_selection:
+        named = [each.version for each in status.node_image_selection.selected_node_image_versions] or named
+    return Target(
+        type=update.upgrade.type,
+        version=status.target_version or update.upgrade.kubernetes_version,
+        selection=run.spec.image_selection,
+        images=dict(split_image(each) for each in named),
+        automatic=bool(run.spec.auto_upgrade_profile_id),
+    )
+
+
+def _choices(cluster: Cluster, target: Target, known: Releases, now: datetime) -> list[tuple[Pool, Choice]]:
+    if target.type == CONTROL_PLANE_ONLY:
+        return []
+    return [(pool, choose(pool, cluster, target.selection, target.images, known, now)) for pool in cluster.pools]
+
+
+def _goal(pool: Pool, choice: Choice, target: Target) -> Step | None:
+    """What the pool gets; None if it stays as it is. Custom leaves images alone that it does not name, not versions."""
+    held = choice.stays and pool.snapshot and target.selection == LATEST
+    wanted = target.version if target.type == FULL and not held else ""
+    version = wanted if wanted and not (pool.version and reached(pool.version, wanted)) else ""
+    if not (version or choice.version):
+        return None
+    return Step(
+        what=NODE_POOL,
+        pool=pool.name,
+        version=version,
+        image=choice.version,
+        why=choice.why if choice.version else "",
+        drops_snapshot=choice.drops_snapshot,
+    )
+
+
+def _nothing_to_do(cluster: Cluster, target: Target, left_out: tuple[str, ...], unknown: bool) -> Obstacle:
+    """By type: the control plane alone; it and every pool, version and image; images alone.
+
+    With ``unknown`` images of all pools nobody can say that they are at a target.
+    """
+    words = "; ".join(left_out)
+    if target.type == NODE_IMAGE_ONLY:
+        reason = IMAGE_MISSING_FOR_POOL if unknown else ALREADY_AT_TARGET
+        return Obstacle(reason=reason, message=words or "it has no node pools")
+    found = nothing_to_do(cluster.version, target.version) or Obstacle(reason=ALREADY_AT_TARGET)
+    return replace(found, message="; ".join(filter(None, (found.message, words))))
+
+
+def _unsupported(cluster: Cluster, target: Target, known: Releases, now: datetime) -> Obstacle | None:
+    """Automatic runs leave members alone whose minor is out of support; with long-term support older ones are in it.
+
+    A member without it is not left alone where the profile asks for it: it fails the run, see ``_judged``.
+    """
+    span = known.support(cluster.provider, now)
+    if not target.automatic or target.long_term_support or cluster.long_term_support or span is None:
+        return None
+    oldest, newest = span
+    at = KubeVersion.parse(cluster.version)
+    if (at.major, at.minor) >= oldest:
+        return None
+    words = f"{cluster.version} is out of support: {oldest[0]}.{oldest[1]} to {newest[0]}.{newest[1]} are in it"
+    return Obstacle(reason=OUT_OF_SUPPORT, message=words)
+
+
+def _judged(verdict: Work, cluster: Cluster, target: Target, path: tuple[str, ...]) -> Work:
+    """The distance: automatic runs skip a member that is too far behind, others fail there unless they chain."""
+    if not path:
+        return verdict
+    if target.automatic and target.long_term_support and not cluster.long_term_support:
+        words = f"the profile asks for long-term support, which {cluster.name} does not have"
+        return replace(verdict, fail=Obstacle(reason=PRECONDITION_FAILED, message=words))
+    far = step_refused(cluster.version, target.version)
+    if far and target.automatic:
+        return replace(verdict, skip=replace(far, reason=MINOR_GAP))
+    chained = target.chain and KubeVersion.parse(cluster.version).major == KubeVersion.parse(target.version).major
+    return replace(verdict, fail=far) if far and not chained else verdict
+
+
+def _missing(
+    place: Place | None,
+    cluster: Cluster,
+    target: Target,
+    path: tuple[str, ...],
+    pools: t.Sequence[tuple[Pool, Step]],
+    now: datetime,
+) -> t.Iterator[Obstacle]:
+    """Versions that the location does not have yet."""
+    for wanted in path or ((target.version,) if any(step.version for _pool, step in pools) else ()):
+        found = version_obstacle(place, wanted, cluster.location, now)
+        if found is not None:
+            yield found
+
+
+def _planned(
+    verdict: Work,
+    cluster: Cluster,
+    target: Target,
+    path: tuple[str, ...],
+    pools: t.Sequence[tuple[Pool, Step]],
+    obstacles: tuple[Obstacle, ...],
+) -> Work:
+    """Control plane, then pools; before a step that a pool's kubelets are too old for, that pool comes up to it."""
+    kubelets = {pool.name: pool.version for pool in cluster.pools if pool.version}
+    moving = {pool.name for pool, step in pools if step.version}
+    at, steps = cluster.version, []
+    for version in path:
+        for name in [name for name, kubelet in kubelets.items() if too_old_for(kubelet, version)]:
+            if name not in moving or too_old_for(at, version):
+                return replace(verdict, fail=_skewed(name, kubelets[name], version))
+            why = f"its kubelets would be too old for {version}"
+            steps.append(Step(what=NODE_POOL, pool=name, version=at, why=why))
+            kubelets[name] = at
+        steps.append(Step(what=CONTROL_PLANE, version=version))
+        at = version
+    steps += [step for _pool, step in pools]
+    return replace(verdict, steps=tuple(steps), obstacles=obstacles)
+
+
+def _skewed(pool: str, kubelet: str, version: str) -> Obstacle:
+    words = f"pool {pool} has kubelets of {kubelet}, too old for an API server of {version}; upgrade it before"
+    return Obstacle(reason=PRECONDITION_FAILED, message=words)
+
+
+def _path(cluster: Cluster, target: Target, place: Place | None, now: datetime) -> tuple[str, ...]:
+    """The versions that the control plane goes through, the target last: on the way the newest patch that is generally
+    available in the place, or the minor alone where none is known."""
+    if KubeVersion.parse(cluster.version).major != KubeVersion.parse(target.version).major:
+        return (target.version,)
+    *between, last = upgrade_path(cluster.version, target.version)
+    return (*(_newest_patch(minor, place, now) for minor in between), last)
+
+
+def _newest_patch(minor: str, place: Place | None, now: datetime) -> str:
+    found = [each for each in place.versions if each.is_of(minor) and each.generally(now)] if place else []
+    return found[-1].text if found else minor

@@ -1,0 +1,60 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The versions that a cluster goes through to a target: one minor after another (Kubernetes' version skew policy)."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ...errors import FleetError, Problem
+from ...values.kube_version import KubeVersion
+from .versions import minors_between, reached
+
+
+def upgrade_path(version: str, target: str, releases: t.Sequence[str] = ()) -> tuple[str, ...]:
+    """The versions after the present one, the target last; empty where it is reached, because no update goes back.
+
+    With ``releases`` each minor on the way, and a target without a patch, is the newest release of that minor, those
+    before it (alpha, beta, rc) left out; without, minors are named as such. They are written as the target is, with v
+    or without. FleetError ``invalid-version``, ``no-such-release``, or ``other-major``.
+    """
+    texts = {"the version": version, "the target": target} | {f"releases[{at}]": one for at, one in enumerate(releases)}
+    problems = [Problem("invalid-version", found, place) for place, one in texts.items() if (found := _problem(one))]
+    if problems:
+        raise FleetError.of(problems)
+    now, wanted = KubeVersion.parse(version), KubeVersion.parse(target)
+    if now.major != wanted.major:
+        raise FleetError("other-major", f"{version} and {target} differ in the major version")
+    if reached(version, target):
+        return ()
+    known = sorted(each for each in map(KubeVersion.parse, releases) if not each.is_prerelease)
+    minors = [KubeVersion.parse(each) for each in minors_between(now, wanted)]
+    steps = [_newest(each, known) if releases else f"v{each.major}.{each.minor}" for each in minors]
+    minor_only = target.count(".") == 1
+    last = _newest(wanted, known) if releases and minor_only else target
+    return tuple(_as(target, each) for each in (*steps, last))
+
+
+def _newest(minor: KubeVersion, known: t.Sequence[KubeVersion]) -> str:
+    found = [each for each in known if (each.major, each.minor) == (minor.major, minor.minor)]
+    if not found:
+        there = ", ".join(str(each) for each in known[-5:]) or "none"
+        text = f"there is no release of v{minor.major}.{minor.minor}; the newest there are: {there}"
+        raise FleetError("no-such-release", text, "releases")
+    return str(found[-1])
+
+
+def _as(target: str, version: str) -> str:
+    plain = version.removeprefix("v")
+    return f"v{plain}" if target.startswith("v") else plain
+
+
+def _problem(text: t.Any) -> str:
+    if not isinstance(text, str):
+        return f"{text!r:.60} is not text; a version in quotes is wanted, because 1.30 without them is 1.3"
+    try:
+        KubeVersion.parse(text)
+    except ValueError as error:
+        return str(error)
+    return ""

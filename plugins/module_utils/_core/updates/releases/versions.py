@@ -1,0 +1,61 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Whether a control plane may go from one version to another: never back, one minor at a time (version skew policy).
+
+Kubelets may be older than the API server by three minors, those before 1.25 by two, and never newer.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ...values.kube_version import KubeVersion
+from ...values.update_states import ALREADY_AT_TARGET, PRECONDITION_FAILED
+from ..run import Obstacle
+
+KUBELET_BEHIND, KUBELET_WIDENED = 3, (1, 25)
+_MINOR_ONLY = re.compile(r"v?\d+\.\d+")
+
+
+def reached(version: str, target: str) -> bool:
+    """Whether ``version`` is the target or newer. A target without a patch is any patch of that minor."""
+    now, wanted = KubeVersion.parse(version), KubeVersion.parse(target)
+    if _MINOR_ONLY.fullmatch(target):
+        return (now.major, now.minor) >= (wanted.major, wanted.minor)
+    return now >= wanted
+
+
+def nothing_to_do(version: str, target: str) -> Obstacle | None:
+    """Why a member at ``version`` is left alone: at the target, or ahead of it. An update never goes back."""
+    if not reached(version, target):
+        return None
+    now, wanted = KubeVersion.parse(version), KubeVersion.parse(target)
+    ahead = (now.major, now.minor) > (wanted.major, wanted.minor) if _MINOR_ONLY.fullmatch(target) else now > wanted
+    words = f"already ahead: {version} is newer than {target}" if ahead else f"already at {version}"
+    return Obstacle(reason=ALREADY_AT_TARGET, message=words)
+
+
+def step_refused(version: str, target: str) -> Obstacle | None:
+    """Why a member cannot go from ``version`` to ``target`` in one step, with the path it would need."""
+    now, wanted = KubeVersion.parse(version), KubeVersion.parse(target)
+    if now.major != wanted.major:
+        return Obstacle(reason=PRECONDITION_FAILED, message=f"{version} and {target} differ in the major version")
+    distance = now.minor_distance(wanted)
+    if distance <= 1:
+        return None
+    path = " -> ".join([version, *minors_between(now, wanted), target])
+    message = f"{target} is {distance} minors ahead of {version}; a control plane goes one at a time: {path}"
+    return Obstacle(reason=PRECONDITION_FAILED, message=message)
+
+
+def minors_between(version: KubeVersion, target: KubeVersion) -> tuple[str, ...]:
+    """The minors that lie between, such as ``v1.34``."""
+    return tuple(f"v{version.major}.{minor}" for minor in range(version.minor + 1, target.minor))
+
+
+def too_old_for(kubelet: str, server: str) -> bool:
+    """Whether an API server of that version may not have such a kubelet any more."""
+    node, at = KubeVersion.parse(kubelet), KubeVersion.parse(server)
+    behind = KUBELET_BEHIND if (node.major, node.minor) >= KUBELET_WIDENED else KUBELET_BEHIND - 1
+    return node.major != at.major or at.minor - node.minor > behind

@@ -1,0 +1,154 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Which maintenance windows hold for a member in a run, and which freezes.
+
+A run consults the window of what it upgrades: Kubernetes, or node images (Azure Fleet's update runs); the platform's
+own window is consulted by none. Freezes are ours, and hold whatever windows say.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from functools import lru_cache
+
+from ...errors import FleetError
+from ...objects.clusters.fleet_maintenance import (
+    DateSpan,
+    FleetMaintenance,
+    Freeze,
+    MaintenanceConfiguration,
+)
+from ...objects.clusters.maintenance_forms import KUBERNETES, NODE_IMAGE
+from ...objects.updates.strategy import MemberSelector
+from ...objects.updates.update_run import CONTROL_PLANE_ONLY, FULL, NODE_IMAGE_ONLY
+from ...schema.codec import write_time
+from ...values.selector import Matcher, compile_selector
+from ...values.selector_text import parse_selector
+from ...values.update_states import WINDOW_CLOSED
+from ...windows.maintenance import (
+    Windows,
+    clock_of,
+    configured,
+    joined,
+    spans,
+    without,
+)
+from ..run import Obstacle, Window
+
+GOVERNED_BY: Mapping[str, str] = {FULL: KUBERNETES, CONTROL_PLANE_ONLY: KUBERNETES, NODE_IMAGE_ONLY: NODE_IMAGE}
+_Dated = tuple[MaintenanceConfiguration, date | None]  # pylint: disable=unsupported-binary-operation  # Python 3.11 can
+
+
+@dataclass(frozen=True, kw_only=True)
+class Site:
+    """A member, as far as maintenance looks at it. ``maintenance`` is the FleetMaintenance that it names."""
+
+    name: str
+    labels: Mapping[str, str] = field(default_factory=dict, hash=False)
+    maintenance: str = ""
+
+
+@dataclass(frozen=True)
+class _Window:
+    """One window of one object; ``matches`` None: it names no labels."""
+
+    owner: str
+    dated: _Dated
+    matches: Matcher | None
+
+
+@dataclass(frozen=True)
+class _Frozen:
+    freeze: Freeze
+    span: Window
+    matches: Matcher | None
+
+
+@dataclass(frozen=True)
+class Calendar:
+    """What all FleetMaintenance objects of a fleet say, made by ``calendar``."""
+
+    owners: frozenset[str] = frozenset()
+    windows: tuple[_Window, ...] = ()
+    freezes: tuple[_Frozen, ...] = ()
+
+    def open(self, site: Site, run_type: str, start: datetime, end: datetime) -> Windows | None:
+        """When upgrades of this type may start on the member between two instants, as ``MemberView.windows`` has it.
+
+        None: at any time. FleetError ``no-such-maintenance`` if it names a FleetMaintenance that is not there: whether
+        it may start is not known then.
+        """
+        found = self._configured(site, GOVERNED_BY[run_type])
+        frozen = joined(each.span for each in self._frozen(site) if each.span[0] < end and each.span[1] > start)
+        if not found:
+            return without(((start, end),), frozen) if frozen else None
+        return without(_opened(found, start, end), frozen)
+
+    def frozen(self, site: Site, now: datetime) -> Obstacle | None:
+        """The freeze that holds for the member, in words for people; the one that ends last."""
+        found = [each for each in self._frozen(site) if each.span[0] <= now < each.span[1]]
+        if not found:
+            return None
+        last = max(found, key=lambda each: each.span[1])
+        why = f": {last.freeze.reason}" if last.freeze.reason else ""
+        words = f"freeze {last.freeze.name} ends at {write_time(last.span[1])}{why}"
+        return Obstacle(reason=WINDOW_CLOSED, message=words, until=last.span[1])
+
+    def _configured(self, site: Site, name: str) -> tuple[_Dated, ...]:
+        """Those of the object that the member names, else those of any with labels that match."""
+        if site.maintenance and site.maintenance not in self.owners:
+            hint = f"there are: {', '.join(sorted(self.owners)) or 'none'}"
+            message = f"there is no FleetMaintenance {site.maintenance}"
+            raise FleetError("no-such-maintenance", message, f"FleetMember/{site.name} spec.maintenance", hint)
+        named = (each for each in self.windows if each.owner == site.maintenance or not site.maintenance)
+        return tuple(
+            each.dated
+            for each in named
+            if each.dated[0].configuration == name
+            and (bool(site.maintenance) if each.matches is None else each.matches(site.labels))
+        )
+
+    def _frozen(self, site: Site) -> t.Iterator[_Frozen]:
+        return (each for each in self.freezes if each.matches is None or each.matches(site.labels))
+
+
+def calendar(objects: t.Iterable[FleetMaintenance]) -> Calendar:
+    """Objects that were read without problems."""
+    given = tuple(objects)
+    return Calendar(
+        frozenset(each.name for each in given),
+        tuple(
+            _Window(each.name, (window, _created(each, window)), _matcher(window.member_selector))
+            for each in given
+            for window in each.spec.windows
+        ),
+        tuple(_frozen(freeze) for each in given for freeze in each.spec.freezes),
+    )
+
+
+@lru_cache(maxsize=256)
+def _opened(windows: tuple[_Dated, ...], start: datetime, end: datetime) -> Windows:
+    """Many members share their windows."""
+    return joined(span for window, created in windows for span in configured(window, start, end, created))
+
+
+def _frozen(freeze: Freeze) -> _Frozen:
+    days = DateSpan(start=freeze.start, end=freeze.end)
+    (span,) = spans((days,), clock_of(freeze.utc_offset, freeze.time_zone))
+    return _Frozen(freeze, span, _matcher(freeze.member_selector))
+
+
+def _created(owner: FleetMaintenance, window: MaintenanceConfiguration) -> date | None:
+    """The day on which the object was made, by the window's clock."""
+    at, given = owner.metadata.creation_timestamp, window.maintenance_window
+    if at is None:
+        return None
+    return at.astimezone(clock_of(given.utc_offset, given.time_zone) if given else UTC).date()
+
+
+def _matcher(selector: MemberSelector | None) -> Matcher | None:
+    return None if selector is None else compile_selector(parse_selector(selector.by_label))

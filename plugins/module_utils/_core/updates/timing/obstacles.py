@@ -1,0 +1,99 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Members that cannot start when their turn comes: Pending with a reason, or skipped when that lasts too long."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+
+from ...schema.codec import write_time
+from ...values.update_states import (
+    FAILED,
+    PENDING,
+    SKIPPED,
+    SYSTEM,
+    UNREACHABLE,
+    WAITING_FOR_SLOT,
+    WINDOW_CLOSED,
+)
+from ..run import (
+    MemberRow,
+    MemberView,
+    Obstacle,
+    RunState,
+)
+from .windows_order import NEVER, changes_at, closed_until
+
+NO_SLOT = Obstacle(reason=WAITING_FOR_SLOT, message="could start, but no slot is free")
+NO_REASON = Obstacle(reason="")
+
+
+def obstacle(view: MemberView, now: datetime) -> Obstacle | None:
+    """Why the member cannot start now; None if it can.
+
+    Of several the closed window comes first, so that an unreachable member has its whole window to come back, then
+    that it is unreachable.
+    """
+    found = list(view.obstacles)
+    if len(found) > 1:
+        found.sort(key=lambda each: each.reason != UNREACHABLE)
+    opens = closed_until(view, now)
+    if opens is not None:
+        found.insert(0, _closed(opens))
+    if len(found) < 2:
+        return found[0] if found else None
+    return replace(found[0], message="; ".join(each.message or each.reason for each in found))
+
+
+def _closed(opens: datetime) -> Obstacle:
+    if opens == NEVER:
+        return Obstacle(reason=WINDOW_CLOSED, message="no maintenance window is known to open")
+    return Obstacle(reason=WINDOW_CLOSED, message=f"the maintenance window opens at {write_time(opens)}", until=opens)
+
+
+def pending(row: MemberRow, why: Obstacle, now: datetime) -> MemberRow:
+    """The same row if nothing changed. The instant moves on only with the reason."""
+    if row.state == PENDING and row.reason == why.reason and row.message == why.message:
+        return row
+    since = row.pending_since if row.state == PENDING and row.reason == why.reason else now
+    return replace(row, state=PENDING, reason=why.reason, message=why.message, pending_since=since)
+
+
+def held(row: MemberRow, why: Obstacle, run: RunState, now: datetime) -> MemberRow:
+    """Pending, or Skipped once it has been unreachable for the run's ``unreachable_timeout``."""
+    row = pending(row, why, now)
+    if row.reason != UNREACHABLE or row.pending_since is None or now - row.pending_since < run.unreachable_timeout:
+        return row
+    seconds = round(run.unreachable_timeout.total_seconds())
+    span = f"{seconds} seconds" if seconds % 60 else f"{seconds // 60} minutes"
+    return skipped(row, Obstacle(reason=UNREACHABLE, message=f"unreachable for {span}"), now)
+
+
+def skipped(row: MemberRow, why: Obstacle, now: datetime) -> MemberRow:
+    """Skipped by the system."""
+    return replace(
+        row,
+        state=SKIPPED,
+        skipped_by=SYSTEM,
+        reason=why.reason,
+        message=why.message,
+        completed=now,
+        pending_since=None,
+    )
+
+
+def failed(row: MemberRow, why: Obstacle, now: datetime) -> MemberRow:
+    return replace(row, state=FAILED, reason=why.reason, message=why.message, completed=now, pending_since=None)
+
+
+def wakes_at(row: MemberRow, view: MemberView, run: RunState, now: datetime) -> list[datetime]:
+    """Instants at which time alone changes something for a Pending member."""
+    found = [each.until for each in view.obstacles if each.until is not None]
+    change = changes_at(view, now)
+    if change is not None:
+        found.append(change)
+    if row.reason == UNREACHABLE and row.pending_since is not None:
+        found.append(row.pending_since + run.unreachable_timeout)
+    return [each for each in found if each > now]

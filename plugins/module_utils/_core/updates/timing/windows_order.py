@@ -1,0 +1,61 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""In which order members of a group are tried, and when a closed maintenance window opens.
+
+Classes and their order are Azure Fleet Manager's (members are prioritised by planned maintenance windows): open now,
+opens within four hours, no window, closed. Ties: open by the earliest closing, the others by the earliest opening,
+members without windows as listed, then the name.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from bisect import bisect_right
+from datetime import UTC, datetime, timedelta
+
+from ..run import MemberView, Window
+
+OPEN, SOON, NONE, CLOSED = 1, 2, 3, 4
+NEAR = timedelta(hours=4)
+NEVER = datetime.max.replace(tzinfo=UTC)
+
+Key = tuple[int, t.Any, str]
+"""Comparable: within a class the second element has one type."""
+
+
+def order(view: MemberView, listed: int, now: datetime) -> Key:
+    """``listed`` is the member's place in its group."""
+    if view.windows is None:
+        return NONE, listed, view.name
+    window = _next(view.windows, now)
+    if window is None:
+        return CLOSED, NEVER, view.name
+    opens, closes = window
+    if opens <= now:
+        return OPEN, closes, view.name
+    return (SOON if opens - now <= NEAR else CLOSED), opens, view.name
+
+
+def closed_until(view: MemberView, now: datetime) -> datetime | None:
+    """When the next window opens, NEVER if none is known; None if the member may start now."""
+    if view.windows is None:
+        return None
+    window = _next(view.windows, now)
+    if window is None:
+        return NEVER
+    return None if window[0] <= now else window[0]
+
+
+def changes_at(view: MemberView, now: datetime) -> datetime | None:
+    """The next instant at which a window opens or closes."""
+    window = _next(view.windows or (), now)
+    if window is None:
+        return None
+    return window[1] if window[0] <= now else window[0]
+
+
+def _next(windows: tuple[Window, ...], now: datetime) -> Window | None:
+    """The window that is open, else the next one."""
+    at = bisect_right(windows, now, key=lambda window: window[1])
+    return windows[at] if at < len(windows) else None

@@ -1,0 +1,133 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""When a budget is active (Karpenter, ``Budget.IsActive``), at one instant and over an interval.
+
+A budget is active from each hit of its schedule until ``duration`` later, the end not included; spans that meet are
+one. Instants in this file are naive and in UTC.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import cached_property, lru_cache
+from operator import itemgetter
+
+from ..objects.karpenter.node_pool import Budget
+from ..values.cron import Every, Schedule, parse_utc
+from ..values.duration import as_timedelta, parse_duration
+
+NOTHING = timedelta()
+SECOND = timedelta(seconds=1)
+# Durations are at most 292 years, so that no sum that begins before this year leaves the calendar.
+LAST_YEAR = 9700
+Span = tuple[datetime, datetime]
+
+
+@dataclass(frozen=True)
+class Window:
+    """A budget's time: hits of a schedule, and how long each lasts."""
+
+    schedule: Schedule | Every
+    duration: timedelta
+
+    def active(self, now: datetime) -> bool:
+        """Whether the first hit after ``now`` - ``duration`` is not in the future.
+
+        As upstream has it, a search that finds no hit counts as active, whatever the duration.
+        """
+        hit = self.schedule.next_utc(_less(now, self.duration))
+        return hit is None or hit <= now
+
+    def spans(self, start: datetime, end: datetime) -> list[Span]:
+        """The active spans that meet [start, end), cut to it, in order and merged."""
+        if isinstance(self.schedule, Every):
+            return [(start, end)] if self.active(start) else []
+        found = self._after_hits(self.schedule, start, end)
+        if not self.schedule.every_year:
+            found = iter(sorted([*found, *self._without_hits(self.schedule, start, end)]))
+        return _cut(merged(found), start, end)
+
+    @property
+    def fires(self) -> bool:
+        """Whether it ever does; if not, the budget is active for ever."""
+        return isinstance(self.schedule, Every) or self.schedule.next_utc(datetime(2000, 1, 1)) is not None
+
+    @cached_property
+    def day(self) -> tuple[tuple[timedelta, timedelta], ...]:
+        """The spans that the hits of one day make, as distances from its midnight."""
+        if isinstance(self.schedule, Every) or self.duration <= NOTHING:
+            return ()
+        hits = (timedelta(minutes=each) for each in self.schedule.times)
+        return tuple(merged((hit, hit + self.duration) for hit in hits))
+
+    def _after_hits(self, schedule: Schedule, start: datetime, end: datetime) -> t.Iterator[Span]:
+        for midnight in schedule.each_day(_less(start, self.duration), end) if self.day else ():
+            for begin, until in self.day:
+                yield midnight + begin, (midnight + until if midnight.year < LAST_YEAR else _less(midnight, -until))
+
+    def _without_hits(self, schedule: Schedule, start: datetime, end: datetime) -> t.Iterator[Span]:
+        """Spans in which the search finds no hit. It begins ``duration`` ago and reads no more of it than its year."""
+        after, last = _less(start, self.duration), _less(end, self.duration)
+        while after < last:
+            begin, hit = after, schedule.next_utc(after)
+            if hit is None:
+                year = _less(after, -SECOND).year
+                after = datetime(year, 12, 31, 23, 59, 59) if year < datetime.max.year else datetime.max
+                yield _less(begin, -self.duration), _less(after, -self.duration)
+            else:
+                after = hit
+
+
+Extent = t.TypeVar("Extent", datetime, timedelta)
+
+
+def merged(spans: t.Iterable[tuple[Extent, Extent]]) -> list[tuple[Extent, Extent]]:
+    """Spans in the order of their starts, those that meet made one."""
+    out: list[tuple[Extent, Extent]] = []
+    for begin, until in spans:
+        if out and begin <= out[-1][1]:
+            if until > out[-1][1]:
+                out[-1] = (out[-1][0], until)
+        else:
+            out.append((begin, until))
+    return out
+
+
+def _cut(spans: list[Span], start: datetime, end: datetime) -> list[Span]:
+    """The spans that meet [start, end), the first and the last of them cut to it."""
+    kept = spans[bisect_right(spans, start, key=_until) : bisect_left(spans, end, key=_begin)]
+    if kept and kept[0][0] < start:
+        kept[0] = (start, kept[0][1])
+    if kept and kept[-1][1] > end:
+        kept[-1] = (kept[-1][0], end)
+    return kept
+
+
+_begin, _until = itemgetter(0), itemgetter(1)
+
+
+@lru_cache(maxsize=4096)
+def window_of(schedule: str | None, duration: str | None) -> Window | None:
+    """The window of a budget's two texts; None: always. ValueError if the schedule cannot be read.
+
+    One of the two may be missing here, though not at admission.
+    """
+    if schedule is None and duration is None:
+        return None
+    return Window(parse_utc(schedule or ""), NOTHING if duration is None else as_timedelta(parse_duration(duration)))
+
+
+def window(budget: Budget) -> Window | None:
+    return window_of(budget.schedule, budget.duration)
+
+
+def _less(now: datetime, duration: timedelta) -> datetime:
+    """``now`` - ``duration``, held within the years 1 to 9999."""
+    try:
+        return now - duration
+    except OverflowError:
+        return datetime.min if duration > NOTHING else datetime.max

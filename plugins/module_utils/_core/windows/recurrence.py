@@ -1,0 +1,77 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The days of a maintenance schedule: daily, weekly, on a day or an nth weekday of the month (AKS planned maintenance).
+
+The published grammar does not say what intervals count from. Here: days from the first day, weeks from the first such
+weekday on or after it, months from its month. A month that has no such day is left out.
+"""
+
+from __future__ import annotations
+
+import calendar
+import typing as t
+from datetime import date, timedelta
+
+from ..objects.clusters.fleet_maintenance import WEEK_INDEXES, RelativeMonthlySchedule, Schedule
+from ..objects.updates.strategy import DAYS
+
+WEEK = 7
+MONTHS = 12
+
+
+def days(schedule: Schedule, anchor: date, first: date, last: date) -> t.Iterator[date]:
+    """The days from ``first`` to ``last``, both included, in order; none before ``anchor``, from which intervals count.
+
+    A schedule without any of the four forms has no days.
+    """
+    first = max(first, anchor)
+    if schedule.daily:
+        yield from _every(schedule.daily.interval_days, anchor, first, last)
+    elif schedule.weekly:
+        weekday = DAYS.index(schedule.weekly.day_of_week)
+        begin = _later(anchor, (weekday - anchor.weekday()) % WEEK)
+        if begin is not None:
+            yield from _every(schedule.weekly.interval_weeks * WEEK, begin, first, last)
+    elif schedule.absolute_monthly:
+        monthly = schedule.absolute_monthly
+        for year, month in _months(monthly.interval_months, anchor, first, last):
+            if monthly.day_of_month <= calendar.monthrange(year, month)[1]:
+                yield from _within(date(year, month, monthly.day_of_month), first, last)
+    elif schedule.relative_monthly:
+        for year, month in _months(schedule.relative_monthly.interval_months, anchor, first, last):
+            yield from _within(_nth(schedule.relative_monthly, year, month), first, last)
+
+
+def _every(step: int, anchor: date, first: date, last: date) -> t.Iterator[date]:
+    behind = max((first - anchor).days, 0)
+    at = _later(anchor, -(-behind // step) * step)
+    while at is not None and at <= last:
+        yield at
+        at = _later(at, step)
+
+
+def _later(day: date, count: int) -> date | None:
+    """None behind the end of the calendar."""
+    return day + timedelta(days=count) if count <= (date.max - day).days else None
+
+
+def _months(step: int, anchor: date, first: date, last: date) -> t.Iterator[tuple[int, int]]:
+    """Year and month of each month that the interval hits, from that of ``first`` to that of ``last``."""
+    begin = anchor.year * MONTHS + anchor.month - 1
+    behind = first.year * MONTHS + first.month - 1 - begin
+    for at in range(begin - (-behind // step) * step, last.year * MONTHS + last.month, step):
+        yield at // MONTHS, at % MONTHS + 1
+
+
+def _nth(schedule: RelativeMonthlySchedule, year: int, month: int) -> date:
+    """Every month has four of each weekday, and the last of them."""
+    weekday, place = DAYS.index(schedule.day_of_week), WEEK_INDEXES.index(schedule.week_index)
+    begins, length = calendar.monthrange(year, month)
+    number = 1 + (weekday - begins) % WEEK + place * WEEK
+    return date(year, month, number if number <= length else number - WEEK)
+
+
+def _within(day: date, first: date, last: date) -> t.Iterator[date]:
+    if first <= day <= last:
+        yield day

@@ -1,0 +1,144 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Operations in flight, a thread each: their drivers are begun and followed, and what happens comes back as events."""
+
+from __future__ import annotations
+
+import threading
+import time
+import typing as t
+from collections import deque
+
+from ..._core.errors import FleetError
+from ..drivers.contract import Driver, Work
+from .operation import (
+    Begun,
+    Blocked,
+    Closed,
+    Ended,
+    Event,
+    Operation,
+    Pace,
+    Said,
+)
+
+__all__ = ["Begun", "Blocked", "Ended", "Event", "Executor", "Pace", "Said"]
+
+Clock = t.Callable[[], float]
+Sleep = t.Callable[[float], None]
+
+
+class Executor:
+    """Carries out work on members. Safe to use from one thread; its own threads never keep the process alive.
+
+    What was begun goes on when this object, or the whole process, ends: take it up again with ``resumed``.
+    ``clock`` gives monotonic seconds; ``sleep`` is for tests, by default sleeping ends at once when it is closed.
+    """
+
+    def __init__(
+        self,
+        drivers: t.Mapping[str, Driver],
+        pace: Pace | None = None,
+        *,
+        clock: Clock = time.monotonic,
+        sleep: Sleep | None = None,
+    ) -> None:
+        self._drivers = drivers
+        self._pace = pace or Pace()
+        self._clock = clock
+        self._sleep = sleep
+        self._events: deque[Event] = deque()
+        self._news = threading.Condition()
+        self._closing = threading.Event()
+        self._threads: dict[str, threading.Thread] = {}
+
+    @property
+    def in_flight(self) -> tuple[str, ...]:
+        """Operations that are still followed, in the order begun."""
+        with self._news:
+            return tuple(self._threads)
+
+    def begin(self, work: Work, resumed: bool = False, only_follow: bool = False) -> None:
+        """Begins ``work``, or takes it up if its intent was recorded earlier (``resumed``); returns at once.
+
+        With ``only_follow`` it is not begun, even if nothing but the intent is there.
+
+        Nothing happens if this very operation is being followed already, or after ``close``.
+        """
+        if self._closing.is_set() or work.operation in self.in_flight:
+            return
+        thread = threading.Thread(
+            target=self._run, args=(work, resumed, only_follow), name=f"operation {work.operation}", daemon=True
+        )
+        with self._news:
+            self._threads[work.operation] = thread
+        thread.start()
+
+    def events(self) -> tuple[Event, ...]:
+        """What happened since the last call, oldest first. The last event of an operation is Ended or Blocked."""
+        with self._news:
+            found = tuple(self._events)
+            self._events.clear()
+        return found
+
+    def wait(self, seconds: float) -> bool:
+        """Until there is an event, at most so long; whether there is one."""
+        with self._news:
+            return self._news.wait_for(lambda: bool(self._events), timeout=max(0.0, seconds))
+
+    def close(self, timeout: float = 2.0) -> None:
+        """Begin nothing new and follow nothing any more. Waits at most ``timeout`` seconds for calls under way."""
+        self._closing.set()
+        end = time.monotonic() + timeout
+        with self._news:
+            threads = list(self._threads.values())
+        for thread in threads:
+            thread.join(max(0.0, end - time.monotonic()))
+
+    def _run(self, work: Work, resumed: bool, only_follow: bool) -> None:
+        operation: Operation | None = None
+        try:
+            driver = self._drivers.get(work.member)
+            if driver is None:
+                raise FleetError("no-driver", "nothing is known of how this member is upgraded", work.member)
+            operation = Operation(driver, work, self._pace, self._tell, self._clock, self._pause)
+            self._forget(work, operation.run(resumed, only_follow))
+        except Closed:
+            self._forget(work)
+        except BaseException as error:  # noqa: BLE001  # a thread that dies silently would leave its member Running
+            self._forget(work, _ended_by(error, work, operation))
+
+    def _pause(self, seconds: float) -> None:
+        """Sleeps; raises Closed when nothing is to be followed any more."""
+        if self._closing.is_set():
+            raise Closed
+        if seconds > 0 and self._sleep is not None:
+            self._sleep(seconds)
+        elif seconds > 0:
+            self._closing.wait(seconds)
+        if self._closing.is_set():
+            raise Closed
+
+    def _forget(self, work: Work, *last: Event) -> None:
+        """At once with its last event: whoever hears that may begin the operation again."""
+        with self._news:
+            del self._threads[work.operation]
+            for event in last:
+                self._tell(event)
+
+    def _tell(self, event: Event) -> None:
+        with self._news:
+            self._events.append(event)
+            self._news.notify_all()
+
+
+def _ended_by(error: BaseException, work: Work, operation: Operation | None) -> Ended:
+    known = isinstance(error, FleetError)
+    text = str(error) if known else f"fault in the driver: {type(error).__name__}: {error} [internal]"
+    return Ended.failed(
+        work.operation,
+        text,
+        begun=operation is not None and operation.begun,
+        version_before=operation.version_before if operation else "",
+    )

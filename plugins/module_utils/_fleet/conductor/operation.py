@@ -1,0 +1,247 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The life of one operation: look at the member, begin, follow, and look at the member again before believing it."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, replace
+
+from ..._core.errors import FleetError
+from ..._core.updates.releases.versions import nothing_to_do, reached, step_refused
+from ..._core.values import update_states as states
+from ..drivers.contract import (
+    FAILED,
+    IN_PROGRESS,
+    NOT_BEGUN,
+    SUCCEEDED,
+    UNKNOWN,
+    Driver,
+    Observation,
+    Progress,
+    Work,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pace:
+    """Seconds: between two looks; for a member to show what its driver says is done; until what cannot be seen is lost.
+
+    The last one also bounds for how long a driver may fail to tell how an operation stands.
+    """
+
+    interval: float = 2.0
+    settle: float = 120.0
+    lost_after: float = 900.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Begun:
+    """The operation goes on outside. Record ``reference`` (it may come again, with another); it finds it again."""
+
+    operation: str
+    reference: str
+    version_before: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Said:
+    """What the operation tells of itself, for people."""
+
+    operation: str
+    message: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ended:
+    """``result`` is Completed, Failed or Skipped, ``reason`` one of ``_core.values.update_states`` (empty if Completed)."""
+
+    operation: str
+    result: str
+    reason: str = ""
+    message: str = ""
+    version_before: str = ""
+    version_after: str = ""
+
+    @classmethod
+    def failed(cls, operation: str, message: str, *, begun: bool, version_before: str = "") -> Ended:
+        """The end by an error: of the upgrade if it was begun, of what has to be true before it otherwise."""
+        reason = states.UPGRADE_FAILED if begun else states.PRECONDITION_FAILED
+        return cls(
+            operation=operation,
+            result=states.FAILED,
+            reason=reason,
+            message=message,
+            version_before=version_before,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Blocked:
+    """Nothing was begun, and nothing is wrong with the member: try later. Reason Unreachable or OperationInProgress."""
+
+    operation: str
+    reason: str
+    message: str = ""
+
+
+Event = t.Union[Begun, Said, Ended, Blocked]  # noqa: UP007  # pylint takes the other form for an error
+Clock = t.Callable[[], float]
+Pause = t.Callable[[float], None]
+
+# Refusals of ``Driver.begin`` that pass by themselves.
+_BUSY = frozenset({"busy", "operation-in-progress"})
+
+
+class Closed(Exception):
+    """Nobody wants to know any more."""
+
+
+class Operation:
+    """One operation. ``pause`` sleeps and raises Closed when nobody follows any more; ``tell`` takes Begun and Said."""
+
+    def __init__(
+        self, driver: Driver, work: Work, pace: Pace, tell: t.Callable[[Event], None], clock: Clock, pause: Pause
+    ) -> None:
+        self._driver = driver
+        self._work = work
+        self._pace = pace
+        self._tell = tell
+        self._clock = clock
+        self._pause = pause
+        self._said = ""
+        self.begun = False
+        self.version_before = ""
+
+    def run(self, resumed: bool, only_follow: bool = False) -> Ended | Blocked:
+        """To the end, whatever it is. FleetError of ``begin``, and whatever else a driver raises.
+
+        ``resumed``: its intent was recorded earlier. It is begun then only where it would be seen if it had been, and
+        never with ``only_follow``.
+        """
+        self._pause(0)
+        if not resumed:
+            return self._start()
+        progress = self._poll()
+        if progress.state == NOT_BEGUN and not only_follow:
+            return self._start()
+        self.begun = True
+        return self._follow(progress)
+
+    def _start(self) -> Ended | Blocked:
+        seen = self._look()
+        if isinstance(seen, FleetError):
+            return self._blocked(states.UNREACHABLE, str(seen))
+        if seen.busy and seen.busy != self._work.operation:
+            return self._blocked(states.OPERATION_IN_PROGRESS, f"{seen.busy} is under way on the member")
+        self.version_before = seen.version
+        done = nothing_to_do(seen.version, self._work.target)
+        if done:
+            return self._ended(states.SKIPPED, done.reason, done.message, version_after=seen.version)
+        refused = step_refused(seen.version, self._work.target)
+        if refused:
+            return self._ended(states.FAILED, refused.reason, refused.message, version_after=seen.version)
+        self._pause(0)
+        try:
+            reference = self._driver.begin(self._work)
+        except FleetError as error:
+            if error.code in _BUSY:
+                return self._blocked(states.OPERATION_IN_PROGRESS, str(error))
+            raise
+        self.begun = True
+        self._refer(reference)
+        return self._follow(self._poll())
+
+    def _follow(self, progress: Progress) -> Ended:
+        while progress.state == IN_PROGRESS:
+            self._say(progress.message)
+            self._pause(self._pace.interval)
+            progress = self._poll()
+        if progress.state == SUCCEEDED:
+            return self._settled()
+        if progress.state == FAILED:
+            seen = self._look()
+            after = "" if isinstance(seen, FleetError) else seen.version
+            return self._ended(states.FAILED, states.UPGRADE_FAILED, progress.message, version_after=after)
+        return self._watched(progress.message)
+
+    def _settled(self) -> Ended:
+        """The driver is done: the member itself has to say so too."""
+        seen = self._await_target(self._pace.settle)
+        if isinstance(seen, FleetError):
+            message = f"the driver says it is done, but the member does not answer: {seen}"
+        elif reached(seen.version, self._work.target):
+            return self._ended(states.COMPLETED, version_after=seen.version)
+        else:
+            message = f"the driver says it is done, but the member is at {seen.version}, not {self._work.target}"
+        after = "" if isinstance(seen, FleetError) else seen.version
+        return self._ended(states.FAILED, states.UPGRADE_FAILED, message, version_after=after)
+
+    def _watched(self, why: str) -> Ended:
+        """Begun where nothing can be seen from here: only the member can tell."""
+        self._say(f"{why or 'nothing is known of the operation here'}; watching the member itself")
+        seen = self._await_target(self._pace.lost_after)
+        if not isinstance(seen, FleetError) and reached(seen.version, self._work.target):
+            return self._ended(states.COMPLETED, version_after=seen.version)
+        state = str(seen) if isinstance(seen, FleetError) else f"the member is at {seen.version}"
+        message = f"the operation cannot be seen from here, nor its end in {self._pace.lost_after:g} s: {state}"
+        message += f"; {why}" if why else ""
+        after = "" if isinstance(seen, FleetError) else seen.version
+        return self._ended(states.FAILED, states.OPERATION_LOST, message, version_after=after)
+
+    def _await_target(self, seconds: float) -> Observation | FleetError:
+        """What was seen last: at the target, or when the time was over."""
+        end = self._clock() + seconds
+        while True:
+            seen = self._look()
+            if not isinstance(seen, FleetError) and reached(seen.version, self._work.target):
+                return seen
+            left = end - self._clock()
+            if left <= 0:
+                return seen
+            self._pause(min(self._pace.interval, left))
+
+    def _look(self) -> Observation | FleetError:
+        try:
+            return self._driver.observe(self._work.member)
+        except FleetError as error:
+            return error
+
+    def _poll(self) -> Progress:
+        """How it stands; a driver that fails to tell is asked again, for what it does not tell may well go on."""
+        end = self._clock() + self._pace.lost_after
+        while True:
+            try:
+                progress = self._driver.poll(self._work)
+            except FleetError as error:
+                if self._clock() >= end:
+                    return Progress(state=UNKNOWN, message=f"the driver cannot tell how it stands: {error}")
+                self._say(f"the driver cannot tell how it stands, and is asked again: {error}")
+                self._pause(self._pace.interval)
+                continue
+            self._refer(progress.reference or self._work.reference)
+            return progress
+
+    def _refer(self, reference: str) -> None:
+        if reference != self._work.reference:
+            self._work = replace(self._work, reference=reference)
+            self._tell(Begun(operation=self._work.operation, reference=reference, version_before=self.version_before))
+
+    def _say(self, message: str) -> None:
+        if message and message != self._said:
+            self._said = message
+            self._tell(Said(operation=self._work.operation, message=message))
+
+    def _blocked(self, reason: str, message: str) -> Blocked:
+        return Blocked(operation=self._work.operation, reason=reason, message=message)
+
+    def _ended(self, result: str, reason: str = "", message: str = "", version_after: str = "") -> Ended:
+        return Ended(
+            operation=self._work.operation,
+            result=result,
+            reason=reason,
+            message=message,
+            version_before=self.version_before,
+            version_after=version_after,
+        )

@@ -1,0 +1,161 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Making an API server a hub: our CRDs, our policies and our namespace. Two masters would fight, so foreign CRDs are
+left alone."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..._core.errors import FleetError, Problem
+from ..._core.resources.applyset import MANAGED_BY, MANAGER, NAMESPACE
+from ..._kube.apply import apply_object
+from ..._kube.client import KubeClient
+from ..._kube.errors import ApiError
+from ..updates.approval_policy import (
+    Policy,
+    is_shipped,
+    path_of,
+    shipped,
+)
+
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+CRD_FOLDER = Path(__file__).resolve().parents[3] / "roles" / "hub" / "files" / "crds"
+AGENT_NAMESPACE = "fleet-system"
+CREATED, UPDATED, UNCHANGED, NOT_SERVED = "created", "updated", "unchanged", "not served"
+
+
+@dataclass(frozen=True, kw_only=True)
+class HubOutcome:
+    """Names of CRDs by what happened, or would happen, to them; the same of each policy by its kind and name.
+
+    A policy is ``created``, ``updated``, ``unchanged``, or ``not served`` by an API server that is too old for it.
+    """
+
+    created: tuple[str, ...] = ()
+    updated: tuple[str, ...] = ()
+    unchanged: tuple[str, ...] = ()
+    policies: t.Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def changed(self) -> bool:
+        return bool(self.created or self.updated) or not {CREATED, UPDATED}.isdisjoint(self.policies.values())
+
+
+def install(client: KubeClient, write: bool) -> HubOutcome:
+    """Installs or updates CRDs and policies; raises ``foreign-crds`` or ``foreign-hub`` where another manager is at
+    home."""
+    definitions = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(CRD_FOLDER.glob("*.json"))]
+    if not definitions:
+        raise FleetError("crds-missing", f"no CRD files lie in {CRD_FOLDER}", hint="run make crds")
+    live = {name: _live(client, name) for name in (each["metadata"]["name"] for each in definitions)}
+    _refuse_foreign(client, live)
+    created: list[str] = []
+    updated: list[str] = []
+    unchanged: list[str] = []
+    for definition in definitions:
+        name = definition["metadata"]["name"]
+        found = live[name]
+        if found is not None and _installed(definition["spec"], found["spec"]):
+            unchanged.append(name)
+            continue
+        (updated if found else created).append(name)
+        if write:
+            apply_object(client, definition, MANAGER, force=True)
+    policies = {f"{each['kind']}/{each['metadata']['name']}": _policy(client, each, write) for each in shipped()}
+    if write and not _exists(client, f"/api/v1/namespaces/{NAMESPACE}"):
+        namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE, "labels": MANAGED_BY}}
+        apply_object(client, namespace, MANAGER, force=True)
+    return HubOutcome(created=tuple(created), updated=tuple(updated), unchanged=tuple(unchanged), policies=policies)
+
+
+def established(client: KubeClient, names: t.Iterable[str]) -> tuple[str, ...]:
+    """Those of the named CRDs that are not served yet."""
+    waiting = []
+    for name in names:
+        found = _live(client, name)
+        conditions = ((found or {}).get("status") or {}).get("conditions") or ()
+        if not any(each["type"] == "Established" and each["status"] == "True" for each in conditions):
+            waiting.append(name)
+    return tuple(waiting)
+
+
+def _policy(client: KubeClient, policy: Policy, write: bool) -> str:
+    """What was done about it. Written whole: what somebody added to ours could let others through."""
+    path = path_of(policy)
+    kind, _slash, _name = path.rpartition("/")
+    if not _exists(client, kind):
+        return NOT_SERVED
+    live = _object(client, path)
+    if is_shipped(policy, live):
+        return UNCHANGED
+    if write and live is None:
+        client.post(kind, policy)
+    elif write and live is not None:
+        metadata = {**live["metadata"], "labels": {**(live["metadata"].get("labels") or {}), **MANAGED_BY}}
+        client.put(path, {**policy, "metadata": metadata})
+    return CREATED if live is None else UPDATED
+
+
+def _refuse_foreign(client: KubeClient, live: t.Mapping[str, dict[str, t.Any] | None]) -> None:
+    problems = [
+        Problem(
+            "foreign-crds",
+            f"CustomResourceDefinition {name} exists and is not ours",
+            client.server_name,
+            "keep the records in another API server, or import from this one read-only",
+        )
+        for name, found in live.items()
+        if found is not None and not (found["metadata"].get("labels") or {}).items() >= MANAGED_BY.items()
+    ]
+    if _exists(client, f"/api/v1/namespaces/{AGENT_NAMESPACE}"):
+        problems.append(
+            Problem(
+                "foreign-hub",
+                f"namespace {AGENT_NAMESPACE} exists: a fleet hub agent is at home here, and two masters would fight",
+                client.server_name,
+                "keep the records in another API server",
+            )
+        )
+    if problems:
+        raise FleetError.of(problems)
+
+
+def _live(client: KubeClient, name: str) -> dict[str, t.Any] | None:
+    return _object(client, f"{DEFINITIONS}/{name}")
+
+
+def _object(client: KubeClient, path: str) -> dict[str, t.Any] | None:
+    try:
+        return client.get(path)
+    except ApiError as error:
+        if error.code == "not-found":
+            return None
+        raise
+
+
+def _exists(client: KubeClient, path: str) -> bool:
+    return _object(client, path) is not None
+
+
+def _installed(wanted: dict[str, t.Any], live: dict[str, t.Any]) -> bool:
+    """Whether the definition is there as we have it. A field too many is a difference too: an older definition of ours
+    has fields that are gone since, and a field that somebody added would be kept in objects and mean nothing."""
+    return _same(wanted, live) and _schemas(wanted) == _schemas(live)
+
+
+def _schemas(spec: dict[str, t.Any]) -> list[t.Any]:
+    return [version.get("schema") for version in spec["versions"]]
+
+
+def _same(wanted: t.Any, live: t.Any) -> bool:
+    """Whether everything that is wanted is there; the server adds defaults of its own."""
+    if isinstance(wanted, dict):
+        return isinstance(live, dict) and all(key in live and _same(value, live[key]) for key, value in wanted.items())
+    if isinstance(wanted, list):
+        return isinstance(live, list) and len(wanted) == len(live) and all(map(_same, wanted, live))
+    return bool(wanted == live)

@@ -1,0 +1,59 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Capturing the facts of a fleet: read every member, record what they said, and make the snapshot."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+from datetime import datetime
+
+from ..._core.cluster.facts.prices import PriceList
+from ..._core.cluster.facts.snapshot import snapshot_digest, write_snapshot
+from ..._core.errors import FleetError, Problem
+from ..._kube.client import Timeouts
+from ..session import Place
+from .facts import FleetReading, read_fleet
+from .identity import record_identities
+from .members import Clients, recorded_members
+from .record_facts import record_facts
+
+
+@dataclass(frozen=True, kw_only=True)
+class Captured:
+    """``document`` is the snapshot as it is written to a file, ``digest`` the name that plans give it. ``notes`` tell
+    of members whose cluster cannot be told from others, or has two names."""
+
+    reading: FleetReading
+    document: t.Mapping[str, t.Any]
+    digest: str
+    notes: tuple[Problem, ...] = ()
+
+
+def capture(
+    place: Place,
+    now: datetime,
+    *,
+    pods: bool,
+    prices: PriceList,
+    threads: int,
+    timeout: float,
+    record: bool,
+) -> Captured:
+    """Reads all members; FleetError ``no-members``, or the problems of all of them when none can be read."""
+    members = recorded_members(place.records)
+    if not members:
+        hint = "join some with member_cluster"
+        raise FleetError("no-members", "no cluster has joined the fleet", place.records.place, hint)
+    fleet = {name: member.fleet for name, member in members.items()}
+    waits = Timeouts(connect=timeout, read=max(30.0, timeout))
+    with Clients(members=fleet, hub=place.hub, timeout=waits) as clients:
+        reading = read_fleet(members, clients, now, pods, prices, threads)
+    if record:
+        record_identities(place.records, fleet, clients.identities.seen)
+        record_facts(place.records, reading)
+    if len(reading.failed) == len(members):
+        raise FleetError.of([problem for error in reading.failed.values() for problem in error.problems])
+    digest, notes = snapshot_digest(reading.snapshot), clients.identities.notes()
+    return Captured(reading=reading, document=write_snapshot(reading.snapshot), digest=digest, notes=notes)

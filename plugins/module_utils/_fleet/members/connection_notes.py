@@ -1,0 +1,13 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What is to be told of the connections that a verb has used: that a certificate is not checked, above all."""
+
+from __future__ import annotations
+
+from ..._kube.login.uses import USES
+
+
+def connection_notes() -> dict[str, list[str]]:
+    """Notes by member, or by context for a hub, on all that was used since they were asked for last."""
+    return USES.taken()

@@ -1,0 +1,236 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Reading the facts of a fleet: every member once, in parallel, in one process."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from ..._core.cluster.facts.member import (
+    NODE_COUNT,
+    NODES,
+    PODS,
+    MemberReading,
+    pools,
+    reported,
+    unread,
+)
+from ..._core.cluster.facts.node import NodeFacts, amounts, node_facts
+from ..._core.cluster.facts.prices import NO_PRICES, PriceList
+from ..._core.cluster.facts.snapshot import FactsSnapshot, parse_instant
+from ..._core.errors import FleetError, Problem, fault
+from ..._core.objects.clusters.fleet_member import FleetMemberStatus
+from ..._core.objects.clusters.member_cluster import MemberCluster, MemberClusterStatus
+from ..._core.objects.placements.cluster_resource_placement import PlacementSpec
+from ..._core.schema.codec import encode
+from ..._core.values.parts import mapping, rows, text
+from ..._core.values.quantity import Quantity, parse_quantity
+from ..._kube.access import ready, version
+from ..._kube.client import KubeClient
+from ..._kube.documents import damaged
+from ..._kube.lists import list_objects, read_each
+from ..._kube.parallel import in_parallel
+from ..placements.member_apply import WHOLE_MEMBER
+from .members import Clients, Member
+
+AVAILABLE = "resources.kubernetes-fleet.io/available-"
+POD_FIELDS = "status.phase!=Succeeded,status.phase!=Failed,spec.nodeName!="
+# Kubernetes is tested with 5,000 nodes in a cluster.
+MOST_NODES, MOST_RESOURCES = 20_000, 1_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class FleetReading:
+    """``statuses`` are those of the FleetMembers that were read; ``failed`` says why others were not."""
+
+    snapshot: FactsSnapshot
+    statuses: t.Mapping[str, FleetMemberStatus] = field(default_factory=dict)
+    failed: t.Mapping[str, FleetError] = field(default_factory=dict)
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """Every member, and every part of one, that could not be read."""
+        whole = (replace(error.problems[0], where=name) for name, error in self.failed.items())
+        return (*whole, *self.snapshot.partly_read)
+
+
+def read_fleet(
+    members: t.Mapping[str, Member],
+    clients: Clients,
+    now: datetime,
+    pods: bool,
+    prices: PriceList = NO_PRICES,
+    threads: int = 32,
+    deadline: float | None = None,
+) -> FleetReading:
+    """The facts of all members at ``now``. A member that cannot be read keeps its older facts and is named."""
+    work = {name: _reader(members[name], clients, now, pods, prices.prices) for name in members}
+    answers = in_parallel(work, threads=threads, deadline=deadline)
+    clusters: list[MemberCluster] = []
+    failed: dict[str, FleetError] = {}
+    told: dict[str, _Told] = {}
+    for name, answer in answers.items():
+        cluster = members[name].cluster
+        if isinstance(answer, FleetError):
+            failed[name] = answer
+            clusters.append(replace(cluster, status=unread(cluster.status, now, answer.code, answer.message)))
+            continue
+        clusters.append(replace(cluster, status=answer.status))
+        told[name] = answer
+    snapshot = FactsSnapshot(
+        captured_at=now,
+        members=tuple(clusters),
+        nodes={name: each.reading.nodes for name, each in told.items() if each.reading.nodes is not None},
+        failed={name: _why(error.problems[0]) for name, error in failed.items()},
+        prices=prices.origin if prices.prices else None,
+        missing={
+            name: {part: _why(why) for part, why in each.reading.missing.items()}
+            for name, each in told.items()
+            if each.reading.missing
+        },
+    )
+    return FleetReading(snapshot=snapshot, statuses={name: each.pools for name, each in told.items()}, failed=failed)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Told:
+    """What one member said, and what becomes of it: made in the member's thread, so that it can only stop itself."""
+
+    reading: MemberReading
+    status: MemberClusterStatus
+    pools: FleetMemberStatus
+
+
+def _why(problem: Problem) -> dict[str, str]:
+    return {"code": problem.code, "message": problem.message}
+
+
+def needs_pods(specs: t.Iterable[PlacementSpec]) -> bool:
+    """Whether a property in use can only be known from the members' pods."""
+    return any(AVAILABLE in str(encode(spec.policy)) for spec in specs if spec.policy)
+
+
+def _reader(
+    member: Member, clients: Clients, now: datetime, pods: bool, prices: t.Mapping[str, float]
+) -> t.Callable[[], _Told]:
+    def read() -> _Told:
+        client = clients.get(member.name)
+        missing: dict[str, Problem] = {}
+        reading = MemberReading(
+            at=now,
+            ready=bool(ready(client)),
+            version=version(client),
+            server=client.connection.server,
+            nodes=_part(NODES, missing, lambda: _nodes(client)),
+            requests=_part(PODS, missing, lambda: _requests(client)) if pods else None,
+            prices=prices,
+            missing=missing,
+        )
+        if NODES in missing and NODE_COUNT not in member.cluster.status.properties:
+            raise FleetError.of([missing[NODES]])  # nothing is known of it yet, so this is no part
+        return _Told(
+            reading=reading,
+            status=reported(reading, member.cluster.status),
+            pools=pools(reading, member.fleet.status.node_pools),
+        )
+
+    return read
+
+
+T = t.TypeVar("T")
+
+
+def _part(name: str, missing: dict[str, Problem], work: t.Callable[[], T]) -> T | None:
+    """The part, or None and why it could not be read. A member that is lost meanwhile is no part."""
+    try:
+        return work()
+    except FleetError as error:
+        if error.code in WHOLE_MEMBER:
+            raise
+        missing[name] = error.problems[0]
+    except Exception as error:  # noqa: BLE001  # told as what is wrong with this part
+        missing[name] = fault(error, "member-fault").problems[0]
+    return None
+
+
+def _nodes(client: KubeClient) -> tuple[NodeFacts, ...]:
+    found = read_each(client, "/api/v1/nodes", lambda node: _node(client, node), "Node", MOST_NODES).items
+    return tuple(sorted(found, key=lambda each: each.name))
+
+
+def _node(client: KubeClient, node: t.Mapping[str, t.Any]) -> NodeFacts:
+    """ValueError if it is none."""
+    created = text(node["metadata"], "creationTimestamp")
+    found = node_facts(node, parse_instant(created) if created else None)
+    return replace(
+        found,
+        name=client.hide(found.name),
+        pool=client.hide(found.pool),
+        version=client.hide(found.version),
+        image=client.hide(found.image),
+        instance_type=client.hide(found.instance_type),
+        capacity=_hidden(client, found.capacity),
+        allocatable=_hidden(client, found.allocatable),
+    )
+
+
+def _hidden(client: KubeClient, amounts: t.Mapping[str, str]) -> dict[str, str]:
+    return {client.hide(name): amount for name, amount in amounts.items()}
+
+
+def _requests(client: KubeClient) -> dict[str, Quantity]:
+    """Requests of all scheduled pods, summed page by page; pods are not kept."""
+    total: dict[str, Quantity] = {}
+    for pod in list_objects(client, "/api/v1/pods", field_selector=POD_FIELDS, kind="Pod"):
+        try:
+            _sum(total, pod_requests(pod))
+        except ValueError as error:
+            raise damaged("GET /api/v1/pods", str(error), client) from None
+    return total
+
+
+def _sum(total: dict[str, Quantity], more: t.Mapping[str, Quantity]) -> None:
+    for name, amount in more.items():
+        total[name] = total[name] + amount if name in total else amount
+    if len(total) > MOST_RESOURCES:
+        raise ValueError(f"pods ask for more than {MOST_RESOURCES} kinds of resources")
+
+
+def pod_requests(pod: t.Mapping[str, t.Any]) -> dict[str, Quantity]:
+    """A pod's requests as the scheduler counts them: the larger of containers together and any one init container,
+    sidecars (init containers that restart) counted with the containers, and the overhead on top. ValueError if it is
+    no pod.
+    """
+    spec = mapping(pod, "spec")
+    running: dict[str, Quantity] = {}
+    largest: dict[str, Quantity] = {}
+    for container in rows(spec, "initContainers"):
+        if container.get("restartPolicy") == "Always":
+            _sum(running, _asked(container))
+            _raise(largest, running)
+        else:
+            together = dict(running)
+            _sum(together, _asked(container))
+            _raise(largest, together)
+    for container in rows(spec, "containers"):
+        _sum(running, _asked(container))
+    _raise(largest, running)
+    _sum(largest, _quantities(spec, "overhead"))
+    return largest
+
+
+def _asked(container: t.Mapping[str, t.Any]) -> dict[str, Quantity]:
+    return _quantities(mapping(container, "resources"), "requests")
+
+
+def _quantities(of: t.Mapping[str, t.Any], key: str) -> dict[str, Quantity]:
+    return {name: parse_quantity(text) for name, text in amounts(of, key).items()}
+
+
+def _raise(largest: dict[str, Quantity], other: t.Mapping[str, Quantity]) -> None:
+    for name, amount in other.items():
+        if name not in largest or largest[name] < amount:
+            largest[name] = amount

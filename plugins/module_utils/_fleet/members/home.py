@@ -1,0 +1,75 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Our namespace on a member: made when it is first needed, and deleted if we made it and nothing is left in it."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..._core.objects.identity import ObjectId
+from ..._core.resources.applyset import MANAGED_BY, NAMESPACE
+from ..._kube.apply import delete_object
+from ..._kube.client import KubeClient
+from ..._kube.discovery import all_in_namespaces
+from ..._kube.errors import ApiError
+from ..._kube.lists import list_objects
+
+HOME = ObjectId("", "v1", "Namespace", "", NAMESPACE)
+PATH = f"/api/v1/namespaces/{NAMESPACE}"
+# Set by whoever creates the namespace, and never on one that is there already.
+MADE_BY_US = {"gitops.fleet/made-for": "placements"}
+# What every namespace has without anybody's doing, and the lease under which we work on the member at this moment.
+NOBODYS = {("ConfigMap", "kube-root-ca.crt"), ("ServiceAccount", "default"), ("Lease", "member")}
+
+T = t.TypeVar("T")
+
+
+def at_home(client: KubeClient, work: t.Callable[[], T]) -> T:
+    """What ``work`` gives; if something is not found it is done once more, after the namespace was made."""
+    try:
+        return work()
+    except ApiError as error:
+        if error.code != "not-found":
+            raise
+    metadata = {"name": NAMESPACE, "labels": MANAGED_BY, "annotations": MADE_BY_US}
+    try:
+        client.post("/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
+    except ApiError as error:
+        if error.code != "already-exists":
+            raise
+    return work()
+
+
+def empty_home(client: KubeClient, ending: t.Iterable[str]) -> dict[str, t.Any] | None:
+    """The namespace, if it goes with the placements that end: we made it, and of every kind that the server lists it
+    holds nothing but their parents. What cannot be listed counts as being there.
+    """
+    ignored = NOBODYS | {("ConfigMap", placement) for placement in ending}
+    try:
+        namespace = client.get(PATH)
+        metadata = namespace["metadata"]
+        made = (metadata.get("annotations") or {}).items() >= MADE_BY_US.items()
+        if not made or metadata.get("deletionTimestamp"):
+            return None
+        kinds = sorted(all_in_namespaces(client), key=lambda each: each.kind not in ("ConfigMap", "Lease"))
+        for resource in kinds:
+            if resource.kind == "Event":
+                continue
+            for each in list_objects(client, resource.path(NAMESPACE), limit=10, metadata_only=True):
+                if (resource.kind, each["metadata"]["name"]) not in ignored:
+                    return None
+    except ApiError:
+        return None
+    return namespace
+
+
+def remove_home(client: KubeClient, namespace: t.Mapping[str, t.Any]) -> bool:
+    """Whether the very namespace that was found empty is deleted; somebody may have changed it since."""
+    metadata = namespace["metadata"]
+    try:
+        return delete_object(client, PATH, uid=metadata["uid"], resource_version=metadata["resourceVersion"])
+    except ApiError as error:
+        if error.code not in ("conflict", "forbidden"):
+            raise
+        return False

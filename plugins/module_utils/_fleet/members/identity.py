@@ -1,0 +1,151 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Which cluster it is that answers: the UID of its namespace ``kube-system``, made with the cluster and gone with it.
+
+Names, contexts, addresses and proxies may lead to a cluster in many ways, and to another one tomorrow.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+import typing as t
+from dataclasses import dataclass, field
+
+from ..._core.errors import FleetError, Problem
+from ..._core.objects.clusters.fleet_member import FleetMember
+from ..._core.objects.updates.forms import GUID
+from ..._kube.client import KubeClient
+from ..._kube.errors import ApiError
+from ..._store.records import Records
+
+OTHER_CLUSTER, DOUBLE_MEMBER = "other-cluster", "double-member"
+KUBE_SYSTEM = "/api/v1/namespaces/kube-system"
+STARTING_SECONDS = 5.0
+_RIGHT = "{apiGroups: [''], resources: [namespaces], resourceNames: [kube-system], verbs: [get]}"
+
+
+def cluster_uid(client: KubeClient) -> str:
+    """FleetError ``forbidden`` with the right to grant, ``bad-answer`` where there is no such UID."""
+    try:
+        document = _kube_system(client)
+    except ApiError as error:
+        if error.code != "forbidden":
+            raise
+        hint = f"which cluster this is cannot be told; grant {_RIGHT}, which is in every role of fleet_rbac_info"
+        raise FleetError("forbidden", error.message, client.server_name, hint) from None
+    metadata = document.get("metadata")
+    uid = metadata.get("uid") if isinstance(metadata, dict) else None
+    if not isinstance(uid, str) or not re.fullmatch(GUID, uid):
+        raise ApiError("bad-answer", "the namespace kube-system has no UID", client.server_name)
+    return uid
+
+
+def _kube_system(client: KubeClient) -> dict[str, t.Any]:
+    """An API server makes the namespace a moment after it has started."""
+    end = time.monotonic() + STARTING_SECONDS
+    while True:
+        try:
+            return client.get(KUBE_SYSTEM)
+        except ApiError as error:
+            if error.code != "not-found" or time.monotonic() >= end:
+                raise
+        time.sleep(0.1)
+
+
+@dataclass
+class Identities:
+    """Checks the cluster behind each name once. Safe to use from threads.
+
+    With ``strict`` a cluster that cannot be told, or has two names, is refused; without, it is a note: for verbs that
+    only read. ``seen`` has the UIDs that were told.
+    """
+
+    members: t.Mapping[str, FleetMember]
+    strict: bool = False
+    seen: dict[str, str] = field(default_factory=dict)
+    _notes: dict[str, Problem] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def admit(self, name: str, client: KubeClient) -> None:
+        """FleetError ``other-cluster``, ``double-member``, ``forbidden``, or what the request raises."""
+        try:
+            uid = cluster_uid(client)
+        except FleetError as error:
+            if self.strict or error.code != "forbidden":
+                raise
+            with self._lock:
+                self._notes[name] = error.problems[0]
+            return
+        recorded = self.members[name].spec.cluster_uid
+        if recorded and recorded != uid:
+            raise _other_cluster(name, recorded, uid)
+        with self._lock:
+            self.seen[name] = uid
+            known = recorded_uids(self.members) | self.seen
+        found = doubles({each: other for each, other in known.items() if other == uid})
+        if found and self.strict:
+            raise FleetError.of(found)
+        for each in found:
+            with self._lock:
+                self._notes[each.where] = each
+
+    def notes(self) -> tuple[Problem, ...]:
+        """What a verb that only reads went on with."""
+        found = {each.where: each for each in doubles(recorded_uids(self.members))}
+        with self._lock:
+            found |= self._notes
+        return tuple(found[where] for where in sorted(found))
+
+
+def _other_cluster(name: str, recorded: str, uid: str) -> FleetError:
+    return FleetError(
+        OTHER_CLUSTER,
+        f"another cluster answers: its namespace kube-system has the UID {uid}, that of the cluster which joined"
+        f" {recorded}",
+        name,
+        "mend its connection; if the cluster was rebuilt, join it again with rebuilt: true",
+    )
+
+
+def doubles(uids: t.Mapping[str, str]) -> tuple[Problem, ...]:
+    """One problem for each cluster that has several names; ``uids`` by member, empty where none is known."""
+    hint = "keep one of them: member_cluster with state absent forgets the other, and touches nothing on the cluster"
+    return tuple(
+        Problem(
+            DOUBLE_MEMBER,
+            f"{' and '.join(same)} are one cluster: its namespace kube-system has the UID {uids[same[0]]}",
+            ", ".join(same),
+            hint,
+        )
+        for same in several_names(uids)
+    )
+
+
+def several_names(uids: t.Mapping[str, str]) -> tuple[tuple[str, ...], ...]:
+    """The names of each cluster that has more than one, in order."""
+    names: dict[str, list[str]] = {}
+    for name in sorted(uids):
+        if uids[name]:
+            names.setdefault(uids[name], []).append(name)
+    return tuple(tuple(same) for same in names.values() if len(same) > 1)
+
+
+def recorded_uids(members: t.Mapping[str, FleetMember]) -> dict[str, str]:
+    """By name; empty where a member joined before they were kept."""
+    return {name: member.spec.cluster_uid for name, member in members.items()}
+
+
+def record_identities(records: Records, members: t.Mapping[str, FleetMember], seen: t.Mapping[str, str]) -> None:
+    """Records the UIDs of members that joined before UIDs were kept. What another run records meanwhile stands."""
+    for name, uid in seen.items():
+        document = None if members[name].spec.cluster_uid else records.get("FleetMember", name)
+        if document is None or document["spec"].get("clusterUID"):
+            continue
+        try:
+            records.replace({**document, "spec": {**document["spec"], "clusterUID": uid}})
+        except FleetError as error:
+            if error.code != "conflict":
+                raise

@@ -1,0 +1,246 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Joining members: each is reached once before anything is recorded, and told from all others."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import typing as t
+from dataclasses import dataclass, replace
+
+from ..._core.errors import FleetError, Problem
+from ..._core.objects.clusters.fleet_member import ClusterConnection, FleetMember
+from ..._core.objects.reading import read
+from ..._core.schema.codec import encode
+from ..._core.values.minimum_version import too_old
+from ..._kube.access import version
+from ..._kube.client import KubeClient
+from ..._kube.login.credentials import contexts
+from ..._kube.login.kubeconfig import local_path
+from ..._kube.parallel import in_parallel
+from ..._store.digest_key import digest_key
+from ..._store.records import Records
+from ..leases import take
+from .identity import DOUBLE_MEMBER, doubles, recorded_uids
+from .members import Clients, Member, identified_members
+
+CLUSTER_API = "cluster.kubernetes-fleet.io/v1beta1"
+FLEET_API = "gitops.fleet/v1alpha1"
+IDENTITY = {"kind": "User", "name": "gitops-fleet", "apiGroup": "rbac.authorization.k8s.io"}
+LEASE_SECONDS = 120
+
+Document = dict[str, t.Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wish:
+    """What is wanted of one member. None leaves what is recorded as it is. ``rebuilt``: its cluster may be another one
+    than the one that joined.
+    """
+
+    name: str
+    connection: t.Mapping[str, t.Any] | None = None
+    labels: t.Mapping[str, str] | None = None
+    taints: t.Sequence[t.Mapping[str, str]] | None = None
+    fields: t.Mapping[str, str] | None = None
+    rebuilt: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Joined:
+    """Names by what happened, or would happen; ``versions`` are those that the members told."""
+
+    joined: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    unchanged: tuple[str, ...] = ()
+    versions: t.Mapping[str, str] | None = None
+    diff: tuple[t.Mapping[str, t.Any], ...] = ()
+
+
+def wishes_of_contexts(kubeconfig: str, pattern: str) -> tuple[Wish, ...]:
+    """One wish for every context of the kubeconfig that matches the shell pattern, named after it."""
+    found = contexts(kubeconfig)
+    names = [each for each in found if fnmatch.fnmatchcase(each, pattern)]
+    if not names:
+        raise FleetError(
+            "no-context-matches",
+            f"no context matches {pattern!r}",
+            kubeconfig,
+            f"it has {', '.join(found) or 'none'}",
+        )
+    return tuple(Wish(name=name, connection={"kubeconfig": kubeconfig, "context": name}) for name in names)
+
+
+def join(records: Records, wishes: t.Sequence[Wish], hub: KubeClient | None, holder: str, write: bool) -> Joined:
+    """Joins new members and changes known ones. Members with a new connection are reached first; if one of them
+    cannot be, if it is a member under another name, or if a wish is malformed, nothing is recorded at all.
+    """
+    _refuse_repeated(wishes)
+    wanted = {wish.name: _documents(records, wish) for wish in wishes}
+    _check(wanted)
+    known = identified_members(records, hub, write)
+    _refuse_same_connections(wanted, known)
+    rebuilt = {wish.name for wish in wishes if wish.rebuilt}
+    versions = _reach(wanted, known, rebuilt, hub)
+    if write:
+        digest_key(records)  # before the first plan, so that plan and apply seal Secrets alike
+    joined: list[str] = []
+    changed: list[str] = []
+    unchanged: list[str] = []
+    diff: list[dict[str, t.Any]] = []
+    for name, documents in wanted.items():
+        old = {kind: records.get(kind, name) for kind in documents}
+        moved = {kind: document for kind, document in documents.items() if not _same(old[kind], document)}
+        if not moved:
+            unchanged.append(name)
+            continue
+        (joined if old["FleetMember"] is None else changed).append(name)
+        diff += [
+            {"before": old[kind] or {}, "after": document, "before_header": name} for kind, document in moved.items()
+        ]
+        if write:
+            _write(records, name, old, moved, holder)
+    return Joined(
+        joined=tuple(joined), changed=tuple(changed), unchanged=tuple(unchanged), versions=versions, diff=tuple(diff)
+    )
+
+
+def _refuse_repeated(wishes: t.Sequence[Wish]) -> None:
+    """Names that differ in case only count as repeated (F29): files, hosts and people take them for one."""
+    names = [wish.name.casefold() for wish in wishes]
+    repeated = sorted({wish.name for wish in wishes if names.count(wish.name.casefold()) > 1})
+    if repeated:
+        raise FleetError("duplicate-member", f"named more than once: {', '.join(repeated)}", "members")
+
+
+def _refuse_same_connections(wanted: t.Mapping[str, t.Mapping[str, Document]], known: t.Mapping[str, Member]) -> None:
+    """Two names with one connection are one cluster, whether it answers or not."""
+    connections = {name: each.fleet.spec.connection for name, each in known.items()}
+    connections |= {name: _fleet_member(documents).spec.connection for name, documents in wanted.items()}
+    names: dict[ClusterConnection, list[str]] = {}
+    for name, connection in connections.items():
+        path = os.path.realpath(local_path(connection.kubeconfig, os.environ))
+        names.setdefault(replace(connection, kubeconfig=path if connection.kubeconfig else ""), []).append(name)
+    same = [sorted(each) for each in names.values() if len(each) > 1 and wanted.keys() & set(each)]
+    if same:
+        text = "these members have one and the same connection, so they are one cluster"
+        hint = "give each a connection of its own, or keep one of them"
+        raise FleetError.of(Problem("double-member", text, ", ".join(each), hint) for each in sorted(same))
+
+
+def _documents(records: Records, wish: Wish) -> dict[str, Document]:
+    cluster = records.get("MemberCluster", wish.name)
+    fleet = records.get("FleetMember", wish.name)
+    spec = dict((cluster or {}).get("spec") or {"identity": IDENTITY})
+    if wish.taints is not None:
+        spec["taints"] = [{key: value for key, value in taint.items() if value} for taint in wish.taints]
+    metadata = dict((cluster or {}).get("metadata") or {"name": wish.name})
+    if wish.labels is not None:
+        metadata["labels"] = {key: str(value) for key, value in wish.labels.items()}
+    fleet_spec = dict((fleet or {}).get("spec") or {})
+    if wish.connection is not None:
+        fleet_spec["connection"] = {key: value for key, value in wish.connection.items() if value}
+    fleet_spec |= {key: value for key, value in (wish.fields or {}).items() if value is not None}
+    return {
+        "MemberCluster": {"apiVersion": CLUSTER_API, "kind": "MemberCluster", "metadata": metadata, "spec": spec},
+        "FleetMember": {
+            "apiVersion": FLEET_API,
+            "kind": "FleetMember",
+            "metadata": dict((fleet or {}).get("metadata") or {"name": wish.name}),
+            "spec": fleet_spec,
+        },
+    }
+
+
+def _check(wanted: t.Mapping[str, t.Mapping[str, Document]]) -> None:
+    """All problems of all wishes at once, by the same rules as for manifests."""
+    problems: list[Problem] = []
+    for name, documents in wanted.items():
+        if not documents["FleetMember"]["spec"].get("connection"):
+            hint = "give kubeconfig, context, secret_ref or in_cluster, or is the name misspelt?"
+            problems.append(Problem("no-connection", "a new member needs a connection", f"member {name}", hint))
+            continue
+        for document in documents.values():
+            shown = {**document, "metadata": {k: v for k, v in document["metadata"].items() if k in ("name", "labels")}}
+            try:
+                read(shown, f"member {name}", strict=True)
+            except FleetError as error:
+                problems.extend(error.problems)
+    if problems:
+        raise FleetError.of(list(dict.fromkeys(problems)))
+
+
+def _reach(
+    wanted: t.Mapping[str, t.Mapping[str, Document]],
+    known: t.Mapping[str, Member],
+    rebuilt: t.Container[str],
+    hub: KubeClient | None,
+) -> dict[str, str]:
+    """Versions of those that are new, have a new connection or a rebuilt cluster. UIDs go into ``wanted``."""
+    recorded = recorded_uids({name: each.fleet for name, each in known.items()})
+    members: dict[str, FleetMember] = {}
+    for name, documents in wanted.items():
+        new = _fleet_member(documents)
+        if name in rebuilt or name not in known or known[name].fleet.spec.connection != new.spec.connection:
+            uid = "" if name in rebuilt else recorded.get(name, "")
+            members[name] = replace(new, spec=replace(new.spec, cluster_uid=uid))
+    with Clients(members=members, hub=hub, strict=True) as clients:
+        answers = in_parallel({name: _version(clients, name) for name in members})
+        seen = clients.identities.seen
+    uids = recorded | seen
+    versions = {name: answer for name, answer in answers.items() if isinstance(answer, str)}
+    problems = _strange(answers, versions)
+    problems += [each for each in doubles(uids) if seen.keys() & set(each.where.split(", "))]
+    if problems:
+        raise FleetError.of(problems)
+    for name in wanted.keys() & {name for name, uid in uids.items() if uid}:
+        wanted[name]["FleetMember"]["spec"]["clusterUID"] = uids[name]
+    return versions
+
+
+def _strange(answers: t.Mapping[str, str | FleetError], versions: t.Mapping[str, str]) -> list[Problem]:
+    """Why members cannot join: they did not answer, or are no API servers that we can work with."""
+    errors = [each for answer in answers.values() if isinstance(answer, FleetError) for each in answer.problems]
+    problems = [each for each in errors if each.code != DOUBLE_MEMBER]  # told once, with every name of the cluster
+    return problems + list(filter(None, (too_old(found, f"member {name}") for name, found in versions.items())))
+
+
+def _version(clients: Clients, name: str) -> t.Callable[[], str]:
+    return lambda: version(clients.get(name))
+
+
+def _fleet_member(documents: t.Mapping[str, Document]) -> FleetMember:
+    found = read(documents["FleetMember"], "").object
+    if not isinstance(found, FleetMember):
+        raise AssertionError("a document of kind FleetMember is one")
+    return found
+
+
+def _same(old: Document | None, new: Document) -> bool:
+    if old is None:
+        return False
+    labels = (old["metadata"].get("labels") or {}) == (new["metadata"].get("labels") or {})
+    return labels and _canonical(old) == _canonical(new)
+
+
+def _canonical(document: Document) -> t.Any:
+    """The spec with its defaults, so that what an API server filled in is no difference."""
+    metadata = {"name": document["metadata"]["name"]}
+    return encode(read({**document, "metadata": metadata, "status": None}, "").object)["spec"]
+
+
+def _write(
+    records: Records, name: str, old: t.Mapping[str, Document | None], moved: t.Mapping[str, Document], holder: str
+) -> None:
+    lease = take(records, f"member/{name}", holder, LEASE_SECONDS)
+    try:
+        for kind, document in moved.items():
+            before = old[kind]
+            if before is None:
+                records.create(document, lease)
+            else:
+                records.replace({**before, **document}, lease)
+    finally:
+        records.release(lease)

@@ -1,0 +1,282 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Members that leave: what was placed there is released or removed, under the brakes, and then they are forgotten."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from ..._core.errors import FleetError, Problem
+from ..._core.plan.brakes import removals
+from ..._core.plan.outcome import MemberOutcome
+from ..._core.resources.applyset import ID_LABEL, ApplySet
+from ..._kube.client import KubeClient
+from ..._kube.lists import list_objects
+from ..._kube.parallel import in_parallel
+from ..._store.records import Lease, Records
+from ..conductor.interrupts import Interrupts
+from ..keeping import Keeper
+from ..leases import leaving_lease
+from ..placements.look import Writing, settled
+from ..placements.member_apply import (
+    WHOLE_MEMBER,
+    MemberTask,
+    Progress,
+    run_on_member,
+)
+from ..placements.observe import PARENTS, parsed_parent
+from ..placements.recorded import PARENT
+from ..placements.sources import PLACEMENT
+from ..updates.claims import busy
+from .identity import recorded_uids, several_names
+from .member_lease import MemberLeases
+from .members import Clients, Member, identified_members
+
+Ours = t.Container[tuple[str, str]]
+"""Name and uid of each placement of these records."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Farewell:
+    """``remove`` deletes what was placed, otherwise it stays there without our marks. ``forget_unreachable`` lets
+    members go that cannot be asked, or whose cluster is another one by now; what is on them stays. ``patience`` is how
+    many seconds to wait until what is deleted is gone.
+    """
+
+    names: tuple[str, ...]
+    remove: bool = False
+    forget_unreachable: bool = False
+    max_removals: int | str = "30%"
+    prune_kinds: tuple[str, ...] = ()
+    patience: float = 60.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Left:
+    """Outcomes by member and placement; ``unreachable`` members were forgotten with what is on them, and ``doubles``
+    because their cluster is a member under another name. ``others`` are placements of other records, left alone.
+    """
+
+    left: tuple[str, ...] = ()
+    outcomes: t.Mapping[str, t.Mapping[str, MemberOutcome]] = field(default_factory=dict)
+    unreachable: tuple[str, ...] = ()
+    doubles: tuple[str, ...] = ()
+    others: t.Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    failed: tuple[Problem, ...] = ()
+
+
+def leave(
+    records: Records,
+    wish: Farewell,
+    hub: KubeClient | None,
+    holder: str,
+    write: bool,
+    say: t.Callable[[str], None] = lambda _line: None,
+) -> Left:
+    """Lets the named members go; names that are no members are passed over. What other records placed on a member is
+    not touched, nor is a cluster that is still a member under another name.
+
+    Meanwhile no placement that they hold is carried out, and no other is brought to them: FleetError ``lease-held``
+    where somebody is at it. A member that cannot be reached stops all; one whose answers or ApplySets are damaged, or
+    on which something is not done, stays a member, and the others go.
+    """
+    members = identified_members(records, hub, write)
+    names = [name for name in wish.names if name in members]
+    _refuse_busy(records, names)
+    doubles = _doubles(members, names)
+    _check_brakes(records, names, doubles, wish)
+    asked = {name: members[name].fleet for name in names if name not in doubles}
+    with Clients(members=asked, hub=hub, strict=True, leases=MemberLeases(records, holder)) as clients:
+        ours = {(each["metadata"]["name"], each["metadata"]["uid"]) for each in records.list(PLACEMENT)}
+        looked = in_parallel({name: _emptied(clients, name, wish, ours) for name in asked})
+        unreachable = [name for name in asked if isinstance(looked[name], FleetError)]
+        damaged: tuple[Problem, ...] = ()
+        if unreachable and not wish.forget_unreachable:
+            damaged = tuple(_unreachable(looked, unreachable))
+            if len(damaged) == len(names) or any(each.code in WHOLE_MEMBER for each in damaged):
+                raise FleetError.of(damaged)
+            names, unreachable = [name for name in names if name not in unreachable], []
+        found = Left(
+            left=tuple(names),
+            outcomes=_outcomes(looked),
+            unreachable=tuple(unreachable),
+            doubles=doubles,
+            others=_others(looked),
+            failed=damaged,
+        )
+        if not write:
+            return found
+        with Interrupts() as told, Keeper(records, holder, told) as keeper:
+            leases = _taken(records, keeper, names, looked)
+            _refuse_busy(records, names)
+            _check_brakes(records, names, doubles, wish)
+            writing = Writing(permit=keeper.check, say=say)
+            emptied = [name for name in names if name in asked and name not in unreachable]
+            done = in_parallel({name: _emptied(clients, name, wish, ours, writing) for name in emptied}, told=told)
+            failed = (*damaged, *_failed(done))
+            stuck = {each.where for each in failed}
+            gone = tuple(name for name in names if name not in stuck)
+            for name in gone:
+                keeper.check_leases()
+                _forget(records, name, leases)
+    stayed = tuple(name for name in doubles if name in gone)
+    return replace(found, left=gone, outcomes=_outcomes(done), doubles=stayed, failed=failed)
+
+
+def _doubles(members: t.Mapping[str, Member], leaving: t.Container[str]) -> tuple[str, ...]:
+    """Those that leave and whose cluster is a member under another name that stays, or leaves after them."""
+    found: list[str] = []
+    for same in several_names(recorded_uids({name: member.fleet for name, member in members.items()})):
+        go = [name for name in same if name in leaving]
+        found += go[:-1] if len(go) == len(same) else go
+    return tuple(found)
+
+
+def _taken(records: Records, keeper: Keeper, names: t.Sequence[str], looked: t.Mapping[str, t.Any]) -> dict[str, Lease]:
+    """The leases of the members and of every placement that they hold, by name.
+
+    Word that a member leaves comes first: whoever brings a placement there records that before it looks for such words,
+    so that one of the two sees the other.
+    """
+    leases = {}
+    for name in names:
+        for lease in (f"member/{name}", leaving_lease(name)):
+            leases[lease] = keeper.take(lease)
+    placements = {
+        (each["metadata"].get("labels") or {}).get(PARENT, "")
+        for each in records.list("ClusterResourceBinding")
+        if each["spec"]["targetCluster"] in names
+    }
+    for outcomes in _outcomes(looked).values():
+        placements |= outcomes.keys()
+    held: list[Problem] = []
+    for each in sorted(filter(None, placements)):
+        try:
+            leases[f"placement/{each}"] = keeper.take(f"placement/{each}")
+        except FleetError as error:
+            held += error.problems
+    if held:
+        raise FleetError.of(held)
+    return leases
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Emptied:
+    outcomes: t.Mapping[str, MemberOutcome]
+    others: tuple[str, ...]
+
+
+def _emptied(
+    clients: Clients, name: str, wish: Farewell, ours: Ours, writing: Writing | None = None
+) -> t.Callable[[], _Emptied]:
+    how = writing or Writing()
+    holding = partial(clients.holding, name, f"member/{name}")
+
+    def work() -> _Emptied:
+        client = clients.get(name)
+        found = applysets_on(client)
+        mine = [each for each in found if (each.placement, each.uid) in ours]
+        outcomes = {}
+        for each in mine:
+            progress = Progress()
+            task = MemberTask(
+                cluster=name,
+                identity=each,
+                leaving=True,
+                ending=tuple(other.placement for other in mine),
+                abandon=not wish.remove,
+                prune_kinds=wish.prune_kinds,
+                patience=wish.patience,
+                write=writing is not None,
+                due=True,
+                permit=how.permit,
+                progress=progress,
+                say=how.say,
+            )
+            try:
+                outcomes[each.placement] = run_on_member(client, task, holding)
+            except FleetError as error:
+                if writing is None:
+                    raise
+                outcomes[each.placement] = settled(name, error, progress)
+        return _Emptied(outcomes=outcomes, others=tuple(each.placement for each in found if each not in mine))
+
+    return work
+
+
+def applysets_on(client: KubeClient) -> tuple[ApplySet, ...]:
+    """Every ApplySet of ours on a member, by placement."""
+    found = [parsed_parent(each, client) for each in _parents(client)]
+    return tuple(sorted(found, key=lambda each: each.placement))
+
+
+def _parents(client: KubeClient) -> t.Iterator[dict[str, t.Any]]:
+    return list_objects(client, PARENTS, label_selector=ID_LABEL, kind="ConfigMap")
+
+
+def _check_brakes(records: Records, names: t.Sequence[str], doubles: t.Container[str], wish: Farewell) -> None:
+    """Nothing is removed where it is not asked for, and nothing from a cluster that stays under another name."""
+    if not wish.remove:
+        return
+    losing = {name for name in names if name not in doubles}
+    held: dict[str, set[str]] = {}
+    for binding in records.list("ClusterResourceBinding"):
+        placement = (binding["metadata"].get("labels") or {}).get(PARENT, "")
+        held.setdefault(placement, set()).add(binding["spec"]["targetCluster"])
+    stopped = []
+    for placement, clusters in sorted(held.items()):
+        brake = removals(placement, len(clusters), len(clusters & losing), wish.max_removals)
+        if brake.stops:
+            stopped.append(Problem("brake-max-removals", brake.message, placement, f"if it is meant: {brake.option}"))
+    if stopped:
+        raise FleetError.of(stopped)
+
+
+def _refuse_busy(records: Records, names: t.Iterable[str]) -> None:
+    hint = "conduct its run to the end of this upgrade, then let the member go"
+    found = {name: busy(records, records.get("FleetMember", name) or {"metadata": {"name": name}}) for name in names}
+    problems = [Problem("member-busy", f"{each} is in flight", name, hint) for name, each in found.items() if each]
+    if problems:
+        raise FleetError.of(problems)
+
+
+def _unreachable(looked: t.Mapping[str, t.Any], names: t.Sequence[str]) -> list[Problem]:
+    hint = "forget_unreachable: true lets it go; what was placed there stays"
+    return [
+        Problem(problem.code, problem.message, name, hint) for name in names for problem in looked[name].problems[:1]
+    ]
+
+
+def _outcomes(answers: t.Mapping[str, t.Any]) -> dict[str, t.Mapping[str, MemberOutcome]]:
+    return {name: answer.outcomes for name, answer in answers.items() if not isinstance(answer, FleetError)}
+
+
+def _others(answers: t.Mapping[str, t.Any]) -> dict[str, tuple[str, ...]]:
+    return {name: one.others for name, one in answers.items() if not isinstance(one, FleetError) and one.others}
+
+
+def _failed(done: t.Mapping[str, t.Any]) -> tuple[Problem, ...]:
+    found = []
+    for name, answer in done.items():
+        if isinstance(answer, FleetError):
+            found.append(Problem(answer.code, answer.message, name))
+            continue
+        for placement, outcome in answer.outcomes.items():
+            if outcome.error:
+                message = f"{placement}: {outcome.error.message}; written there until then: {outcome.account}"
+                found.append(Problem(outcome.error.code, message, name, outcome.error.hint or "run again"))
+            found += [Problem("not-removed", f"{failure.id}: {failure.message}", name) for failure in outcome.failures]
+    return tuple(found)
+
+
+def _forget(records: Records, name: str, leases: t.Mapping[str, Lease]) -> None:
+    for binding in records.list("ClusterResourceBinding"):
+        if binding["spec"]["targetCluster"] == name:
+            placement = (binding["metadata"].get("labels") or {}).get(PARENT, "")
+            lease = leases.get(f"placement/{placement}")
+            records.delete("ClusterResourceBinding", binding["metadata"]["name"], lease=lease)
+    for kind in ("MemberCluster", "FleetMember"):
+        records.delete(kind, name, lease=leases[f"member/{name}"])

@@ -1,0 +1,104 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""A lease on the member itself while it is written to or upgraded, so that other records see it too.
+
+Leases in the records keep the runs of one fleet apart; a second fleet, with records of its own, knows nothing of them.
+What both see is the Lease ``member`` in our namespace on the member. Its owner are the records, not one run: runs of
+the same records share it, and the next run has at once what a dead one held.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+import secrets
+import typing as t
+
+from ..._core.resources.applyset import NAMESPACE
+from ..._kube.client import KubeClient
+from ..._kube.errors import ApiError
+from ..._kube.shared_lease import (
+    SharedLease,
+    Worker,
+    release,
+    renew,
+    take,
+)
+from ..._store.records import Records
+from ..keeping import running_time
+from .home import at_home
+
+MEMBER_LEASE = "member"
+# Longer than any one request may take, with all that it may wait for; renewed when a third is over.
+APPLY_SECONDS = 300
+_ID = "records-id"
+
+Keep = t.Callable[[], None]
+
+
+class KeptLease:
+    """One lease that is held, and when it was renewed last."""
+
+    def __init__(self, client: KubeClient, worker: Worker, seconds: int) -> None:
+        self._client = client
+        self._renewed = running_time()
+        self._lease: SharedLease = at_home(client, lambda: take(client, NAMESPACE, MEMBER_LEASE, worker, seconds))
+
+    @property
+    def due(self) -> bool:
+        return running_time() >= self._renewed + self._lease.seconds / 3
+
+    def keep(self) -> None:
+        """To be called before each write: renews the lease when a third of its time is over. FleetError ``member-lost``
+        if another has it by now, or what a request raises."""
+        if self.due:
+            now = running_time()
+            with self._client.unhurried():
+                self._lease = renew(self._client, self._lease)
+            self._renewed = now
+
+    def release(self) -> None:
+        """Gives it up. If the member does not answer any more, the lease runs out by itself."""
+        with contextlib.suppress(ApiError), self._client.unhurried():
+            release(self._client, self._lease)
+
+
+class MemberLeases:
+    """Leases on members for one run of a verb. ``holder`` is the name under which it takes leases in its records."""
+
+    def __init__(self, records: Records, holder: str) -> None:
+        self._records, self._holder = records, holder
+
+    def take(self, client: KubeClient, task: str, seconds: int = APPLY_SECONDS) -> KeptLease:
+        """FleetError ``member-held`` if other records have the member; ``task`` as in ``shared_lease.Worker``."""
+        text = f"{task} by {self._holder} ({whereabouts(self._records)})"
+        worker = Worker(owner=records_id(self._records), task=task, token=secrets.token_hex(8), text=text)
+        return KeptLease(client, worker, seconds)
+
+    @contextlib.contextmanager
+    def holding(self, client: KubeClient, task: str) -> t.Iterator[Keep]:
+        """Held while entered; gives what is to be called before each write."""
+        held = self.take(client, task)
+        try:
+            yield held.keep
+        finally:
+            held.release()
+
+
+def records_id(records: Records) -> str:
+    """What tells these records from all others, kept with them. The copy of a file is another file, and so are records
+    that were put back from one: the number of the file belongs to it."""
+    kept = records.secret(_ID) or records.keep_secret(_ID, secrets.token_hex(8).encode())
+    try:
+        return f"{kept.decode()}-{os.stat(records.place).st_ino:x}"
+    except OSError:
+        return kept.decode()
+
+
+def whereabouts(records: Records) -> str:
+    """Where a person finds the records: ``user@host:path``, or the hub."""
+    if not os.path.isabs(records.place):
+        return records.place
+    return f"{os.environ.get('USER') or 'user'}@{platform.node()}:{records.place}"

@@ -1,0 +1,196 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The members of a fleet as the records hold them, and connections to them."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import os
+import threading
+import typing as t
+from dataclasses import dataclass, field, replace
+
+from ..._core.errors import FleetError
+from ..._core.objects.clusters.fleet_member import FleetMember
+from ..._core.objects.clusters.member_cluster import MemberCluster
+from ..._core.schema.codec import decode
+from ..._core.schema.meta import ObjectMeta
+from ..._kube.client import KubeClient, Timeouts
+from ..._kube.login.connection import Connection
+from ..._kube.login.credentials import connection_from_document, connection_from_kubeconfig, connection_in_cluster
+from ..._kube.login.kubeconfig import local_path, parse_yaml
+from ..._kube.parallel import in_parallel
+from ..._store.records import Records
+from .identity import (
+    Identities,
+    doubles,
+    record_identities,
+    recorded_uids,
+)
+from .member_lease import Keep, MemberLeases
+
+SECRET_PATH = "/api/v1/namespaces/{namespace}/secrets/{name}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Member:
+    """A MemberCluster and its FleetMember, which share their name."""
+
+    cluster: MemberCluster
+    fleet: FleetMember
+
+    @property
+    def name(self) -> str:
+        return self.cluster.name
+
+
+def recorded_members(records: Records) -> dict[str, Member]:
+    """All joined members by name."""
+    fleet = {each["metadata"]["name"]: decode(FleetMember, each) for each in records.list("FleetMember")}
+    clusters = {each["metadata"]["name"]: decode(MemberCluster, each) for each in records.list("MemberCluster")}
+    return {
+        name: Member(cluster=clusters.get(name) or MemberCluster(metadata=ObjectMeta(name=name)), fleet=fleet[name])
+        for name in sorted(fleet)
+    }
+
+
+def identified_members(records: Records, hub: KubeClient | None, write: bool) -> dict[str, Member]:
+    """All joined members with the UIDs of their clusters, which are asked for (and recorded, with ``write``) where a
+    member joined before they were kept. Members that do not answer stay without.
+    """
+    members = recorded_members(records)
+    unknown = {name: each.fleet for name, each in members.items() if not each.fleet.spec.cluster_uid}
+    if not unknown:
+        return members
+    with Clients(members=unknown, hub=hub) as clients:
+        in_parallel({name: _opened(clients, name) for name in unknown})
+        seen = dict(clients.identities.seen)
+    if write:
+        record_identities(records, unknown, seen)
+    specs = {name: replace(unknown[name].spec, cluster_uid=uid) for name, uid in seen.items()}
+    return members | {name: replace(members[name], fleet=replace(unknown[name], spec=specs[name])) for name in seen}
+
+
+def members_to_write(records: Records, hub: KubeClient | None) -> dict[str, Member]:
+    """The same for verbs that write on members: FleetError ``double-member`` if a cluster has two names."""
+    members = identified_members(records, hub, write=True)
+    found = doubles(recorded_uids({name: each.fleet for name, each in members.items()}))
+    if found:
+        raise FleetError.of(found)
+    return members
+
+
+def _opened(clients: Clients, name: str) -> t.Callable[[], KubeClient]:
+    return lambda: clients.get(name)
+
+
+@dataclass
+class Clients:
+    """Clients of members, made when they are first asked for and closed together. Safe to use from threads.
+
+    This is the one door to members: the first time each is asked which cluster it is. ``hub`` is where Secrets with
+    kubeconfigs lie; without it a ``secretRef`` cannot be followed. ``strict`` as in ``Identities``; verbs that write on
+    members give ``leases``. From each ``get`` on a member has ``timeout.whole`` seconds for what is asked of it then.
+    """
+
+    members: t.Mapping[str, FleetMember]
+    hub: KubeClient | None = None
+    timeout: Timeouts = Timeouts()
+    strict: bool = False
+    leases: MemberLeases | None = None
+    _open: dict[str, KubeClient] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        self.identities = Identities(self.members, self.strict)
+
+    @contextlib.contextmanager
+    def holding(self, name: str, task: str) -> t.Iterator[Keep]:
+        """The lease on the member while entered; see ``MemberLeases.holding``."""
+        if self.leases is None:
+            raise AssertionError("only verbs that write hold members")
+        with self.leases.holding(self.get(name), task) as keep:
+            yield keep
+
+    def get(self, name: str) -> KubeClient:
+        """FleetError ``not-a-member``, those of ``Identities.admit``, or of the connection."""
+        with self._lock:
+            open_already = self._open.get(name)
+        if open_already is not None:
+            open_already.begin()
+            return open_already
+        if name not in self.members:
+            raise FleetError("not-a-member", "the cluster is not a member of the fleet", name, "join it first")
+        client = KubeClient(connection_of(self.members[name], self.hub), timeout=self.timeout)
+        client.begin()
+        try:
+            self.identities.admit(name, client)
+        except FleetError:
+            client.close()
+            raise
+        with self._lock:
+            kept = self._open.setdefault(name, client)
+        if kept is not client:
+            client.close()
+        return kept
+
+    def __enter__(self) -> Clients:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        for client in self._open.values():
+            client.close()
+
+
+def connection_of(member: FleetMember, hub: KubeClient | None) -> Connection:
+    """The connection that a FleetMember's spec describes, named after the member."""
+    wanted = member.spec.connection
+    if wanted.in_cluster:
+        connection = connection_in_cluster()
+    elif wanted.secret_ref:
+        document, where = _kubeconfig_of(member, hub)
+        connection = connection_from_document(document, wanted.context, where)
+    else:
+        connection = connection_from_kubeconfig(local_path(wanted.kubeconfig, os.environ), wanted.context)
+    return _named(connection, member.name)
+
+
+def _named(connection: Connection, name: str) -> Connection:
+    return replace(connection, name=name)
+
+
+def _kubeconfig_of(member: FleetMember, hub: KubeClient | None) -> tuple[t.Mapping[str, t.Any], str]:
+    reference = member.spec.connection.secret_ref
+    if reference is None:
+        raise AssertionError("only called for members with a secretRef")
+    where = f"Secret {reference.namespace}/{reference.name}"
+    if hub is None:
+        raise FleetError(
+            "secret-without-hub",
+            f"{where} lies on the hub, and no hub is given",
+            member.name,
+            "use records of type hub",
+        )
+    secret = hub.get(SECRET_PATH.format(namespace=reference.namespace, name=reference.name))
+    data = secret.get("data")
+    text = data.get(reference.key) if isinstance(data, dict) else None
+    if not text:
+        raise FleetError("secret-without-key", f"{where} has no key {reference.key}", member.name)
+    try:
+        content = base64.b64decode(text, validate=True)
+    except (TypeError, ValueError):
+        raise FleetError("kubeconfig-invalid", f"{where} key {reference.key} is no base64", member.name) from None
+    return kubeconfig_document(content, f"{where} key {reference.key}"), where
+
+
+def kubeconfig_document(content: bytes, where: str) -> t.Mapping[str, t.Any]:
+    """A kubeconfig's document; FleetError ``kubeconfig-invalid`` without its content if it is none."""
+    try:
+        document = parse_yaml(content, where)
+    except ValueError as error:
+        raise FleetError("kubeconfig-invalid", "the kubeconfig cannot be parsed", where) from error
+    if not isinstance(document, t.Mapping):
+        raise FleetError("kubeconfig-invalid", "the kubeconfig is no mapping", where)
+    return document

@@ -1,0 +1,69 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Waiting until deleted objects are really gone: a finalizer, or the contents of a namespace, may keep them."""
+
+from __future__ import annotations
+
+import time
+import typing as t
+
+from ..._core.objects.identity import ObjectId
+from ..._core.plan.member import NOT_GONE
+from ..._core.plan.outcome import Failure
+from ..._kube.client import KubeClient
+from ..._kube.discovery import resource_for
+from ..._kube.errors import ApiError
+
+GONE = ("not-found", "unknown-kind")
+FIRST_PAUSE, LONGEST_PAUSE, TELL_EVERY = 0.1, 2.0, 15.0
+
+
+def wait_until_gone(
+    client: KubeClient,
+    deleted: t.Mapping[ObjectId, str],
+    seconds: float,
+    keep: t.Callable[[], None],
+    say: t.Callable[[str], None],
+) -> tuple[Failure, ...]:
+    """The objects that are still there after ``seconds``, each with what holds it. ``deleted`` gives their uids: one
+    of the same name that was made since is another object. ``keep`` is called before each look, and may raise.
+    """
+    end, told, pause = time.monotonic() + seconds, time.monotonic(), FIRST_PAUSE
+    left = dict.fromkeys(deleted, "")
+    while True:
+        for each in list(left):
+            live = live_object(client, each)
+            if live is None or live["metadata"].get("uid") != deleted[each]:
+                del left[each]
+            else:
+                left[each] = _holds(live)
+        if not left or time.monotonic() >= end:
+            return tuple(
+                Failure(id=each, reason=NOT_GONE, message=f"is being deleted and not gone yet: {why}")
+                for each, why in left.items()
+            )
+        if time.monotonic() - told >= TELL_EVERY:
+            told = time.monotonic()
+            say(f"waits for {', '.join(f'{each} ({why})' for each, why in left.items())}")
+        keep()
+        time.sleep(min(pause, max(0.0, end - time.monotonic())))
+        pause = min(2 * pause, LONGEST_PAUSE)
+
+
+def live_object(client: KubeClient, each: ObjectId) -> dict[str, t.Any] | None:
+    """The object as it is on the member, None if it is gone."""
+    try:
+        return client.get(resource_for(client, each.api_version, each.kind).path(each.namespace, each.name))
+    except ApiError as error:
+        if error.code in GONE:
+            return None
+        raise
+
+
+def _holds(live: t.Mapping[str, t.Any]) -> str:
+    metadata = live["metadata"]
+    named = [*(metadata.get("finalizers") or ()), *((live.get("spec") or {}).get("finalizers") or ())]
+    if not metadata.get("deletionTimestamp"):
+        return "its deletion has not begun"
+    return f"finalizers {', '.join(map(str, named))}" if named else "the server is still at it"

@@ -1,0 +1,129 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a fleet plan would do on the members, object by object. Reads only."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from ..._core.errors import FleetError, Problem
+from ..._core.objects.placements.rollout_strategy import ApplyStrategy
+from ..._core.plan.document import LOST, ClusterPlan, PlacementPlan
+from ..._core.plan.member import Deletable, abandons, key
+from ..._core.plan.outcome import MemberOutcome
+from ..._core.resources.applyset import ApplySet
+from ..._kube.parallel import in_parallel
+from ..members.members import Clients
+from .member_apply import (
+    MemberTask,
+    Progress,
+    always,
+    run_on_member,
+)
+
+Outcomes = dict[str, MemberOutcome]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ways:
+    """How members are treated. ``prune_kinds`` are kinds that are deleted although they may hold more than ours.
+
+    ``unplanned`` is how much a member may lose in all where it holds what no plan names; None for nothing of that.
+    ``patience`` is how many seconds to wait until deleted objects are gone.
+    """
+
+    prune_kinds: tuple[str, ...] = ()
+    unplanned: int | str | None = "30%"
+    patience: float = 60.0
+    validate: bool = False
+    threads: int = 16
+    deadline: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Writing:
+    """``permit`` raises where there is to be no further write. ``barred`` are clusters that must not be written to,
+    each with the reason."""
+
+    permit: t.Callable[[], None] = always
+    say: t.Callable[[str], None] = lambda _line: None
+    barred: t.Mapping[str, Problem] = field(default_factory=dict)
+
+
+def on_members(
+    plan: PlacementPlan,
+    uid: str,
+    clients: Clients,
+    ways: Ways,
+    told: t.Callable[[], str] = str,
+    writing: Writing | None = None,
+    looked: Outcomes | None = None,
+) -> Outcomes:
+    """Outcome by cluster, in the plan's order; without ``writing`` nothing is written. A member that cannot be reached
+    hides no other. ``told`` says why this run is to end at once. What an earlier look (``looked``) found something to
+    do on is held before it is looked at again."""
+    how = writing or Writing()
+    due = {name for name, each in (looked or {}).items() if each.changes}
+    progress: dict[str, Progress] = {}
+    work: dict[str, t.Callable[[], MemberOutcome]] = {}
+    for each in plan.clusters:
+        if each.cause != "left-the-fleet" and each.cluster not in how.barred:
+            note = progress.setdefault(each.cluster, Progress())
+            task = replace(_task(plan, each, uid, ways), write=writing is not None, due=each.cluster in due)
+            work[each.cluster] = _work(clients, replace(task, progress=note, permit=how.permit, say=how.say))
+    answers = in_parallel(work, threads=ways.threads, deadline=ways.deadline, told=told)
+    found = {name: MemberOutcome(cluster=name, error=why) for name, why in how.barred.items()}
+    found |= {name: settled(name, answer, progress[name]) for name, answer in answers.items()}
+    return {each.cluster: found[each.cluster] for each in plan.clusters if each.cluster in found}
+
+
+def _task(plan: PlacementPlan, cluster: ClusterPlan, uid: str, ways: Ways) -> MemberTask:
+    identity = ApplySet(
+        placement=plan.name,
+        uid=uid,
+        generation=plan.placement.metadata.generation,
+        policy_snapshot=plan.policy_snapshot.name,
+        policy_hash=plan.policy_snapshot.spec.policy_hash,
+        resource_snapshot=plan.resource_snapshot,
+        resource_hash=plan.resource_hash,
+        decision={"affinityScore": cluster.affinity_score, "priorityScore": cluster.spread_score},
+    )
+    leaving = cluster.change == LOST
+    return MemberTask(
+        cluster=cluster.cluster,
+        identity=identity,
+        desired=() if leaving else plan.objects,
+        strategy=plan.placement.spec.strategy.apply_strategy or ApplyStrategy(),
+        leaving=leaving,
+        abandon=abandons(plan.placement, plan.deleting),
+        prune_kinds=ways.prune_kinds,
+        deletable=Deletable(
+            named=frozenset(key(each) for each in cluster.leaving),
+            counted=0 if leaving else len(cluster.prune),
+            limit=ways.unplanned,
+        ),
+        patience=ways.patience,
+        validate=ways.validate,
+    )
+
+
+def _work(clients: Clients, task: MemberTask) -> t.Callable[[], MemberOutcome]:
+    holding = partial(clients.holding, task.cluster, f"placement/{task.placement}")
+
+    def work() -> MemberOutcome:
+        if task.write:
+            task.permit()  # whoever has not begun begins nothing
+        return run_on_member(clients.get(task.cluster), task, holding)
+
+    return work
+
+
+def settled(name: str, answer: MemberOutcome | FleetError, progress: Progress) -> MemberOutcome:
+    """The outcome on a member; what was written there before it failed is told, for it stands."""
+    if isinstance(answer, FleetError):
+        error, written = answer.problems[0], tuple(progress.written)
+        return MemberOutcome(cluster=name, error=error, written=written, doubtful=progress.underway)
+    return answer

@@ -1,0 +1,336 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Carrying out a placement on one member: observe, write the intent, apply by waves, remove, write the outcome."""
+
+from __future__ import annotations
+
+import time
+import typing as t
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from ..._core.foreign import in_data
+from ..._core.objects.identity import ObjectId
+from ..._core.objects.placements.rollout_strategy import ApplyStrategy
+from ..._core.plan.document import Rendered
+from ..._core.plan.member import (
+    NOT_GONE,
+    PRUNE,
+    REFUSED,
+    WRITES,
+    Deletable,
+    Step,
+    as_planned,
+    decide_member,
+    key,
+)
+from ..._core.plan.outcome import APPLY_FAILED, Failure, MemberOutcome
+from ..._core.resources.applyset import MANAGER, ApplySet, Held
+from ..._core.resources.availability import availability
+from ..._core.resources.comparison.compare import FieldDiff
+from ..._core.resources.comparison.ownership import FieldDrift
+from ..._kube.apply import apply_object
+from ..._kube.client import KubeClient
+from ..._kube.errors import ApiError
+from ..members.home import HOME, empty_home
+from ..members.member_lease import Keep
+from .gone import GONE, wait_until_gone
+from .member_parent import Parent
+from .object_writes import forces, write_object
+from .observe import Observed, observe
+
+SERVED_SECONDS = 10.0
+WHOLE_MEMBER = (
+    "unreachable",
+    "timeout",
+    "certificate",
+    "credentials-expired",
+    "unauthorized",
+    "too-many-requests",
+)
+
+
+Holding = t.Callable[[], t.ContextManager[Keep]]
+
+
+def always() -> None:
+    """Nothing keeps a write back."""
+
+
+@dataclass
+class Progress:
+    """What was written on one member so far, and what is on its way there."""
+
+    written: list[ObjectId] = field(default_factory=list)
+    underway: ObjectId | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemberTask:
+    """What one member is to hold. ``identity`` is the ApplySet without its inventory.
+
+    ``leaving`` says that the placement ends on this member, ``abandon`` that what leaves stays there unowned.
+    ``deletable`` is what may be deleted; None where nothing that leaves is kept back. ``ending`` are other placements
+    that end on the member in the same run. ``patience`` is how many seconds to wait until deleted objects are gone.
+    ``permit`` is called before each write, and raises where there is to be none any more. ``due`` says that an earlier
+    look found something to do.
+    """
+
+    cluster: str
+    identity: ApplySet
+    desired: tuple[Rendered, ...] = ()
+    strategy: ApplyStrategy = ApplyStrategy()
+    leaving: bool = False
+    ending: tuple[str, ...] = ()
+    abandon: bool = False
+    prune_kinds: tuple[str, ...] = ()
+    deletable: Deletable | None = None
+    patience: float = 0.0
+    write: bool = False
+    due: bool = False
+    validate: bool = False
+    permit: t.Callable[[], None] = always
+    progress: Progress = field(default_factory=Progress)
+    say: t.Callable[[str], None] = lambda _line: None
+
+    @property
+    def placement(self) -> str:
+        return self.identity.placement
+
+    @property
+    def reports_only(self) -> bool:
+        """``ReportDiff`` writes nothing, but what an earlier strategy put there leaves with the placement."""
+        return self.strategy.type == "ReportDiff" and not self.leaving
+
+
+def run_on_member(client: KubeClient, task: MemberTask, holding: Holding) -> MemberOutcome:
+    """What is to be done on the member, and, with ``write``, doing it. One object's failure does not stop others.
+
+    What is written was decided on what was seen under the lease on the member, which ``holding`` takes.
+    """
+    if not (task.write and task.due):
+        observed, steps = _decided(client, task)
+        if not task.write:
+            failures = _validated(client, task, steps) if task.validate else ()
+            outcome = _outcome(task, observed, steps, {}, (*_refusals(steps), *failures), done=False)
+            return _with_home(client, task, observed, outcome)
+        if not _anything_due(task, observed, steps):
+            return _nothing_written(task, observed, steps)
+    with holding() as keep:
+        observed, steps = _decided(client, task)
+        if not _anything_due(task, observed, steps):
+            return _nothing_written(task, observed, steps)
+        return _written(client, replace(task, permit=_both(task.permit, keep)), observed, steps)
+
+
+def _nothing_written(task: MemberTask, observed: Observed, steps: tuple[Step, ...]) -> MemberOutcome:
+    return _outcome(task, observed, steps, {}, () if task.reports_only else _refusals(steps), done=True)
+
+
+def _both(permit: t.Callable[[], None], keep: Keep) -> t.Callable[[], None]:
+    def check() -> None:
+        permit()
+        keep()
+
+    return check
+
+
+def _decided(client: KubeClient, task: MemberTask) -> tuple[Observed, tuple[Step, ...]]:
+    observed = observe(client, task.placement, task.identity.uid, task.desired)
+    steps = decide_member(
+        task.desired,
+        observed.recorded,
+        observed.live,
+        task.identity.id,
+        task.strategy,
+        task.prune_kinds,
+        task.abandon,
+    )
+    held = len(observed.recorded.inventory) if observed.recorded else 0
+    planned = as_planned(steps, task.deletable, held)
+    return observed, tuple(_fit_to_be_told(client, step) for step in planned)
+
+
+def _fit_to_be_told(client: KubeClient, step: Step) -> Step:
+    """The step, with what the member says of its fields as it may be recorded and shown."""
+
+    def told(value: t.Any) -> t.Any:
+        return in_data(value, client.hide)
+
+    drifts = (
+        FieldDrift(told(each.path), each.desired, told(each.live), tuple(map(told, each.managers)))
+        for each in step.drifts
+    )
+    diffs = (FieldDiff(told(each.path), each.desired, told(each.live)) for each in step.diffs)
+    return replace(step, drifts=tuple(drifts), diffs=tuple(diffs)) if step.drifts or step.diffs else step
+
+
+def _anything_due(task: MemberTask, observed: Observed, steps: tuple[Step, ...]) -> bool:
+    """Whether an object or the parent is to be written."""
+    if task.reports_only:
+        return False
+    wanted = replace(task.identity, inventory=_inventory(observed, steps, ()))
+    parent_due = not wanted.same_content(observed.recorded) and not (task.leaving and not observed.recorded)
+    return parent_due or any(step.action in WRITES for step in steps)
+
+
+def _written(client: KubeClient, task: MemberTask, observed: Observed, steps: tuple[Step, ...]) -> MemberOutcome:
+    parent = Parent(client, observed.recorded, observed.version)
+    results, failures = _carried_out(client, task, observed, steps, parent)
+    left = replace(task.identity, inventory=_inventory(observed, steps, failures))
+    outcome = _outcome(task, observed, steps, results, failures, done=True)
+    if not task.leaving or left.inventory:
+        parent.write(left, task.permit)
+        return outcome
+    task.permit()
+    return _and_home(outcome) if parent.delete(task.placement) else outcome
+
+
+def _carried_out(
+    client: KubeClient,
+    task: MemberTask,
+    observed: Observed,
+    steps: tuple[Step, ...],
+    parent: Parent,
+) -> tuple[dict[ObjectId, dict[str, t.Any]], tuple[Failure, ...]]:
+    """Writes the intent and then object by object; gives what the server answered, and what failed."""
+    results: dict[ObjectId, dict[str, t.Any]] = {}
+    to_do = [step for step in steps if step.action in WRITES]
+    if to_do:
+        parent.write(replace(task.identity, inventory=_intended(observed, to_do)), task.permit)
+    failures = [*_refusals(steps)]
+    defined = _defined(to_do)
+    for step in to_do:
+        task.permit()
+        task.progress.underway = step.id
+        try:
+            work = partial(_carry_out, client, step, task, observed)
+            results[step.id] = _once_served(work, step.id.group in defined)
+            task.progress.written.append(step.id)
+        except ApiError as error:
+            if error.code in WHOLE_MEMBER:
+                raise
+            failures.append(Failure(id=step.id, reason=APPLY_FAILED, message=error.message))
+        task.progress.underway = None
+    deleted = {
+        step.id: observed.live[key(step.id)]["metadata"]["uid"]
+        for step in to_do
+        if step.action == PRUNE and step.id in results
+    }
+    say = partial(_say, task)
+    return results, (*failures, *wait_until_gone(client, deleted, task.patience, task.permit, say))
+
+
+def _say(task: MemberTask, line: str) -> None:
+    task.say(f"{task.placement}: {task.cluster} {line}")
+
+
+def _defined(to_do: t.Iterable[Step]) -> set[str]:
+    """API groups that get a definition in this very run."""
+    return {
+        step.manifest["spec"]["group"]
+        for step in to_do
+        if step.manifest is not None and step.id.kind == "CustomResourceDefinition"
+    }
+
+
+def _once_served(work: t.Callable[[], dict[str, t.Any]], fresh: bool) -> dict[str, t.Any]:
+    """Does the work; for a ``fresh`` group again for a while, as an API server serves a new kind a moment later."""
+    end = time.monotonic() + SERVED_SECONDS
+    while True:
+        try:
+            return work()
+        except ApiError as error:
+            if not fresh or error.code not in GONE or time.monotonic() > end:
+                raise
+        time.sleep(0.1)
+
+
+def _carry_out(client: KubeClient, step: Step, task: MemberTask, observed: Observed) -> dict[str, t.Any]:
+    live = observed.live.get(key(step.id))
+    return write_object(client, step, live, forces(task.strategy), task.permit)
+
+
+def _with_home(client: KubeClient, task: MemberTask, observed: Observed, outcome: MemberOutcome) -> MemberOutcome:
+    """With the end of our namespace, if it goes with the last that this placement has on the member."""
+    left = _inventory(observed, outcome.steps, ())
+    if (
+        not task.leaving
+        or observed.recorded is None
+        or left
+        or empty_home(client, (task.placement, *task.ending)) is None
+    ):
+        return outcome
+    return _and_home(outcome)
+
+
+def _and_home(outcome: MemberOutcome) -> MemberOutcome:
+    return replace(outcome, steps=(*outcome.steps, Step(id=HOME, action=PRUNE)))
+
+
+def _intended(observed: Observed, to_do: t.Sequence[Step]) -> tuple[Held, ...]:
+    """What was held, and what is about to be written, with no hash until it is."""
+    held = {key(each.id): each for each in (observed.recorded.inventory if observed.recorded else ())}
+    for step in to_do:
+        if step.manifest is not None and key(step.id) not in held:
+            held[key(step.id)] = Held(id=step.id, hash="")
+    return tuple(sorted(held.values()))
+
+
+def _inventory(observed: Observed, steps: t.Sequence[Step], failures: t.Sequence[Failure]) -> tuple[Held, ...]:
+    """What is held once the steps are done: failures keep what was recorded, refused objects are not ours."""
+    before = {key(each.id): each for each in (observed.recorded.inventory if observed.recorded else ())}
+    failed = {each.id for each in failures if each.reason in (APPLY_FAILED, NOT_GONE)}
+    held: list[Held] = []
+    for step in steps:
+        old = before.get(key(step.id))
+        if step.id in failed:
+            held.append(old or Held(id=step.id, hash=""))
+        elif step.action == REFUSED:
+            held += [old] if old else []
+        elif step.manifest is not None:
+            held.append(Held(id=step.id, hash=step.hash))
+    return tuple(sorted(held))
+
+
+def _refusals(steps: t.Iterable[Step]) -> tuple[Failure, ...]:
+    return tuple(
+        Failure(id=each.id, reason=each.reason, message=each.message) for each in steps if each.action == REFUSED
+    )
+
+
+def _validated(client: KubeClient, task: MemberTask, steps: t.Iterable[Step]) -> tuple[Failure, ...]:
+    """What the member's API server would refuse, by its own dry run."""
+    failures = []
+    for step in steps:
+        if step.action in WRITES and step.manifest is not None:
+            try:
+                apply_object(client, step.manifest, MANAGER, force=forces(task.strategy), dry_run=True)
+            except ApiError as error:
+                if error.code in WHOLE_MEMBER:
+                    raise
+                failures.append(Failure(id=step.id, reason=APPLY_FAILED, message=error.message))
+    return tuple(failures)
+
+
+def _outcome(
+    task: MemberTask,
+    observed: Observed,
+    steps: tuple[Step, ...],
+    results: t.Mapping[ObjectId, dict[str, t.Any]],
+    failures: tuple[Failure, ...],
+    done: bool,
+) -> MemberOutcome:
+    judged: dict[ObjectId, str] = {}
+    for step in steps:
+        live = results.get(step.id) or observed.live.get(key(step.id))
+        if live and step.manifest is not None:
+            judged[step.id] = availability(step.id.group, step.id.kind, live)
+    return MemberOutcome(
+        cluster=task.cluster,
+        done=done,
+        steps=steps,
+        failures=failures,
+        availability=judged,
+    )

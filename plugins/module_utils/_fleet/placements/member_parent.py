@@ -1,0 +1,63 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Writing the parent of a placement's ApplySet on a member, and nothing over what another run wrote there since."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..._core.errors import FleetError
+from ..._core.resources.applyset import MANAGER, ApplySet, parent_manifest
+from ..._kube.apply import apply_object, delete_object
+from ..._kube.client import KubeClient
+from ..._kube.errors import ApiError
+from ..members.home import at_home, empty_home, remove_home
+from .observe import PARENTS
+
+T = t.TypeVar("T")
+
+
+class Parent:
+    """The parent as it was seen: its content, None if there was none, and its resourceVersion.
+
+    FleetError ``member-moved`` when it is not as it was seen any more: two runs would write over each other.
+    """
+
+    def __init__(self, client: KubeClient, seen: ApplySet | None, version: str) -> None:
+        self._client = client
+        self._seen = seen
+        self._version = version
+
+    def write(self, applyset: ApplySet, permit: t.Callable[[], None]) -> None:
+        """Writes what differs from what is there, if it is permitted."""
+        if applyset.same_content(self._seen):
+            return
+        permit()
+        manifest = parent_manifest(applyset)
+        if self._version:
+            manifest["metadata"]["resourceVersion"] = self._version
+        written = self._unmoved(
+            lambda: at_home(self._client, lambda: apply_object(self._client, manifest, MANAGER, force=True))
+        )
+        self._seen, self._version = applyset, str(written["metadata"]["resourceVersion"])
+
+    def delete(self, placement: str) -> bool:
+        """Deletes it, and our namespace if nothing else is in it; whether that went too."""
+        path = f"{PARENTS}/{placement}"
+        self._unmoved(lambda: delete_object(self._client, path, resource_version=self._version))
+        namespace = empty_home(self._client, (placement,))
+        return namespace is not None and remove_home(self._client, namespace)
+
+    def _unmoved(self, write: t.Callable[[], T]) -> T:
+        try:
+            return write()
+        except ApiError as error:
+            if error.code not in ("conflict", "not-found"):
+                raise
+        raise FleetError(
+            "member-moved",
+            "another run has changed what the placement has here since it was looked at",
+            self._client.server_name,
+            "run again",
+        )

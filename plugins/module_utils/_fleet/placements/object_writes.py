@@ -1,0 +1,90 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""One write to one object on a member, on the very state that the step was decided on."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..._core.errors import FleetError
+from ..._core.objects.identity import ObjectId, metadata_of
+from ..._core.objects.placements.rollout_strategy import ApplyStrategy
+from ..._core.plan.member import (
+    ADOPT,
+    PRUNE,
+    RELEASE,
+    Step,
+)
+from ..._core.resources.applyset import MANAGER, PART_OF_LABEL
+from ..._kube.apply import apply_object, delete_object
+from ..._kube.client import KubeClient
+from ..._kube.discovery import resource_for
+from ..._kube.errors import ApiError
+from .gone import GONE, live_object
+
+MERGE_PATCH = "application/merge-patch+json"
+ATTEMPTS = 5
+
+Live = t.Mapping[str, t.Any]
+
+
+def forces(strategy: ApplyStrategy) -> bool:
+    """ClientSideApply overwrites what others set, so its server-side form takes fields over."""
+    if strategy.type == "ClientSideApply":
+        return True
+    return bool(strategy.server_side_apply_config and strategy.server_side_apply_config.force)
+
+
+def write_object(
+    client: KubeClient, step: Step, live: Live | None, force: bool, permit: t.Callable[[], None]
+) -> dict[str, t.Any]:
+    """What the server answered; nothing for what is removed.
+
+    Each write names the resourceVersion that was seen, so that one which reaches the server late, after another run has
+    written, is refused there. An object that only others changed meanwhile (its status, say) is written all the same.
+    FleetError ``member-moved`` when another run of ours did, else ApiError.
+    """
+    seen = live
+    for _attempt in range(ATTEMPTS):
+        try:
+            return _written(client, step, seen, force)
+        except ApiError as error:
+            if error.code in GONE and step.action in (PRUNE, RELEASE):
+                return {}
+            if error.code != "conflict" or error.conflicts or seen is None or step.action == ADOPT:
+                raise
+        permit()
+        seen = _unmoved(live_object(client, step.id), seen, client.server_name, step.id)
+        if seen is None and step.action in (PRUNE, RELEASE):
+            return {}
+    raise ApiError("conflict", "others keep changing it", client.server_name, "run again")
+
+
+def _written(client: KubeClient, step: Step, seen: Live | None, force: bool) -> dict[str, t.Any]:
+    version = str(metadata_of(seen or {}).get("resourceVersion", ""))
+    if step.manifest is not None:
+        metadata = {**metadata_of(step.manifest), **({"resourceVersion": version} if version else {})}
+        return apply_object(client, {**step.manifest, "metadata": metadata}, MANAGER, force=force)
+    path = resource_for(client, step.id.api_version, step.id.kind).path(step.id.namespace, step.id.name)
+    uid = str(metadata_of(seen or {}).get("uid", ""))
+    if step.action == PRUNE:
+        delete_object(client, path, uid=uid, resource_version=version)
+    else:  # the object stays as it is, without our label
+        metadata = {"uid": uid, "resourceVersion": version, "labels": {PART_OF_LABEL: None}}
+        client.request("PATCH", path, {"metadata": metadata}, {"fieldManager": MANAGER}, MERGE_PATCH)
+    return {}
+
+
+def _unmoved(now: Live | None, seen: Live, where: str, each: ObjectId) -> Live | None:
+    """The object as it is now, unless it is another one or our field manager has written it since."""
+    if now is None:
+        return None
+    if metadata_of(now).get("uid") == metadata_of(seen).get("uid") and _ours(now) == _ours(seen):
+        return now
+    raise FleetError("member-moved", f"another run has changed {each} since it was looked at", where, "run again")
+
+
+def _ours(live: Live) -> list[t.Any]:
+    rows = metadata_of(live).get("managedFields") or ()
+    return [row for row in rows if row.get("manager") == MANAGER and row.get("operation") == "Apply"]

@@ -1,0 +1,126 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What is there on one member of what a placement has or wants there. Reads only."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, field
+
+from ..._core.errors import FleetError
+from ..._core.objects.identity import ObjectId
+from ..._core.plan.document import Rendered
+from ..._core.plan.member import Key, key
+from ..._core.resources.applyset import (
+    NAMESPACE,
+    PART_OF_LABEL,
+    ApplySet,
+    applyset_id,
+    read_parent,
+)
+from ..._kube.client import KubeClient
+from ..._kube.discovery import resource_for
+from ..._kube.documents import an_object, read_object
+from ..._kube.errors import ApiError
+from ..._kube.lists import list_objects
+from ..._kube.paths import Resource
+
+PARENTS = f"/api/v1/namespaces/{NAMESPACE}/configmaps"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Observed:
+    """``recorded`` is None where the placement has never been applied, and ``version`` the resourceVersion of its
+    parent; ``live`` holds the objects that exist."""
+
+    recorded: ApplySet | None
+    version: str = ""
+    live: t.Mapping[Key, dict[str, t.Any]] = field(default_factory=dict, repr=False)
+
+
+def observe(client: KubeClient, placement: str, uid: str, desired: t.Sequence[Rendered]) -> Observed:
+    """Reads the parent, then every desired or recorded object; a whole kind at once where several are held.
+
+    FleetError ``foreign-applyset`` when a placement of the same name but of another fleet holds the member.
+    """
+    parent = _parent(client, placement)
+    recorded = parsed_parent(parent, client) if parent else None
+    if recorded and uid and recorded.uid != uid:
+        raise FleetError(
+            "foreign-applyset",
+            f"placement {placement} of another fleet (uid {recorded.uid}) holds this member",
+            client.server_name,
+            "rename the placement, or recover the records of that fleet",
+        )
+    wanted = {key(each.id): each.id for each in desired}
+    held = {key(each.id): each.id for each in recorded.inventory} if recorded else {}
+    live: dict[Key, dict[str, t.Any]] = {}
+    by_kind: dict[tuple[str, str], list[ObjectId]] = {}
+    for each in (held | wanted).values():
+        by_kind.setdefault((each.api_version, each.kind), []).append(each)
+    selector = f"{PART_OF_LABEL}={applyset_id(placement)}"
+    for (api_version, kind), ids in sorted(by_kind.items()):
+        resource = _resource(client, api_version, kind)
+        if resource is None:
+            continue
+        if held and len(ids) > 2:
+            path = resource.path()
+            for item in list_objects(client, path, label_selector=selector):
+                live[_key_of(resource, item)] = an_object(item, f"GET {path}", client)
+        for each in ids:
+            if key(each) not in live:
+                found = _get(client, resource, each)
+                if found is not None:
+                    live[key(each)] = found
+    version = str(parent["metadata"].get("resourceVersion", "")) if parent else ""
+    return Observed(recorded=recorded, version=version, live=live)
+
+
+def _parent(client: KubeClient, placement: str) -> dict[str, t.Any] | None:
+    try:
+        return read_object(client, f"{PARENTS}/{placement}", "ConfigMap")
+    except ApiError as error:
+        if error.code == "not-found":
+            return None
+        raise
+
+
+def parsed_parent(parent: t.Mapping[str, t.Any], client: KubeClient) -> ApplySet:
+    """The ApplySet in a parent ConfigMap that was read on a member. What is in it is recorded and shown, so one that
+    holds what we log in with is refused. FleetError ``applyset-invalid`` for that, and if it is damaged."""
+    try:
+        data = str(parent.get("data"))
+        if client.hide(data) != data:
+            raise ValueError(f"ConfigMap {NAMESPACE}/{parent['metadata']['name']} holds a credential of ours")
+        return read_parent(parent)
+    except ValueError as error:
+        raise FleetError(
+            "applyset-invalid",
+            client.hide(str(error)),
+            client.server_name,
+            "delete the ConfigMap; the next apply writes it again and takes over",
+        ) from None
+
+
+def _resource(client: KubeClient, api_version: str, kind: str) -> Resource | None:
+    try:
+        return resource_for(client, api_version, kind)
+    except ApiError as error:
+        if error.code == "unknown-kind":
+            return None
+        raise
+
+
+def _get(client: KubeClient, resource: Resource, each: ObjectId) -> dict[str, t.Any] | None:
+    try:
+        return read_object(client, resource.path(each.namespace, each.name), resource.kind)
+    except ApiError as error:
+        if error.code == "not-found":
+            return None
+        raise
+
+
+def _key_of(resource: Resource, item: t.Mapping[str, t.Any]) -> Key:
+    metadata = item["metadata"]
+    return (resource.group, resource.kind, metadata.get("namespace", ""), metadata["name"])

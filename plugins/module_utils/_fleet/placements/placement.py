@@ -1,0 +1,271 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The whole way of placements: read what is wanted, capture or load facts, plan, look, and carry out if asked to."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+from ..._core.cluster.facts.snapshot import FactsSnapshot
+from ..._core.errors import FleetError, Problem
+from ..._core.objects.placements.cluster_resource_placement import PlacementStatus
+from ..._core.plan.brakes import BrakeLimits
+from ..._core.plan.outcome import MemberOutcome
+from ..._kube.access import ready
+from ..._kube.client import KubeClient, Timeouts
+from ..._kube.parallel import in_parallel
+from ..._store.digest_key import digest_key, known_digest_key
+from ..._store.manifests import read_manifests
+from ..._store.records import Records
+from ..._store.revision import source_revision
+from ..members.facts import needs_pods, read_fleet
+from ..members.member_lease import MemberLeases
+from ..members.members import (
+    Clients,
+    Member,
+    members_to_write,
+    recorded_members,
+)
+from .apply import (
+    Applied,
+    carry_out,
+    changes,
+    check_brakes,
+    check_digest,
+    failures,
+)
+from .look import Outcomes, Ways, on_members
+from .plan import (
+    FleetPlan,
+    PlanRequest,
+    Source,
+    make_plans,
+)
+from .sources import (
+    PLACEMENT,
+    Sourced,
+    credentials_of,
+    placements_in,
+    read_placement,
+    resources_in,
+    without_manifests,
+)
+
+APPLY_AGE, FILE_AGE = timedelta(minutes=10), timedelta(hours=24)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What a run is asked to do. ``facts`` is a loaded snapshot; without one the members are read now.
+
+    ``write`` carries the plan out, ``look`` compares with the members; neither needs a member for a plan alone.
+    """
+
+    src: tuple[str, ...] = ()
+    definition: t.Mapping[str, t.Any] | None = None
+    names: tuple[str, ...] = ()
+    absent: bool = False
+    resources: tuple[str, ...] | None = None
+    facts: FactsSnapshot | None = None
+    max_facts_age: timedelta | None = None
+    limits: BrakeLimits = BrakeLimits()
+    ways: Ways = Ways()
+    strict: bool = False
+    approved: str = ""
+    look: bool = True
+    write: bool = False
+    timeout: float = 5.0
+    environ: t.Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """``changed`` is what the run changed, or would change; ``problems`` name members and objects that failed."""
+
+    plan: FleetPlan
+    outcomes: t.Mapping[str, Outcomes]
+    statuses: t.Mapping[str, PlacementStatus]
+    changed: bool
+    problems: tuple[Problem, ...] = ()
+
+    def of(self, placement: str) -> t.Mapping[str, MemberOutcome]:
+        return self.outcomes.get(placement, {})
+
+
+def brake_limits(options: t.Mapping[str, t.Any]) -> BrakeLimits:
+    """Limits from a verb's options; FleetError ``bad-option``."""
+    return BrakeLimits(
+        max_removals=removal_limit(options["max_removals"], "max_removals"),
+        allow_empty=options["allow_empty"],
+        max_object_removals=removal_limit(options["max_object_removals"], "max_object_removals"),
+        allow_no_objects=options["allow_no_objects"],
+        allow_older=options["allow_older"],
+    )
+
+
+def removal_limit(text: str, option: str) -> int | str:
+    """A limit from an option; FleetError ``bad-option`` where it is neither a number nor a percentage."""
+    share = text.removesuffix("%")
+    most = 100 if share != text else 2**31 - 1
+    if not (share.isascii() and share.isdigit() and len(share) <= 10 and int(share) <= most):
+        raise FleetError("bad-option", f"{text!r:.80} is neither a number nor 0% to 100%", option)
+    return text if share != text else int(share)
+
+
+def run(
+    records: Records, hub: KubeClient | None, asked: Asked, now: datetime, holder: str, say: t.Callable[[str], None]
+) -> Report:
+    """Plans what is asked for; looks at the members; writes if asked to and neither brake nor digest forbids it."""
+    placements, told = _wanted(records, hub, asked)
+    members = members_to_write(records, hub) if asked.write else recorded_members(records)
+    fleet = {name: each.fleet for name, each in members.items()}
+    timeouts = Timeouts(connect=asked.timeout, read=max(30.0, asked.timeout))
+    leases = MemberLeases(records, holder)
+    with Clients(members=fleet, hub=hub, timeout=timeouts, strict=asked.write, leases=leases) as clients:
+        facts = asked.facts
+        if not members and not asked.absent and (facts is None or asked.write):
+            raise FleetError(
+                "no-members", "no cluster has joined the fleet", records.place, "join some with member_cluster"
+            )
+        if facts is None:
+            pods = needs_pods(each.placement.spec for each in placements)
+            facts = _read(members, clients, now, pods)
+        request = plan_request(records, asked, placements, members, facts, now)
+        request = replace(request, findings=(*told, *request.findings))
+        plan = make_plans(records, hub, request)
+        # What was approved is all that may be deleted; else the brake counts what no plan names.
+        ways = replace(asked.ways, unplanned=None if asked.approved else asked.limits.max_object_removals)
+        parts = () if asked.absent else facts.partly_read
+        if not asked.write:
+            report = _looked(plan, clients, asked.look, ways, parts)
+            for note in clients.identities.notes():
+                say(f"note: {note}")
+            return report
+        check_digest(plan, asked.approved)
+        check_brakes(plan)
+        if asked.approved:
+            _still_eligible(members.keys() & _picked(plan), clients)
+        done = carry_out(records, clients, plan, lambda: make_plans(records, hub, request), request, ways, holder, say)
+    return _done(plan, done, parts)
+
+
+def _read(members: t.Mapping[str, Member], clients: Clients, now: datetime, pods: bool) -> FactsSnapshot:
+    """Facts of now; if not one member can be read, that is a fault on our side, and no plan is made on it."""
+    reading = read_fleet(members, clients, now, pods, threads=32)
+    if members and len(reading.failed) == len(members):
+        raise FleetError.of([replace(error.problems[0], where=name) for name, error in reading.failed.items()])
+    return reading.snapshot
+
+
+def wanted_placements(records: Records, hub: KubeClient | None, asked: Asked) -> tuple[Sourced, ...]:
+    """The placements to be present: from files, inline, or those on the hub; all their problems at once."""
+    return _wanted(records, hub, asked)[0]
+
+
+def _wanted(records: Records, hub: KubeClient | None, asked: Asked) -> tuple[tuple[Sourced, ...], tuple[Problem, ...]]:
+    """The same, and what is to be told of where they were looked for."""
+    if asked.absent:
+        return (), ()
+    if asked.definition is not None:
+        return (read_placement(asked.definition, "definition", asked.strict),), ()
+    told: tuple[Problem, ...] = ()
+    if asked.src:
+        manifests = read_manifests(asked.src)
+        found = placements_in(manifests, asked.strict)
+        told = without_manifests(asked.src, manifests, "src")
+    elif hub is not None:
+        documents = records.list(PLACEMENT)
+        found = tuple(read_placement(_as_written(each), "hub", asked.strict) for each in documents)
+    else:
+        raise FleetError("nothing-asked", "there is no placement to work on", "src", "give src or definition")
+    chosen = tuple(each for each in found if not asked.names or each.placement.name in asked.names)
+    missing = sorted(set(asked.names) - {each.placement.name for each in chosen})
+    if missing:
+        raise FleetError("no-such-placement", f"there is no placement {', '.join(missing)}", ", ".join(asked.src))
+    if not chosen and not asked.src:
+        raise FleetError("nothing-asked", "no placement is recorded", records.place)
+    return chosen, told
+
+
+def plan_request(
+    records: Records,
+    asked: Asked,
+    placements: tuple[Sourced, ...],
+    members: t.Mapping[str, Member],
+    facts: FactsSnapshot,
+    now: datetime,
+) -> PlanRequest:
+    """What ``make_plans`` needs, with the source's revision and the key that seals Secrets."""
+    folder = asked.src[0] if asked.src else ""
+    revision = source_revision(folder, asked.environ) if folder else ""
+    age = asked.max_facts_age or (APPLY_AGE if asked.write and not asked.approved else FILE_AGE)
+    files = read_manifests(asked.resources) if asked.resources is not None else None
+    empty = without_manifests(asked.resources or (), files or (), "resources")
+    return PlanRequest(
+        placements=placements,
+        absent=asked.names if asked.absent else (),
+        complete=bool(asked.src) and not asked.names and not asked.absent,
+        resources=resources_in(files) if files is not None else None,
+        facts=facts,
+        limits=replace(asked.limits, max_facts_age=age),
+        source=Source(name=f"files:{','.join(asked.src)}" if asked.src else "", revision=revision, folder=folder),
+        members={name: each.cluster for name, each in members.items()},
+        credentials=credentials_of(each.fleet for each in members.values()),
+        prune_kinds=asked.ways.prune_kinds,
+        findings=empty,
+        now=now,
+        key=digest_key(records) if asked.write else known_digest_key(records),
+    )
+
+
+def _as_written(document: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    """A recorded placement as its author could have written it."""
+    metadata = document["metadata"]
+    kept = {key: metadata[key] for key in ("name", "labels", "annotations") if key in metadata}
+    return {**{key: document[key] for key in ("apiVersion", "kind", "spec")}, "metadata": kept}
+
+
+def _looked(plan: FleetPlan, clients: Clients, look: bool, ways: Ways, parts: tuple[Problem, ...]) -> Report:
+    outcomes: dict[str, Outcomes] = {}
+    for each in plan.plans if look else ():
+        outcomes[each.name] = on_members(each, plan.recorded[each.name].uid, clients, ways)
+    changed = any(changes(each, outcomes.get(each.name, {})) for each in plan.plans)
+    return Report(plan=plan, outcomes=outcomes, statuses={}, changed=changed, problems=(*parts, *failures(outcomes)))
+
+
+def _done(plan: FleetPlan, done: Applied, parts: tuple[Problem, ...]) -> Report:
+    return Report(
+        plan=plan,
+        outcomes=done.outcomes,
+        statuses=done.statuses,
+        changed=done.changed,
+        problems=(*parts, *done.problems),
+    )
+
+
+def _picked(plan: FleetPlan) -> set[str]:
+    return {each.cluster for one in plan.plans for each in one.clusters if each.change != "lost"}
+
+
+def _still_eligible(names: t.Collection[str], clients: Clients) -> None:
+    """An approved plan rests on older facts: each cluster that it picked must still answer before anything is done."""
+    answers = in_parallel({name: _asks_ready(clients, name) for name in sorted(names)})
+    problems = [
+        Problem(
+            "became-ineligible",
+            "a cluster that the approved plan picks is not ready any more",
+            name,
+            "plan again with fresh facts",
+        )
+        for name, answer in answers.items()
+        if answer is not True
+    ]
+    if problems:
+        raise FleetError.of(problems)
+
+
+def _asks_ready(clients: Clients, name: str) -> t.Callable[[], bool]:
+    return lambda: bool(ready(clients.get(name)))

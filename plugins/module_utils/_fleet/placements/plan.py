@@ -1,0 +1,246 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Planning: specs, records and facts in; the plans of all placements out. Nothing is written."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from ..._core.cluster.facts.snapshot import FactsSnapshot, snapshot_digest
+from ..._core.errors import FleetError, Problem
+from ..._core.facts.recorded import beside
+from ..._core.objects.clusters.member_cluster import MemberCluster
+from ..._core.objects.identity import identify
+from ..._core.objects.placements.cluster_resource_placement import ClusterResourcePlacement
+from ..._core.objects.reading import check_update
+from ..._core.plan.brakes import Brake, BrakeLimits, older_source
+from ..._core.plan.compose import Facts, Wanted, compose
+from ..._core.plan.digest import plans_digest
+from ..._core.plan.document import SCHEMA, PlacementPlan
+from ..._core.plan.support import limitations, refusals
+from ..._core.resources.sealing import has_secrets
+from ..._core.resources.selection import Selected
+from ..._core.scheduling.index import FleetIndex
+from ..._kube.client import KubeClient
+from ..._store.manifests import Manifest
+from ..._store.records import Records
+from ..._store.revision import deepening, is_descendant
+from .recorded import (
+    REVISION,
+    SOURCE,
+    RecordedPlacement,
+    recorded_placement,
+)
+from .sources import (
+    Sourced,
+    rendered,
+    selected_from_files,
+    selected_from_hub,
+)
+
+DELETED, SOURCE_GONE = "deleted", "source-gone"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """Where placements come from: ``name`` marks their origin in the records, ``revision`` is a Git commit or empty,
+    ``folder`` the checkout that can tell whether one commit descends from another.
+    """
+
+    name: str = ""
+    revision: str = ""
+    folder: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanRequest:
+    """``resources`` are manifests of files; None means that resources are selected on the hub.
+
+    ``absent`` are names of placements that are to end. ``complete`` says that ``placements`` is everything the source
+    holds, so that recorded ones of the same source that are not among them end too. ``members`` are the recorded ones,
+    ``credentials`` the Secrets by which they are reached. ``key`` seals Secrets; without one their content is left out.
+    """
+
+    placements: tuple[Sourced, ...]
+    absent: tuple[str, ...] = ()
+    complete: bool = False
+    resources: tuple[Manifest, ...] | None = None
+    facts: FactsSnapshot
+    limits: BrakeLimits
+    source: Source = Source()
+    members: t.Mapping[str, MemberCluster] = field(default_factory=dict)
+    credentials: frozenset[tuple[str, str]] = frozenset()
+    prune_kinds: tuple[str, ...] = ()
+    findings: tuple[Problem, ...] = ()
+    now: datetime
+    key: bytes
+
+
+@dataclass(frozen=True, kw_only=True)
+class FleetPlan:
+    """Plans by name, with the records that each was made from. ``findings`` are about all of them."""
+
+    plans: tuple[PlacementPlan, ...]
+    recorded: t.Mapping[str, RecordedPlacement]
+    wanted: t.Mapping[str, Sourced] = field(default_factory=dict)
+    facts_digest: str = ""
+    findings: tuple[Problem, ...] = ()
+
+    @property
+    def digest(self) -> str:
+        return plans_digest({each.name: each.digest for each in self.plans})
+
+    def as_dict(self) -> dict[str, t.Any]:
+        return {
+            "schema": SCHEMA,
+            "digest": self.digest,
+            "facts": self.facts_digest,
+            "findings": [each.as_dict() for each in self.findings],
+            "placements": [each.as_dict() for each in self.plans],
+        }
+
+
+def make_plans(records: Records, hub: KubeClient | None, request: PlanRequest) -> FleetPlan:
+    """The plans of everything that is asked for; every problem of every placement at once."""
+    members, told = beside(request.facts, request.members)
+    facts = Facts(
+        index=FleetIndex(members, request.facts.captured_at),
+        captured_at=request.facts.captured_at,
+        digest=snapshot_digest(request.facts),
+    )
+    sourced = {each.placement.name: each for each in request.placements}
+    ending = dict.fromkeys(request.absent, DELETED) | _source_gone(records, request, sourced)
+    recorded = {name: recorded_placement(records, name) for name in sorted(sourced.keys() | ending.keys())}
+    plans: list[PlacementPlan] = []
+    problems: list[Problem] = []
+    for name, record in recorded.items():
+        try:
+            wanted = _wanted(name, sourced.get(name), ending.get(name, ""), record, hub, request)
+        except FleetError as error:
+            problems.extend(error.problems)
+            continue
+        if wanted is not None:
+            plans.append(compose(wanted, record.known, facts, request.now, request.limits))
+    if problems:
+        raise FleetError.of(problems)
+    return FleetPlan(
+        plans=tuple(plans),
+        recorded=recorded,
+        wanted=sourced,
+        facts_digest=facts.digest,
+        findings=(*request.findings, *told),
+    )
+
+
+def _source_gone(records: Records, request: PlanRequest, present: t.Container[str]) -> dict[str, str]:
+    if not request.complete or not request.source.name:
+        return {}
+    return {
+        each["metadata"]["name"]: SOURCE_GONE
+        for each in records.list("ClusterResourcePlacement")
+        if (each["metadata"].get("annotations") or {}).get(SOURCE) == request.source.name
+        and each["metadata"]["name"] not in present
+    }
+
+
+def _wanted(
+    name: str,
+    sourced: Sourced | None,
+    ending: str,
+    record: RecordedPlacement,
+    hub: KubeClient | None,
+    request: PlanRequest,
+) -> Wanted | None:
+    """What is wanted of one placement; None if it is to end and does not exist."""
+    if record.placement and record.placement.metadata.deletion_timestamp:
+        ending = DELETED
+    if ending:
+        if record.placement is None:
+            return None
+        return Wanted(placement=record.placement, deleting=ending, prune_kinds=request.prune_kinds)
+    if sourced is None:
+        raise AssertionError("a placement is wanted or ends")
+    old = record.placement
+    if old:
+        problems = check_update(old, sourced.placement, sourced.where)
+        if problems:
+            raise FleetError.of(problems)
+    selected = _selected(sourced.placement, hub, request)
+    if selected.problems:
+        raise FleetError.of(_located(selected.problems, sourced))
+    refused = refusals(sourced.placement, [identify(each) for each in selected.objects])
+    if refused:
+        raise FleetError.of(_located(refused, sourced))
+    origin = f"git:{request.source.revision}" if request.source.revision else request.source.name
+    own = (*selected.findings, *_of_content(selected, request), *_of_source(record, request))
+    return Wanted(
+        placement=_as_recorded(sourced.placement, old),
+        objects=rendered(selected, request.key, origin),
+        findings=(*sourced.findings, *limitations(sourced.placement), *_located(own, sourced)),
+        older_source=_older(name, record, request),
+        prune_kinds=request.prune_kinds,
+    )
+
+
+def _of_content(selected: Selected, request: PlanRequest) -> t.Iterator[Problem]:
+    if not selected.objects:
+        yield Problem("selects-nothing", "the placement selects no object at all", "spec.resourceSelectors")
+    if not request.key and any(map(has_secrets, selected.objects)):
+        message = "no key is kept with these records, so the content of Secrets is not part of the digest"
+        yield Problem("secrets-left-out", message, hint="a plan to be approved needs the records of the fleet")
+
+
+def _of_source(record: RecordedPlacement, request: PlanRequest) -> t.Iterator[Problem]:
+    if _last_revision(record) and request.source.folder and not request.source.revision:
+        message = f"it was applied last from revision {_last_revision(record)[:12]}, and which one this is is not known"
+        hint = f"{request.source.folder} is no Git checkout, or Git cannot or may not read it"
+        yield Problem("revision-unknown", f"{message}: it may be older", hint=hint)
+
+
+def _selected(placement: ClusterResourcePlacement, hub: KubeClient | None, request: PlanRequest) -> Selected:
+    if request.resources is not None:
+        return selected_from_files(placement, request.resources, request.credentials)
+    if hub is None:
+        raise FleetError(
+            "no-resources",
+            "there are no resources to select from",
+            f"ClusterResourcePlacement/{placement.name}",
+            "give files with the option resources, or use records of type hub",
+        )
+    return selected_from_hub(placement, hub, request.credentials)
+
+
+def _located(problems: t.Iterable[Problem], sourced: Sourced) -> tuple[Problem, ...]:
+    """Problems with a field path only, told of which placement and file they are."""
+    return tuple(
+        replace(each, where=f"{sourced.where} ClusterResourcePlacement/{sourced.placement.name} {each.where}".strip())
+        for each in problems
+    )
+
+
+def _as_recorded(placement: ClusterResourcePlacement, old: ClusterResourcePlacement | None) -> ClusterResourcePlacement:
+    """The placement with the identity that the records gave it; a changed spec is the next generation."""
+    if old is None:
+        return replace(placement, metadata=replace(placement.metadata, generation=1))
+    generation = old.metadata.generation + (placement.spec != old.spec)
+    metadata = replace(placement.metadata, uid=old.metadata.uid, generation=generation)
+    return replace(placement, metadata=metadata, status=old.status)
+
+
+def _last_revision(record: RecordedPlacement) -> str:
+    annotations = (record.document or {}).get("metadata", {}).get("annotations") or {}
+    return str(annotations.get(REVISION, ""))
+
+
+def _older(name: str, record: RecordedPlacement, request: PlanRequest) -> Brake | None:
+    """Where it cannot be told whether a revision is an older one, that stops too: an old checkout undoes newer work."""
+    last, source = _last_revision(record), request.source
+    if not last or not source.revision or last == source.revision:
+        return None
+    descends = is_descendant(source.folder, last, source.revision)
+    deepen = deepening(source.folder, last) if descends is None else ""
+    older = None if descends is None else not descends
+    return older_source(name, source.revision, last, older, request.limits.allow_older, deepen)

@@ -1,0 +1,98 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the records hold of one placement, read once and typed."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+
+from ..._core.errors import FleetError
+from ..._core.objects.identity import ObjectId, identify
+from ..._core.objects.placements.binding import ClusterResourceBinding
+from ..._core.objects.placements.cluster_resource_placement import ClusterResourcePlacement
+from ..._core.objects.placements.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
+from ..._core.plan.compose import Known
+from ..._core.schema.codec import decode
+from ..._store.records import Records
+
+PARENT = "kubernetes-fleet.io/parent-CRP"
+LATEST = "kubernetes-fleet.io/is-latest-snapshot"
+POLICY_INDEX = "kubernetes-fleet.io/policy-index"
+RESOURCE_INDEX = "kubernetes-fleet.io/resource-index"
+RESOURCE_HASH = "kubernetes-fleet.io/resource-hash"
+SOURCE = "gitops.fleet/source"
+REVISION = "gitops.fleet/revision"
+CLEANUP = "gitops.fleet/cleanup"
+
+Document = dict[str, t.Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordedPlacement:
+    """Raw records, to be written back, beside what decisions are made from. ``placement`` is None if it is new."""
+
+    document: Document | None
+    bindings: t.Mapping[str, Document]
+    policy_snapshots: tuple[Document, ...]
+    resource_snapshots: tuple[Document, ...]
+    known: Known
+
+    @property
+    def placement(self) -> ClusterResourcePlacement | None:
+        return decode(ClusterResourcePlacement, self.document) if self.document else None
+
+    @property
+    def uid(self) -> str:
+        return str(self.document["metadata"]["uid"]) if self.document else ""
+
+
+def recorded_placement(records: Records, name: str) -> RecordedPlacement:
+    """Everything recorded under a placement's name."""
+    mine = {PARENT: name}
+    bindings = {each["metadata"]["name"]: each for each in records.list("ClusterResourceBinding", mine)}
+    policies = _by_index(records.list("ClusterSchedulingPolicySnapshot", mine), POLICY_INDEX, records.place)
+    resources = _by_index(records.list("ClusterResourceSnapshot", mine), RESOURCE_INDEX, records.place)
+    masters = [each for each in resources if RESOURCE_HASH in (each["metadata"].get("annotations") or {})]
+    latest = masters[-1] if masters else None
+    known = Known(
+        bindings=tuple(decode(ClusterResourceBinding, bindings[each]) for each in sorted(bindings)),
+        policy_snapshot=decode(ClusterSchedulingPolicySnapshot, policies[-1]) if policies else None,
+        resource_snapshot=latest["metadata"]["name"] if latest else "",
+        resource_index=int(latest["metadata"]["labels"][RESOURCE_INDEX]) if latest else -1,
+        resource_hash=latest["metadata"]["annotations"][RESOURCE_HASH] if latest else "",
+        contents={each["metadata"]["name"]: _contents(each, resources) for each in masters},
+    )
+    return RecordedPlacement(
+        document=records.get("ClusterResourcePlacement", name),
+        bindings=bindings,
+        policy_snapshots=policies,
+        resource_snapshots=resources,
+        known=known,
+    )
+
+
+def _by_index(documents: t.Sequence[Document], label: str, place: str) -> tuple[Document, ...]:
+    for each in documents:
+        if not _is_sound(each, label):
+            text = f"the record {each['kind']}/{each['metadata']['name']} is damaged"
+            hint = "restore it from a backup, or delete it and rebuild the records from the members (recover)"
+            raise FleetError("records-damaged", text, place, hint)
+    return tuple(sorted(documents, key=lambda each: (int(each["metadata"]["labels"][label]), each["metadata"]["name"])))
+
+
+def _is_sound(document: Document, label: str) -> bool:
+    """Whether a snapshot has its number, and one of resources nothing but named objects in it."""
+    index = document["metadata"]["labels"].get(label, "")
+    resources = document["spec"].get("selectedResources") if label == RESOURCE_INDEX else []
+    try:
+        return index.isdecimal() and isinstance(resources, list) and all(map(identify, resources))
+    except (FleetError, AttributeError):
+        return False
+
+
+def _contents(master: Document, all_parts: t.Iterable[Document]) -> tuple[ObjectId, ...]:
+    index = master["metadata"]["labels"][RESOURCE_INDEX]
+    parts = (each for each in all_parts if each["metadata"]["labels"][RESOURCE_INDEX] == index)
+    return tuple(identify(manifest) for part in parts for manifest in part["spec"]["selectedResources"])

@@ -1,0 +1,265 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Rebuilding the records of placements from what the members hold. Placed objects are never touched."""
+
+from __future__ import annotations
+
+import contextlib
+import typing as t
+from dataclasses import dataclass, replace
+
+from ..._core.errors import FleetError, Problem
+from ..._core.objects.placements.cluster_resource_placement import ClusterResourcePlacement
+from ..._core.plan.compose import policy_snapshot_of
+from ..._core.plan.document import Rendered
+from ..._core.plan.member import key
+from ..._core.resources.applyset import ApplySet, Held
+from ..._core.resources.sealing import sealed
+from ..._core.resources.snapshots import resource_hash, snapshot_index
+from ..._core.scheduling.picking.bindings import binding_name
+from ..._core.schema.codec import encode
+from ..._kube.client import KubeClient
+from ..._kube.parallel import in_parallel
+from ..._store.records import Lease, Records
+from ..conductor.interrupts import Interrupts
+from ..keeping import Keeper
+from ..members.leave import applysets_on
+from ..members.member_lease import Keep
+from ..members.members import Clients
+from .member_parent import Parent
+from .observe import observe
+from .recorded import (
+    CLEANUP,
+    LATEST,
+    PARENT,
+    POLICY_INDEX,
+    RESOURCE_HASH,
+    RESOURCE_INDEX,
+)
+from .sources import Sourced
+
+API = "placement.kubernetes-fleet.io/v1beta1"
+EVERY_MEMBER = "records are rebuilt from all members or not at all: from some of them the others would be forgotten"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recovered:
+    """Clusters by placement: those whose records were rebuilt, and those of placements that no manifest describes."""
+
+    recovered: t.Mapping[str, tuple[str, ...]]
+    unknown: t.Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Described:
+    """A placement as its manifests describe it now."""
+
+    sourced: Sourced
+    objects: tuple[Rendered, ...]
+
+
+def recover(
+    records: Records,
+    clients: Clients,
+    members: t.Collection[str],
+    described: t.Mapping[str, Described],
+    key_bytes: bytes,
+    holder: str,
+    write: bool,
+) -> Recovered:
+    """Every member must answer: a placement rebuilt from some of its clusters would forget the others."""
+    found = in_parallel({name: _reader(clients, name) for name in sorted(members)})
+    problems = [
+        replace(each, where=name, hint=f"{each.hint}; {EVERY_MEMBER}" if each.hint else EVERY_MEMBER)
+        for name, answer in found.items()
+        if isinstance(answer, FleetError)
+        for each in answer.problems
+    ]
+    if problems:
+        raise FleetError.of(problems)
+    held: dict[str, dict[str, ApplySet]] = {}
+    for cluster, sets in found.items():
+        for each in sets if isinstance(sets, tuple) else ():
+            held.setdefault(each.placement, {})[cluster] = each
+    _refuse_mixed(held)
+    unknown = {name: tuple(sorted(by)) for name, by in held.items() if name not in described}
+    lost = {
+        name: by
+        for name, by in sorted(held.items())
+        if name in described and not records.list("ClusterResourceBinding", {PARENT: name})
+    }
+    with Interrupts() as told:
+        for name, by_cluster in lost.items() if write else ():
+            with Keeper(records, holder, told) as keeper, contextlib.ExitStack() as leases:
+                lease = keeper.take(f"placement/{name}")
+                keeps = [leases.enter_context(clients.holding(each, f"placement/{name}")) for each in by_cluster]
+                under = _Lease(records, lease, (keeper.check, *keeps))
+                _rebuild(under, clients, described[name], by_cluster, key_bytes)
+    return Recovered(recovered={name: tuple(sorted(by)) for name, by in lost.items()}, unknown=unknown)
+
+
+def _reader(clients: Clients, name: str) -> t.Callable[[], tuple[ApplySet, ...]]:
+    return lambda: applysets_on(clients.get(name))
+
+
+def _refuse_mixed(held: t.Mapping[str, t.Mapping[str, ApplySet]]) -> None:
+    """Members that hold a placement of one name from two fleets cannot be told apart."""
+    mixed = [name for name, by in held.items() if len({each.uid for each in by.values()}) > 1]
+    if mixed:
+        raise FleetError.of(
+            [
+                Problem("mixed-fleets", "members hold placements of this name from different fleets", name)
+                for name in sorted(mixed)
+            ]
+        )
+
+
+@dataclass(frozen=True)
+class _Lease:
+    """The records under one lease, and the members under theirs."""
+
+    records: Records
+    lease: Lease
+    keeps: tuple[Keep, ...]
+
+    def permit(self) -> None:
+        """Raises where there is to be no further write."""
+        for keep in self.keeps:
+            keep()
+
+    def get(self, kind: str, name: str) -> dict[str, t.Any] | None:
+        return self.records.get(kind, name)
+
+    def create(self, record: dict[str, t.Any]) -> dict[str, t.Any]:
+        self.permit()
+        return self.records.create(record, self.lease)
+
+
+def _rebuild(
+    records: _Lease, clients: Clients, described: Described, held: t.Mapping[str, ApplySet], key_bytes: bytes
+) -> None:
+    placement = described.sourced.placement
+    uid = _placement_record(records, placement)
+    parents = {name: _adopted(clients.get(name), each, uid, described.objects) for name, each in held.items()}
+    adopted = {name: each for name, (each, _parent) in parents.items()}
+    latest = max(held.values(), key=lambda each: _index(each.resource_snapshot))
+    policy = _policy_record(records, placement, max(held.values(), key=lambda each: _index(each.policy_snapshot)))
+    for snapshot in sorted({each.resource_snapshot for each in adopted.values()}):
+        of_it = next(each for each in adopted.values() if each.resource_snapshot == snapshot)
+        _resource_record(records, of_it, described.objects, key_bytes, snapshot == latest.resource_snapshot)
+    for cluster, (each, parent) in sorted(parents.items()):
+        parent.write(each, records.permit)
+        name = binding_name("", placement.name, cluster, policy, ())
+        if records.get("ClusterResourceBinding", name) is None:
+            records.create(_binding_record(name, cluster, each))
+
+
+def _placement_record(records: _Lease, placement: ClusterResourcePlacement) -> str:
+    found = records.get("ClusterResourcePlacement", placement.name)
+    if found is None:
+        metadata = {
+            "name": placement.name,
+            "labels": dict(placement.metadata.labels),
+            "annotations": dict(placement.metadata.annotations),
+            "finalizers": [CLEANUP],
+        }
+        spec = encode(placement)["spec"]
+        found = records.create(
+            {"apiVersion": API, "kind": "ClusterResourcePlacement", "metadata": metadata, "spec": spec}
+        )
+    return str(found["metadata"]["uid"])
+
+
+def _adopted(client: KubeClient, held: ApplySet, uid: str, objects: t.Sequence[Rendered]) -> tuple[ApplySet, Parent]:
+    """The ApplySet under its new uid, and the parent that it will be written to. Digests of Secrets are under a new key
+    too, so those whose live content is the wanted one take over the new digest.
+    """
+    wanted = {key(each.id): each for each in objects}
+    observed = observe(client, held.placement, held.uid, objects)
+    held, live = observed.recorded or held, observed.live
+    inventory = []
+    for each in held.inventory:
+        new = wanted.get(key(each.id))
+        same = new is not None and each.id.kind == "Secret" and _same_secret(new, live.get(key(each.id)))
+        inventory.append(Held(id=each.id, hash=new.hash) if new is not None and same else each)
+    whole = {key(each.id): each.hash for each in inventory} == {place: each.hash for place, each in wanted.items()}
+    digest = resource_hash([each.hash for each in objects]) if whole else held.resource_hash
+    adopted = replace(held, uid=uid, inventory=tuple(inventory), resource_hash=digest)
+    return adopted, Parent(client, observed.recorded, observed.version)
+
+
+def _same_secret(wanted: Rendered, live: t.Mapping[str, t.Any] | None) -> bool:
+    return live is not None and (wanted.manifest.get("data") or {}) == (live.get("data") or {})
+
+
+def _policy_record(records: _Lease, placement: ClusterResourcePlacement, held: ApplySet) -> str:
+    """The policy under which the members were picked; if it is not today's, its text is lost, the hash is known."""
+    snapshot, _new = policy_snapshot_of(placement, None)
+    spec = encode(snapshot.spec) if snapshot.spec.policy_hash == held.policy_hash else {"policyHash": held.policy_hash}
+    name = held.policy_snapshot
+    labels = {PARENT: placement.name, POLICY_INDEX: str(_index(name)), LATEST: "true"}
+    document = {
+        "apiVersion": API,
+        "kind": "ClusterSchedulingPolicySnapshot",
+        "metadata": {"name": name, "labels": labels},
+        "spec": spec,
+    }
+    if records.get("ClusterSchedulingPolicySnapshot", name) is None:
+        records.create(document)
+    return name
+
+
+def _resource_record(
+    records: _Lease, held: ApplySet, objects: t.Sequence[Rendered], key_bytes: bytes, latest: bool
+) -> None:
+    """The snapshot with its content where the manifests still have it, else with the names of its objects alone."""
+    name = held.resource_snapshot
+    if records.get("ClusterResourceSnapshot", name) is not None:
+        return
+    if held.resource_hash == resource_hash([each.hash for each in objects]):
+        content = [sealed(each.manifest, key_bytes, "recovered") for each in objects]
+    else:
+        content = [_named(each) for each in held.inventory]
+    labels = {PARENT: held.placement, RESOURCE_INDEX: str(_index(name)), LATEST: str(latest).lower()}
+    annotations = {RESOURCE_HASH: held.resource_hash, "kubernetes-fleet.io/number-of-resource-snapshots": "1"}
+    records.create(
+        {
+            "apiVersion": API,
+            "kind": "ClusterResourceSnapshot",
+            "metadata": {"name": name, "labels": labels, "annotations": annotations},
+            "spec": {"selectedResources": content},
+        }
+    )
+
+
+def _named(held: Held) -> dict[str, t.Any]:
+    metadata = {"name": held.id.name, **({"namespace": held.id.namespace} if held.id.namespace else {})}
+    return {"apiVersion": held.id.api_version, "kind": held.id.kind, "metadata": metadata}
+
+
+def _binding_record(name: str, cluster: str, held: ApplySet) -> dict[str, t.Any]:
+    decision: dict[str, t.Any] = {"clusterName": cluster, "selected": True, "reason": "recovered from the member"}
+    scores = {key: value for key, value in (held.decision or {}).items() if value is not None}
+    if scores:
+        decision["clusterScore"] = scores
+    return {
+        "apiVersion": API,
+        "kind": "ClusterResourceBinding",
+        "metadata": {"name": name, "labels": {PARENT: held.placement}},
+        "spec": {
+            "state": "Bound",
+            "targetCluster": cluster,
+            "schedulingPolicySnapshotName": held.policy_snapshot,
+            "resourceSnapshotName": held.resource_snapshot,
+            "clusterDecision": decision,
+        },
+    }
+
+
+def _index(snapshot: str) -> int:
+    """What a member calls its snapshot counts as the first where it names no index."""
+    try:
+        return snapshot_index(snapshot)
+    except ValueError:
+        return 0

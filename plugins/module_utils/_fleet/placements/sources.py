@@ -1,0 +1,188 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What people write: placements and resources, from files or from the hub."""
+
+from __future__ import annotations
+
+import os
+import typing as t
+from dataclasses import dataclass
+
+from ..._core.errors import FleetError, Problem
+from ..._core.objects.clusters.fleet_member import FleetMember
+from ..._core.objects.identity import identify
+from ..._core.objects.placements.cluster_resource_placement import ClusterResourcePlacement
+from ..._core.objects.reading import read
+from ..._core.objects.scopes import known_scopes
+from ..._core.objects.selectable import is_reserved_namespace
+from ..._core.plan.document import Rendered
+from ..._core.resources.cleaning import cleaned
+from ..._core.resources.sealing import object_hash, sealed, without_values
+from ..._core.resources.selection import Selected, Selector, select
+from ..._kube.client import KubeClient
+from ..._kube.discovery import namespaced_resources, resource_for
+from ..._kube.errors import ApiError
+from ..._kube.lists import read_list
+from ..._store.manifests import Manifest, read_manifests
+
+PLACEMENT = "ClusterResourcePlacement"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sourced:
+    """A placement as it was read: ``where`` is file and line, ``findings`` are repairs and warnings."""
+
+    placement: ClusterResourcePlacement
+    document: t.Mapping[str, t.Any]
+    where: str
+    findings: tuple[Problem, ...] = ()
+
+
+def placements_in(manifests: t.Iterable[Manifest], strict: bool) -> tuple[Sourced, ...]:
+    """The placements among the manifests by name; every problem of every one of them at once."""
+    found: dict[str, Sourced] = {}
+    problems: list[Problem] = []
+    for manifest in manifests:
+        if not _may_be_placement(manifest.document):
+            continue
+        try:
+            sourced = read_placement(manifest.document, manifest.where, strict)
+        except FleetError as error:
+            problems.extend(error.problems)
+            continue
+        name = sourced.placement.name
+        if name in found:
+            problems.append(
+                Problem(
+                    "duplicate-placement", f"placement {name} stands here and at {found[name].where}", manifest.where
+                )
+            )
+        found[name] = sourced
+    if problems:
+        raise FleetError.of(problems)
+    return tuple(found[name] for name in sorted(found))
+
+
+def _may_be_placement(document: t.Mapping[str, t.Any]) -> bool:
+    """Placements, and kinds of their API that would change them if they were passed over (overrides, runs)."""
+    group = str(document.get("apiVersion", "")).rpartition("/")[0]
+    successor = group == "kubefleet.dev" or group.endswith(".kubefleet.dev")
+    return successor or _ours(document) and group != "gitops.fleet" and document.get("kind") != "MemberCluster"
+
+
+def read_placement(document: t.Mapping[str, t.Any], where: str, strict: bool) -> Sourced:
+    """One placement from its manifest, all its problems at once."""
+    reading = read(document, where, strict)
+    if not isinstance(reading.object, ClusterResourcePlacement):
+        hint = "it would change what placements do, and that is not carried out yet; keep it elsewhere"
+        told = f"this is a {reading.object.kind}, not a {PLACEMENT}"
+        raise FleetError("not-a-placement", told, where, hint if _may_be_placement(document) else "")
+    findings = tuple(Problem(each.code, each.message, each.where or where) for each in reading.findings)
+    return Sourced(placement=reading.object, document=document, where=where, findings=findings)
+
+
+def resources_from_files(paths: t.Sequence[str]) -> tuple[Manifest, ...]:
+    """Every manifest below the paths that is not one of our own kinds."""
+    return resources_in(read_manifests(paths))
+
+
+def resources_in(manifests: t.Iterable[Manifest]) -> tuple[Manifest, ...]:
+    """Those that are not of our own kinds."""
+    return tuple(each for each in manifests if not _ours(each.document))
+
+
+def without_manifests(paths: t.Sequence[str], manifests: t.Iterable[Manifest], option: str) -> tuple[Problem, ...]:
+    """A finding for each path that adds nothing: an empty folder is more often a slip than a wish."""
+    read = {os.path.realpath(path) for path in {each.path for each in manifests}}
+    found = []
+    for path in paths:
+        real = os.path.realpath(path)
+        if not any(file == real or file.startswith(f"{real}{os.sep}") for file in read):
+            found.append(Problem("no-manifests", f"{option}: {path} holds no manifest at all", path, "is it meant?"))
+    return tuple(found)
+
+
+def credentials_of(members: t.Iterable[FleetMember]) -> frozenset[tuple[str, str]]:
+    """Namespace and name of the Secrets by which members are reached. They are never placed."""
+    references = (each.spec.connection.secret_ref for each in members)
+    return frozenset((each.namespace, each.name) for each in references if each is not None)
+
+
+def selected_from_files(
+    placement: ClusterResourcePlacement,
+    manifests: t.Sequence[Manifest],
+    credentials: frozenset[tuple[str, str]] = frozenset(),
+) -> Selected:
+    """What the placement selects among the manifests; ``credentials`` are Secrets that are never placed."""
+    documents = [each.document for each in manifests]
+    scopes = known_scopes(documents)
+    return select(placement.spec.resource_selectors, documents, scopes, credentials=credentials)
+
+
+def selected_from_hub(
+    placement: ClusterResourcePlacement, hub: KubeClient, credentials: frozenset[tuple[str, str]] = frozenset()
+) -> Selected:
+    """What the placement selects among the objects on the hub; each kind is listed once."""
+    objects: dict[str, dict[str, t.Any]] = {}
+    scopes: dict[tuple[str, str], bool] = {}
+    for api_version, kind in _kinds(placement.spec.resource_selectors):
+        resource = _resource(hub, api_version, kind)
+        if resource is None:
+            continue
+        scopes[(resource.group, kind)] = resource.namespaced
+        for each in read_list(hub, resource.path()).items:
+            objects[each["metadata"]["uid"]] = each
+    for namespace in _whole_namespaces(placement.spec.resource_selectors, objects.values()):
+        for each in _inside(hub, namespace):
+            objects[each["metadata"]["uid"]] = each
+    found, known = objects.values(), known_scopes((), scopes)
+    return select(placement.spec.resource_selectors, found, known, credentials=credentials)
+
+
+def rendered(selected: Selected, key: bytes, source: str) -> tuple[Rendered, ...]:
+    """The selected objects as members get them, in hash order. Without a ``key`` hashes do not cover what Secrets hold:
+    such a plan may be published, and its digest is no other run's."""
+    out = []
+    for manifest in selected.objects:
+        clean = cleaned(manifest)
+        hidden = sealed(clean, key, source) if key else without_values(clean)
+        out.append(Rendered(id=identify(clean), hash=object_hash(hidden), manifest=clean))
+    return tuple(out)
+
+
+def _ours(document: t.Mapping[str, t.Any]) -> bool:
+    group = str(document.get("apiVersion", "")).rpartition("/")[0]
+    envelope = str(document.get("kind", "")).endswith("Envelope")
+    return not envelope and group in ("gitops.fleet", "placement.kubernetes-fleet.io", "cluster.kubernetes-fleet.io")
+
+
+def _kinds(selectors: t.Iterable[Selector]) -> list[tuple[str, str]]:
+    seen = {(f"{each.group}/{each.version}" if each.group else each.version, each.kind) for each in selectors}
+    return sorted(seen)
+
+
+def _resource(hub: KubeClient, api_version: str, kind: str) -> t.Any:
+    try:
+        return resource_for(hub, api_version, kind)
+    except ApiError as error:
+        if error.code == "unknown-kind":
+            return None
+        raise
+
+
+def _whole_namespaces(selectors: t.Sequence[Selector], objects: t.Iterable[t.Mapping[str, t.Any]]) -> list[str]:
+    """Namespaces whose contents are meant too; which of them are picked is for ``select`` to say. It refuses reserved
+    ones, so that their contents need not even be read."""
+    means = [each for each in selectors if (each.group, each.kind) == ("", "Namespace")]
+    if not any(each.selection_scope == "NamespaceWithResources" for each in means):
+        return []
+    named = {each.name for each in means if each.selection_scope == "NamespaceWithResources" and each.name}
+    anything = any(each.selection_scope == "NamespaceWithResources" and not each.name for each in means)
+    names = [each["metadata"]["name"] for each in objects if each.get("kind") == "Namespace"]
+    return sorted(name for name in names if (anything or name in named) and not is_reserved_namespace(name))
+
+
+def _inside(hub: KubeClient, namespace: str) -> t.Iterator[dict[str, t.Any]]:
+    for resource in namespaced_resources(hub):
+        yield from read_list(hub, resource.path(namespace)).items

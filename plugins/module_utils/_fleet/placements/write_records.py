@@ -1,0 +1,268 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Writing what a placement decided and did into the records. A record that would not change is not written."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from ..._core.objects.placements.binding import (
+    BOUND,
+    SCHEDULED,
+    UNSCHEDULED,
+    ClusterResourceBinding,
+)
+from ..._core.objects.placements.cluster_resource_placement import PlacementStatus
+from ..._core.plan.document import LOST, PlacementPlan
+from ..._core.plan.outcome import MemberOutcome
+from ..._core.resources.sealing import sealed
+from ..._core.resources.snapshots import (
+    dropped,
+    parts,
+    resource_snapshot_name,
+    snapshot_index,
+)
+from ..._core.schema.codec import encode
+from ..._core.schema.meta import find_condition
+from ..._store.records import Lease, Records
+from .plan import Source
+from .recorded import (
+    CLEANUP,
+    LATEST,
+    PARENT,
+    POLICY_INDEX,
+    RESOURCE_HASH,
+    RESOURCE_INDEX,
+    REVISION,
+    SOURCE,
+    Document,
+    RecordedPlacement,
+)
+
+API = "placement.kubernetes-fleet.io/v1beta1"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Writer:
+    """Writes under one lease for one placement. ``key`` seals Secrets."""
+
+    records: Records
+    lease: Lease
+    plan: PlacementPlan
+    recorded: RecordedPlacement
+    source: Source
+    key: bytes
+    now: datetime
+
+    def spec(self) -> Document:
+        """The placement itself, with our finalizer: the intent that everything else belongs to."""
+        old = self.recorded.document
+        wanted = encode(self.plan.placement)
+        metadata: Document = {
+            "name": self.plan.name,
+            "labels": dict(self.plan.placement.metadata.labels),
+            "annotations": dict(self.plan.placement.metadata.annotations),
+            "finalizers": [CLEANUP],
+        }
+        if old is not None:
+            before = old["metadata"]
+            metadata = {
+                **before,
+                "labels": {**(before.get("labels") or {}), **metadata["labels"]},
+                "annotations": {**(before.get("annotations") or {}), **metadata["annotations"]},
+                "finalizers": sorted({*(before.get("finalizers") or ()), CLEANUP}),
+            }
+        for name, value in ((SOURCE, self.source.name), (REVISION, self.source.revision)):
+            if value and not self.plan.deleting:
+                metadata["annotations"][name] = value
+        document = {"apiVersion": API, "kind": "ClusterResourcePlacement", "metadata": metadata, "spec": wanted["spec"]}
+        if old is None:
+            return self.records.create(document, self.lease)
+        status = old.get("status")
+        return self._changed(old, {**document, **({"status": status} if status else {})})
+
+    def snapshots(self, generation: int) -> None:
+        """Policy and resource snapshots that are new, then the latest marks, then the history."""
+        if self.plan.policy_snapshot_new:
+            self._policy_snapshot(generation)
+        if self.plan.resource_snapshot_new:
+            self._resource_snapshot()
+
+    def intended(self) -> dict[str, Document]:
+        """Bindings before anything is done: new ones Scheduled, lost ones Unscheduled, others as they are."""
+        out = {}
+        for binding in self.plan.bindings:
+            old = self.recorded.bindings.get(binding.name)
+            if old is not None:
+                state = binding.spec.state if binding.spec.state == UNSCHEDULED else old["spec"]["state"]
+                spec = {**_binding(binding, self.plan.name)["spec"], "state": _restored(state, binding)}
+                spec["resourceSnapshotName"] = old["spec"].get("resourceSnapshotName", "")
+                metadata = {**old["metadata"], "annotations": dict(binding.metadata.annotations)}
+                out[binding.name] = self._changed(old, {**old, "metadata": metadata, "spec": spec})
+            elif binding.spec.state in (SCHEDULED, BOUND):
+                out[binding.name] = self.records.create(_binding(binding, self.plan.name), self.lease)
+        return out
+
+    def bindings(
+        self, written: t.Mapping[str, Document], outcomes: t.Mapping[str, MemberOutcome], status: PlacementStatus
+    ) -> None:
+        """Bindings after the members answered; those of clusters that hold nothing any more are gone."""
+        lost = {each.cluster: each for each in self.plan.clusters if each.change == LOST}
+        rows = {each.cluster_name: each for each in status.placement_statuses}
+        for name, document in written.items():
+            cluster = document["spec"]["targetCluster"]
+            outcome = outcomes.get(cluster)
+            if document["spec"]["state"] == UNSCHEDULED:
+                left = cluster in lost and lost[cluster].cause == "left-the-fleet"
+                if left or (outcome is not None and outcome.applied):
+                    self.records.delete("ClusterResourceBinding", name, lease=self.lease)
+                continue
+            spec = dict(document["spec"])
+            # While something that left is still there, the binding names what it left from: the next plan does so too.
+            if outcome is not None and outcome.done and outcome.error is None and not outcome.unremoved:
+                spec |= {"state": BOUND, "resourceSnapshotName": self.plan.resource_snapshot}
+            row = rows.get(cluster)
+            new = {**document, "spec": spec}
+            if row is not None:
+                new["status"] = _binding_status(row)
+            self._changed(document, new)
+
+    def status(self, placement: Document, status: PlacementStatus) -> Document:
+        """The placement's status, and an event for each condition that has become True."""
+        old = placement.get("status") or {}
+        new = encode(status)
+        before = {each["type"] for each in old.get("conditions") or () if each["status"] == "True"}
+        for condition in status.conditions:
+            event = EVENTS.get(condition.type.removeprefix("ClusterResourcePlacement"))
+            if event and condition.status == "True" and condition.type not in before:
+                self.event(event, condition.message)
+        last = find_condition(status.conditions, "ClusterResourcePlacementAvailable")
+        if last and last.status == "True" and last.type not in before:
+            self.event("PlacementRolloutCompleted", last.message)
+        return self._changed(placement, {**placement, "status": new})
+
+    def event(self, reason: str, message: str) -> None:
+        self.records.event("ClusterResourcePlacement", self.plan.name, "Normal", reason, message, self.now)
+
+    def forget(self, placement: Document) -> None:
+        """The last of a deleted placement: its snapshots, then itself."""
+        for kind, documents in (
+            ("ClusterResourceSnapshot", self.recorded.resource_snapshots),
+            ("ClusterSchedulingPolicySnapshot", self.recorded.policy_snapshots),
+        ):
+            for each in documents:
+                self.records.delete(kind, each["metadata"]["name"], lease=self.lease)
+        finalizers = [each for each in placement["metadata"].get("finalizers") or () if each != CLEANUP]
+        if not placement["metadata"].get("deletionTimestamp"):
+            self.records.delete("ClusterResourcePlacement", self.plan.name, lease=self.lease)
+            found = self.records.get("ClusterResourcePlacement", self.plan.name)
+            if found is None:
+                return
+            placement = found
+        metadata = {**placement["metadata"], "finalizers": finalizers}
+        self.records.replace({**placement, "metadata": metadata}, self.lease)
+
+    def _policy_snapshot(self, generation: int) -> None:
+        snapshot = self.plan.policy_snapshot
+        index = snapshot_index(snapshot.name)
+        policy = self.plan.placement.spec.policy
+        annotations = {"kubernetes-fleet.io/CRP-generation": str(generation)}
+        if policy and policy.number_of_clusters is not None:
+            annotations["kubernetes-fleet.io/number-of-clusters"] = str(policy.number_of_clusters)
+        spec = encode(snapshot.spec)
+        document = {
+            "apiVersion": API,
+            "kind": "ClusterSchedulingPolicySnapshot",
+            "metadata": {
+                "name": snapshot.name,
+                "labels": {PARENT: self.plan.name, POLICY_INDEX: str(index), LATEST: "true"},
+                "annotations": annotations,
+            },
+            "spec": spec,
+        }
+        self._unless_there(document)
+        self._retired(self.recorded.policy_snapshots, POLICY_INDEX, index)
+
+    def _resource_snapshot(self) -> None:
+        index = snapshot_index(self.plan.resource_snapshot)
+        where = f"git:{self.source.revision}" if self.source.revision else self.source.name
+        packed = parts(sealed(each.manifest, self.key, where) for each in self.plan.objects)
+        for number, manifests in reversed(list(enumerate(packed))):
+            labels = {PARENT: self.plan.name, RESOURCE_INDEX: str(index)}
+            annotations = {"kubernetes-fleet.io/subindex-of-resource-snapshot": str(number - 1)}
+            if number == 0:
+                labels[LATEST] = "true"
+                annotations = {
+                    RESOURCE_HASH: self.plan.resource_hash,
+                    "kubernetes-fleet.io/number-of-resource-snapshots": str(len(packed)),
+                }
+            name = resource_snapshot_name(self.plan.name, index, number)
+            self._unless_there(
+                {
+                    "apiVersion": API,
+                    "kind": "ClusterResourceSnapshot",
+                    "metadata": {"name": name, "labels": labels, "annotations": annotations},
+                    "spec": {"selectedResources": list(manifests)},
+                }
+            )
+        self._retired(self.recorded.resource_snapshots, RESOURCE_INDEX, index)
+
+    def _unless_there(self, document: Document) -> None:
+        """A run that was killed may have written it already: parts come first, the master last."""
+        if self.records.get(document["kind"], document["metadata"]["name"]) is None:
+            self.records.create(document, self.lease)
+
+    def _retired(self, documents: t.Iterable[Document], label: str, newest: int) -> None:
+        """Takes the latest mark off older snapshots and drops what the history limit does not keep."""
+        held = {each["spec"].get("resourceSnapshotName", "") for each in self.recorded.bindings.values()}
+        indices = {int(each["metadata"]["labels"][label]) for each in documents} | {newest}
+        gone = set(dropped(indices, self.plan.placement.spec.revision_history_limit))
+        in_use = {int(each["metadata"]["labels"][label]) for each in documents if each["metadata"]["name"] in held}
+        for each in documents:
+            index = int(each["metadata"]["labels"][label])
+            if index in gone - in_use:
+                self.records.delete(each["kind"], each["metadata"]["name"], lease=self.lease)
+            elif each["metadata"]["labels"].get(LATEST) == "true" and index != newest:
+                labels = {**each["metadata"]["labels"], LATEST: "false"}
+                self.records.replace({**each, "metadata": {**each["metadata"], "labels": labels}}, self.lease)
+
+    def _changed(self, old: Document, new: Document) -> Document:
+        return old if old == new else self.records.replace(new, self.lease)
+
+
+EVENTS = {
+    "RolloutStarted": "PlacementRolloutStarted",
+    "Overridden": "PlacementOverriddenSucceeded",
+    "WorkSynchronized": "PlacementWorkSynchronized",
+    "Applied": "PlacementApplied",
+    "Available": "PlacementAvailable",
+    "DiffReported": "PlacementDiffReported",
+}
+
+
+def _binding(binding: ClusterResourceBinding, placement: str) -> Document:
+    document = encode(binding)
+    metadata = {"name": binding.name, "labels": {PARENT: placement}}
+    if binding.metadata.annotations:
+        metadata["annotations"] = dict(binding.metadata.annotations)
+    spec = {**document["spec"], "resourceSnapshotName": binding.spec.resource_snapshot_name}
+    return {"apiVersion": API, "kind": "ClusterResourceBinding", "metadata": metadata, "spec": spec}
+
+
+def _restored(state: str, binding: ClusterResourceBinding) -> str:
+    """A binding that was Unscheduled and is picked again has the state that the scheduler restored."""
+    return binding.spec.state if state == UNSCHEDULED else state
+
+
+def _binding_status(row: t.Any) -> Document:
+    wanted = ("RolloutStarted", "Overridden", "WorkSynchronized", "Applied", "Available", "DiffReported")
+    kept = replace(row, conditions=tuple(each for each in row.conditions if each.type in wanted))
+    document = encode(kept)
+    return {
+        key: document[key]
+        for key in ("conditions", "failedPlacements", "driftedPlacements", "diffedPlacements")
+        if key in document
+    }

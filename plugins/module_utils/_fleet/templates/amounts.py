@@ -1,0 +1,33 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Kubernetes quantities as numbers, for templates."""
+
+from __future__ import annotations
+
+import typing as t
+from fractions import Fraction
+
+from ..._core.errors import FleetError
+from ..._core.values.quantity import (
+    BINARY_SUFFIXES,
+    DECIMAL_SUFFIXES,
+    NANO,
+    read_quantity,
+)
+from .given import one_of
+
+UNITS: t.Mapping[str, Fraction] = {
+    **{suffix: Fraction(10) ** exponent for suffix, exponent in DECIMAL_SUFFIXES.items()},
+    **{suffix: Fraction(2) ** exponent for suffix, exponent in BINARY_SUFFIXES.items()},
+}
+
+
+def quantity(value: t.Any, unit: str = "") -> int | float:
+    """The amount in a unit such as m, Mi or G, or in ones; a whole number where it is one, else the nearest float."""
+    size = UNITS[one_of(unit, tuple(UNITS), "unit")]
+    try:
+        found = Fraction(read_quantity(value).nanos, NANO) / size
+    except ValueError as error:
+        raise FleetError("invalid-quantity", str(error), "input") from None
+    return int(found) if found.denominator == 1 else float(found)

@@ -1,0 +1,189 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What budgets of NodePools allow, when, and what is wrong with them; whether a node may be disrupted. All offline."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from ..._core.cluster.cluster_state import ClusterState, assemble
+from ..._core.cluster.pod import disruptable as pod_disruptable
+from ..._core.cluster.pod_disruption_budget import read_pod_disruption_budget
+from ..._core.cluster.pod_reading import read_pod
+from ..._core.cluster.state_node import StateNode, read_node, read_node_claim
+from ..._core.disruption.blockers import blockers
+from ..._core.disruption.budgets.census import (
+    Census,
+    CountedNode,
+    PoolAllowance,
+    take_census,
+)
+from ..._core.disruption.budgets.lint import YEAR
+from ..._core.disruption.budgets.timeline import next_change, timeline
+from ..._core.disruption.lint_pool import lint_node_pool
+from ..._core.errors import FleetError, Problem
+from ..._core.objects.karpenter.definition import schema_of
+from ..._core.objects.karpenter.node_pool import REASONS, Budget
+from ..._core.objects.karpenter.node_pool_schema import NODE_POOL
+from ..._core.objects.karpenter.reading import examine
+from .given import objects, one_of, whole_number
+from .present import instant
+
+Row = dict[str, t.Any]
+BUDGET_FIELDS = {"nodes", "schedule", "duration", "reasons"}
+
+
+@dataclass(frozen=True)
+class Budgeted:
+    """A pool with its budgets; the name is empty for a list of budgets and for fragments."""
+
+    name: str
+    budgets: tuple[Budget, ...]
+    document: t.Any
+
+
+def allowed_disruptions(
+    pools: t.Any, nodes: t.Any, reason: str | None = None, node_claims: t.Any = None, now: t.Any = None
+) -> list[Row]:
+    """A row for each pool and reason: what may be disrupted now, the arithmetic, and the next change within a year.
+
+    ``nodes`` is a number of nodes that count, or their manifests; then those that are leaving or not Ready are
+    subtracted. Without ``node_claims`` each node with the label of a pool counts as having one.
+    """
+    at, rows = instant(now), []
+    reasons = REASONS if reason is None else (one_of(reason, REASONS, "reason"),)
+    census = _census(nodes, node_claims)
+    for pool in read_pools(pools):
+        counted = census(pool.name)
+        for each in reasons:
+            answer, change = next_change(pool.budgets, at, counted.total, each, at + YEAR)
+            allowance = PoolAllowance(counted, answer).as_dict()
+            rows.append({"pool": pool.name} | allowance | {"next_change": change.as_dict() if change else None})
+    return rows
+
+
+def disruption_openings(
+    pools: t.Any, nodes: t.Any, reason: str | None = None, days: t.Any = 7, now: t.Any = None
+) -> list[Row]:
+    """A row for each span of the next days in which a pool may lose nodes."""
+    begin, rows = instant(now), []
+    until = begin + timedelta(days=whole_number(days, "days", 1, 3660))
+    reasons = REASONS if reason is None else (one_of(reason, REASONS, "reason"),)
+    census = _census(nodes, None)
+    for pool in read_pools(pools):
+        for each in reasons:
+            found = timeline(pool.budgets, begin, until, census(pool.name).total, each).openings
+            rows += [{"pool": pool.name, "reason": each} | opening.as_dict() for opening in found]
+    return rows
+
+
+def lint_budgets(pools: t.Any, nodes: t.Any = None, now: t.Any = None, definition: t.Any = None) -> list[Row]:
+    """A row for each finding about each pool; ``nodes`` is the size of the pool where it is known.
+
+    ``definition`` is the cluster's CustomResourceDefinition, which tells what policies its Karpenter has.
+    """
+    size = None if nodes is None else whole_number(nodes, "nodes")
+    at = instant(now)
+    schema = NODE_POOL if definition is None else schema_of(definition)
+    return [
+        {"pool": _name(document)} | found.as_dict()
+        for document in _pool_documents(pools)
+        for found in lint_node_pool(document, at, size, schema=schema)
+    ]
+
+
+def is_disruptable(
+    value: t.Any,
+    pods: t.Any = (),
+    pod_disruption_budgets: t.Any = (),
+    node_claims: t.Any = None,
+    nodes: t.Any = None,
+    reason: str | None = None,
+    now: t.Any = None,
+) -> bool:
+    """Whether a Pod, a Node or a NodePool may be disrupted now, as Karpenter judges it."""
+    at = instant(now)
+    (document,) = objects(value, "input")[:1] or [{}]
+    kind = document.get("kind")
+    if kind == "Pod":
+        return pod_disruptable(read_pod(document), at)
+    if kind == "Node":
+        state = _state(document, pods, pod_disruption_budgets, node_claims)
+        unknown = {"no-pool"} if node_claims is not None else {"no-pool", "not-managed"}
+        node = next(each for each in state.nodes if each.node is not None)
+        return all(each.code in unknown for each in blockers(state, node, at))
+    if kind == "NodePool":
+        if nodes is None:
+            raise FleetError("bad-argument", "whether a NodePool may lose nodes depends on those it has", "nodes")
+        rows = allowed_disruptions(document, nodes, reason, node_claims, at.isoformat())
+        return all(row["allowed"] is None or row["allowed"] > 0 for row in rows)
+    raise FleetError("bad-argument", f"a Pod, a Node or a NodePool is wanted, not {kind!r:.60}", "input")
+
+
+def read_pools(pools: t.Any) -> list[Budgeted]:
+    """Every pool with its budgets; FleetError with all problems of all of them."""
+    found, problems = [], []
+    for document in _pool_documents(pools):
+        examined, name = examine(document), _name(document)
+        about = f"NodePool/{name}" if name else "the budgets"
+        if examined.budgets is None:
+            problems += [
+                Problem(each.code, each.message, f"{about} {each.path}".strip(), each.hint)
+                for each in examined.problems
+            ]
+        else:
+            found.append(Budgeted(name, examined.budgets, document))
+    if problems:
+        raise FleetError.of(problems)
+    return found
+
+
+def _pool_documents(pools: t.Any) -> list[t.Any]:
+    """A list of budgets is one pool; so is a fragment of one."""
+    if isinstance(pools, list) and pools and all(isinstance(each, Mapping) and _is_budget(each) for each in pools):
+        return [pools]
+    return list(objects(pools, "input"))
+
+
+def _is_budget(row: Mapping[str, t.Any]) -> bool:
+    return bool(BUDGET_FIELDS & row.keys()) and not {"kind", "apiVersion", "spec", "budgets"} & row.keys()
+
+
+def _name(document: t.Any) -> str:
+    metadata = document.get("metadata") if isinstance(document, Mapping) else None
+    name = metadata.get("name") if isinstance(metadata, Mapping) else None
+    return name if isinstance(name, str) else ""
+
+
+def _census(nodes: t.Any, node_claims: t.Any) -> t.Callable[[str], Census]:
+    """The nodes of a pool by its name; those without a name have them all."""
+    if isinstance(nodes, int):
+        number = whole_number(nodes, "nodes", most=10**6)
+        counted = Census(tuple(map(str, range(number))))
+        return lambda _name: counted
+    claims = None if node_claims is None else [read_node_claim(each) for each in objects(node_claims, "node_claims")]
+    state = assemble([read_node(each) for each in objects(nodes, "nodes")], claims or ())
+    rows = [each.counted() if claims is not None else _claimed(each) for each in state.nodes]
+    by_pool = take_census(rows)
+    everything = take_census(replace(each, pool="") for each in rows).get("", Census())
+    return lambda name: by_pool.get(name, Census()) if name else everything
+
+
+def _claimed(node: StateNode) -> CountedNode:
+    """Where NodeClaims are not known: a node of a pool has one, which is deleted with its node."""
+    tainted = node.node is not None and any(each.key == "karpenter.sh/disrupted" for each in node.node.taints)
+    leaving = node.node is not None and node.node.deleting
+    return replace(node.counted(), has_node_claim=bool(node.pool), node_claim_deleting=leaving, marked=tainted)
+
+
+def _state(document: Row, pods: t.Any, budgets: t.Any, node_claims: t.Any) -> ClusterState:
+    node = read_node(document)
+    here = [pod for each in objects(pods, "pods") if (pod := read_pod(each)).node == node.name]
+    claims = [read_node_claim(each) for each in objects([] if node_claims is None else node_claims, "node_claims")]
+    mine = [each for each in claims if (each.status.node_name or each.name) == node.name]
+    limits = [read_pod_disruption_budget(each) for each in objects(budgets, "pod_disruption_budgets")]
+    return assemble([node], mine, here, (), limits)

@@ -1,0 +1,49 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What users hand to filters and tests: one object, lists of them, results of k8s_info, Lists as kubectl has them."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Mapping
+
+from ..._core.errors import FleetError
+from ..._core.schema.checking import near
+
+
+def objects(value: t.Any, name: str) -> list[dict[str, t.Any]]:
+    """The objects, in the order given. FleetError ``bad-argument`` for something else; ``name`` is the argument's."""
+    if isinstance(value, Mapping) and isinstance(value.get("resources"), list):
+        value = value["resources"]
+    elif is_list(value):
+        value = value["items"]
+    rows = list(value) if isinstance(value, (list, tuple)) else [value]
+    for index, row in enumerate(rows):
+        if not isinstance(row, dict):
+            place = f"{name}[{index}]" if isinstance(value, (list, tuple)) else name
+            raise FleetError("bad-argument", f"an object is wanted, or a list of them, not {row!r:.60}", place)
+    return rows
+
+
+def is_list(value: t.Any) -> bool:
+    """Whether this is a List of objects."""
+    return (
+        isinstance(value, Mapping)
+        and str(value.get("kind", "")).endswith("List")
+        and isinstance(value.get("items"), list)
+    )
+
+
+def one_of(value: t.Any, known: t.Sequence[str], name: str) -> str:
+    """The value, if it is one of those known."""
+    if value not in known:
+        text = f"{value!r:.60} is not one of {', '.join(filter(None, known))}"
+        raise FleetError("bad-argument", text, name, near(str(value), known))
+    return str(value)
+
+
+def whole_number(value: t.Any, name: str, least: int = 0, most: int = 10**9) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise FleetError("bad-argument", f"{value!r:.60} is not a whole number from {least} to {most}", name)
+    return value

@@ -1,0 +1,26 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Instants as users give them: a text, a time that YAML has read already, or nothing for the present."""
+
+from __future__ import annotations
+
+import typing as t
+from datetime import UTC, datetime
+
+from ..._core.errors import FleetError
+from ..._core.schema.codec import parse_time
+
+
+def instant(value: t.Any = None, name: str = "now") -> datetime:
+    """Aware UTC. FleetError ``invalid-time``; a text without a zone is none, because it would mean another instant on
+    another machine."""
+    if value is None or value == "now":
+        return datetime.now(UTC)
+    try:
+        if isinstance(value, str):
+            return parse_time(value)
+    except ValueError:
+        pass
+    hint = "write it like 2026-05-01T12:00:00Z"
+    raise FleetError("invalid-time", f"{value!r:.60} is not an instant", name, hint)

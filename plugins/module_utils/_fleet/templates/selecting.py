@@ -1,0 +1,109 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Whether a cluster is selected: by labels, or by terms of labels and properties as placements have them."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Mapping
+
+from ..._core.errors import FleetError, Problem
+from ..._core.objects.clusters.member_cluster import MemberCluster
+from ..._core.objects.placements.policy import ClusterSelector, ClusterSelectorTerm
+from ..._core.scheduling.cluster_affinity import ClusterAffinity
+from ..._core.scheduling.index import FleetIndex
+from ..._core.schema.checking import Check, check_object
+from ..._core.schema.codec import decode
+from ..._core.values.selector import LabelSelector, compile_selector, label_selector
+from ..._core.values.selector_text import parse_selector
+from .given import objects
+from .present import instant
+
+TERM_FIELDS = {"labelSelector", "propertySelector", "propertySorter"}
+
+
+def selected_by(cluster: t.Any, selector: t.Any) -> bool:
+    """Whether an object's labels, or for terms a MemberCluster's labels and properties, are selected.
+
+    ``selector`` is a text as for ``kubectl -l``, a label selector, ``{byLabel: text}`` of an update group, a term of a
+    placement, a list of terms or ``{clusterSelectorTerms: terms}``, of which one is enough. A property that cannot be
+    judged does not match. FleetError for a selector that is none.
+    """
+    (document, *more) = objects(cluster, "input") or [{}]
+    if more:
+        raise FleetError("bad-argument", f"one object is wanted, not {len(more) + 1}", "input", "use select()")
+    if isinstance(selector, str):
+        return _by_labels(document, _text(selector, "selector"))
+    if isinstance(selector, Mapping) and set(selector) == {"byLabel"}:
+        return _by_labels(document, _text(selector["byLabel"], "selector.byLabel"))
+    if isinstance(selector, list):
+        return _by_terms(document, {"clusterSelectorTerms": selector})
+    if isinstance(selector, Mapping) and "clusterSelectorTerms" in selector:
+        return _by_terms(document, selector)
+    if isinstance(selector, Mapping) and TERM_FIELDS & selector.keys():
+        return _by_terms(document, {"clusterSelectorTerms": [selector]})
+    return _by_labels(document, _label_selector(selector))
+
+
+def _by_labels(document: Mapping[str, t.Any], selector: LabelSelector) -> bool:
+    try:
+        return compile_selector(selector)(_labels(document))
+    except ValueError as error:
+        raise FleetError("invalid-label-selector", str(error), "selector") from None
+
+
+def _labels(document: Mapping[str, t.Any]) -> dict[str, str]:
+    """Labels of an object, or of a row that has them at the top."""
+    holder = document.get("metadata") if "metadata" in document else document
+    labels = holder.get("labels") if isinstance(holder, Mapping) else None
+    if labels is not None and not isinstance(labels, Mapping):
+        raise FleetError("wrong-type", f"labels are a mapping, not {labels!r:.60}", "input")
+    return {str(key): str(value) for key, value in (labels or {}).items()}
+
+
+def _text(text: t.Any, place: str) -> LabelSelector:
+    try:
+        return parse_selector(str(text))
+    except ValueError as error:
+        hint = "write it as for kubectl -l, such as region in (eu,us),tier!=gold"
+        raise FleetError("invalid-label-selector", str(error), place, hint) from None
+
+
+def _label_selector(selector: t.Any) -> LabelSelector:
+    check = Check()
+    clean = check_object(check, ClusterSelectorTerm, {"labelSelector": selector})
+    _refuse(check)
+    return label_selector(clean["labelSelector"])
+
+
+def _by_terms(document: Mapping[str, t.Any], selector: t.Any) -> bool:
+    check = Check()
+    clean = check_object(check, ClusterSelector, selector)
+    _refuse(check)
+    terms = decode(ClusterSelector, clean).cluster_selector_terms
+    for index, term in enumerate(terms):
+        if term.property_sorter is not None:
+            text = "a sorter prefers clusters, and selects none"
+            raise FleetError("sorter-in-required", text, f"selector.clusterSelectorTerms[{index}].propertySorter")
+        if term.label_selector is not None:
+            _by_labels(document, term.label_selector)
+    metadata = document.get("metadata")
+    named = document if isinstance(metadata, Mapping) else {**document, "metadata": document}
+    try:
+        found = decode(MemberCluster, named)
+    except ValueError as error:
+        raise FleetError("undecodable", str(error), "input") from None
+    affinity = ClusterAffinity.of(FleetIndex([found], instant()), terms, upstream=False)
+    wrong = [each for each in affinity.findings if each.code == "malformed-requirement"]
+    if wrong:
+        raise FleetError.of(wrong)
+    return bool(affinity.bits)
+
+
+def _refuse(check: Check) -> None:
+    if check.problems:
+        raise FleetError.of(
+            Problem(each.code, each.message, f"selector {each.path.removeprefix('labelSelector.')}", each.hint)
+            for each in check.problems
+        )

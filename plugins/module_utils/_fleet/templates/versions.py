@@ -1,0 +1,18 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Versions of Kubernetes for templates."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..._core.errors import FleetError
+from ..._core.updates.releases import upgrade_path as core
+
+
+def upgrade_path(version: t.Any, target: t.Any, releases: t.Any = ()) -> list[str]:
+    """The versions after the present one up to the target; FleetError for what is no version."""
+    if not isinstance(releases, (list, tuple)):
+        raise FleetError("bad-argument", f"a list of versions is wanted, not {releases!r:.60}", "releases")
+    return list(core.upgrade_path(version, target, releases))

@@ -1,0 +1,57 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The admission policies by which a hub vouches for names: who approved a gate, who made and who started a run."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from datetime import datetime
+from pathlib import Path
+
+from ..._core.schema.codec import parse_time
+from ..._kube.client import KubeClient
+from ..._kube.errors import ApiError
+from ..._kube.paths import BUILT_IN, object_path
+
+FOLDER = Path(__file__).resolve().parents[3] / "roles" / "hub" / "files" / "policies"
+# The server has no such policies, not ours, or does not show them to us.
+_UNKNOWN = ("not-found", "forbidden", "unauthorized")
+
+Policy = dict[str, t.Any]
+
+
+def shipped() -> tuple[Policy, ...]:
+    """Policies and their bindings, as they are on a hub of ours: what a server fills in stands in them."""
+    return tuple(json.loads(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.json")))
+
+
+def path_of(policy: Policy) -> str:
+    return object_path(BUILT_IN[policy["apiVersion"], policy["kind"]], policy)
+
+
+def is_shipped(policy: Policy, live: t.Mapping[str, t.Any] | None) -> bool:
+    """Whether the hub has just this: a condition or an exception more would let others through."""
+    return live is not None and live.get("spec") == policy["spec"] and not live["metadata"].get("deletionTimestamp")
+
+
+def vouched_since(hub: KubeClient | None) -> datetime | None:
+    """From when on the hub has refused what names somebody else; None if it does not, or if that cannot be read.
+
+    Objects that were made later bear true names for as long as they live. ApiError if the hub does not answer.
+    """
+    if hub is None:
+        return None
+    made: list[datetime] = []
+    for policy in shipped():
+        try:
+            live = hub.get(path_of(policy))
+        except ApiError as error:
+            if error.code not in _UNKNOWN:
+                raise
+            return None
+        if not is_shipped(policy, live):
+            return None
+        made.append(parse_time(live["metadata"]["creationTimestamp"]))
+    return max(made, default=None)

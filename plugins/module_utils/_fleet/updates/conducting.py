@@ -1,0 +1,302 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""A run from its definition to its end: made, checked against its members, started, conducted."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import typing as t
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+
+from ..._core.errors import FleetError
+from ..._core.objects.clusters.fleet_member import FleetMember
+from ..._core.objects.updates.update_run import UpdateRun
+from ..._core.updates.approvals import Terms
+from ..._core.updates.record.summary import gist
+from ..._core.updates.record.tree import run_of
+from ..._core.updates.releases.versions import reached
+from ..._core.updates.run import NEW, MemberRow, RunState
+from ..._core.updates.status import derive
+from ..._core.values.update_states import (
+    COMPLETED,
+    FAILED,
+    MEMBER_GONE,
+    PENDING,
+    SKIPPED,
+    STOPPED,
+    SYSTEM,
+    TERMINAL,
+    UNREACHABLE,
+    USER,
+)
+from ..._kube.client import KubeClient, Timeouts
+from ..._kube.parallel import in_parallel
+from ..._local.locks import make_folder
+from ..._store.records import Records
+from ..conductor.executor import Executor, Pace
+from ..conductor.interrupts import Interrupts
+from ..conductor.loop import Ending, Orders, conduct
+from ..drivers.contract import Driver, Observation
+from ..drivers.host import here
+from ..drivers.options import Place, drivers_from
+from ..members.member_lease import MemberLeases
+from ..members.members import Clients, members_to_write, recorded_members
+from ..session import refuse_unwritable
+from .approval_policy import vouched_since
+from .claims import KIND
+from .constraints import Permits
+from .events import events_file
+from .gates import gates_of
+from .leases import held, upgrade_leases
+from .monitor import Sight
+from .progress import Progress
+from .sources import Written
+from .update_run import Outcome, started
+
+Say = t.Callable[[str], None]
+DONE, WAITING, PARTIAL, FAILURE = "done", "waiting", "partial", "failed"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wish:
+    """How to conduct. ``events`` is a file that gets a line of JSON for everything that happens, empty for none."""
+
+    drivers: t.Mapping[str, t.Any] = field(default_factory=dict)
+    operations: str = ""
+    events: str = ""
+    time_limit: timedelta | None = None
+    max_idle: timedelta = timedelta(minutes=2)
+    terms: Terms = Terms()
+    pace: Pace = Pace()
+    timeout: float = 5.0
+    threads: int = 16
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """What it came to, in the words of every verb's result."""
+
+    outcome: str
+    code: str = ""
+    message: str = ""
+
+
+def carry_on(
+    records: Records,
+    run: UpdateRun,
+    hub: KubeClient | None,
+    wish: Wish,
+    holder: str,
+    environ: t.Mapping[str, str],
+    say: Say,
+    who: str = "",
+) -> Ending:
+    """Starts the run if it never was, as ``who``, and conducts it.
+
+    FleetError as of ``started`` and ``conduct``, and of drivers.
+    """
+    members_to_write(records, hub)
+    with _drivers(records, run, hub, wish, environ, MemberLeases(records, holder)) as (drivers, clients):
+        if run.status.phase == NEW:
+            run = started(records, run, observed(drivers, wish.threads), clock(), write=True, who=who).run
+        task = f"run/{run.name}/{run.metadata.uid}"
+        leases = upgrade_leases(clients, drivers, task, say, wish.pace.lost_after)
+        sight = Sight(
+            records=records,
+            drivers=drivers,
+            target=run.target,
+            holder=task,
+            members=tuple(row.name for stage in run_of(run).stages for group in stage.groups for row in group.members),
+            permits=_permits(records, run),
+            leases=leases,
+        )
+        works = Executor(held(drivers, leases), wish.pace)
+        with Interrupts() as interrupts, events_file(wish.events, say) as emit:
+            progress = Progress(say=say, emit=emit, journal=_journal(records, run.name), versions=sight.versions)
+            orders = Orders(
+                holder=holder,
+                here=partial(here, operations_folder(wish.operations, environ)),
+                terms=wish.terms,
+                since=lambda: vouched_since(hub),
+                time_limit=wish.time_limit,
+                max_idle=wish.max_idle,
+                interrupted=interrupts,
+            )
+            ending = conduct(records, run.name, sight, works, clock, progress, orders)
+            return replace(ending, behind=_behind(ending, drivers, wish.threads))
+
+
+def refuse_unfit(
+    records: Records,
+    run: UpdateRun,
+    given: Written,
+    hub: KubeClient | None,
+    wish: Wish,
+    environ: t.Mapping[str, str],
+) -> None:
+    """Says before anything is recorded what could not be carried out: wrong drivers, files that cannot be written,
+    members that name a FleetMaintenance which is not there."""
+    members_to_write(records, hub)
+    with _drivers(records, run, hub, wish, environ) as (drivers, _clients):
+        refuse_unwritable(wish.events)
+        _refuse_without_windows(records, run, given, drivers)
+    if not _settled(run_of(run)):
+        make_folder(operations_folder(wish.operations, environ), 0o700)
+
+
+def rehearse(
+    records: Records,
+    run: UpdateRun,
+    given: Written,
+    hub: KubeClient | None,
+    wish: Wish,
+    environ: t.Mapping[str, str],
+) -> Outcome:
+    """What ``carry_on`` would begin with: everything checked, nothing written, members only read."""
+    refuse_unwritable(wish.events)
+    with _drivers(records, run, hub, wish, environ) as (drivers, _clients):
+        _refuse_without_windows(records, run, given, drivers)
+        if run.status.phase != NEW:
+            return Outcome(run=run, changed=not _settled(run_of(run)))
+        return started(records, run, observed(drivers, wish.threads), clock(), write=False)
+
+
+def observed(drivers: t.Mapping[str, Driver], threads: int) -> dict[str, str]:
+    """Versions of the members that answer."""
+    answers = in_parallel({name: _observe(driver, name) for name, driver in drivers.items()}, threads=threads)
+    return {name: answer.version for name, answer in answers.items() if isinstance(answer, Observation)}
+
+
+def _behind(ending: Ending, drivers: t.Mapping[str, Driver], threads: int) -> dict[str, str]:
+    """Members that count as being at the target and answer with a lower version. A record is no witness: whoever may
+    write the run's status can write such a word there. Members that do not answer now are believed."""
+    if ending.why != "settled":
+        return {}
+    rows = [row for stage in ending.state.stages for group in stage.groups for row in group.members]
+    asked = {row.name: drivers[row.name] for row in rows if _there(row) and row.name in drivers}
+    found = observed({name: each for name, each in asked.items() if name not in ending.witnessed}, threads)
+    return {name: version for name, version in found.items() if not _reached(version, ending.run.target)}
+
+
+def _there(row: MemberRow) -> bool:
+    """Whether the record says so."""
+    left_out = row.skipped_by == USER or _lost(row.state, row.skipped_by, row.reason)
+    return row.state == COMPLETED or (row.state == SKIPPED and not left_out)
+
+
+def _reached(version: str, target: str) -> bool:
+    try:
+        return reached(version, target)
+    except ValueError:
+        return False
+
+
+def verdict(ending: Ending) -> Verdict:
+    """Done only if every member is where it should be; a run that waits is no failure, one that lost members is."""
+    status = derive(ending.state)
+    rows = [row for stage in ending.state.stages for group in stage.groups for row in group.members]
+    if ending.why == "settled" and status.state == FAILED:
+        return Verdict(outcome=FAILURE, code="run-failed", message=status.message)
+    if ending.why == "settled" and status.state == STOPPED:
+        return Verdict(outcome=WAITING, code="stopped", message="it was stopped; state started takes it up again")
+    if ending.behind:
+        named = "; ".join(f"{name} is at {version}" for name, version in sorted(ending.behind.items())[:10])
+        message = f"recorded as if at {ending.run.target}: {named}"
+        return Verdict(outcome=PARTIAL, code="not-at-target", message=message)
+    if status.state in (COMPLETED, SKIPPED) and ending.why == "settled":
+        lost = [row for row in rows if row.state == FAILED or _lost(row.state, row.skipped_by, row.reason)]
+        if lost:
+            named = "; ".join(f"{row.name} {row.state}: {gist(row.message) or row.reason}" for row in lost[:10])
+            return Verdict(outcome=PARTIAL, code="not-all-members", message=named)
+        return Verdict(outcome=DONE)
+    if ending.why != "waiting":
+        code = "time-limit" if ending.why == "time-limit" else "interrupted"
+        return Verdict(outcome=WAITING, code=code, message=f"{ending.why}; start it again to go on")
+    gates = [placed for placed in gates_of(ending.state) if placed.gate.state == PENDING and not placed.gate.due]
+    code = "awaiting-approval" if gates else "waiting"
+    return Verdict(outcome=WAITING, code=code, message=status.message)
+
+
+def terms_of(self_approval: bool, verified: bool, expires: int | None) -> Terms:
+    """What approvals have to be; ``expires`` is in seconds."""
+    return Terms(
+        self_approval=self_approval,
+        verified=verified,
+        expires=timedelta(seconds=expires) if expires else None,
+    )
+
+
+def operations_folder(given: str, environ: t.Mapping[str, str]) -> Path:
+    """Where operations are kept from run to run."""
+    if given:
+        return Path(given).expanduser().absolute()
+    home = environ.get("HOME") or os.path.expanduser("~")
+    return Path(environ.get("XDG_STATE_HOME") or f"{home}/.local/state", "gitops-fleet", "operations")
+
+
+def _lost(state: str, skipped_by: str, reason: str) -> bool:
+    return state == SKIPPED and skipped_by == SYSTEM and reason in (UNREACHABLE, MEMBER_GONE)
+
+
+def _refuse_without_windows(records: Records, run: UpdateRun, given: Written, members: t.Container[str]) -> None:
+    found = [each for each in records.list("FleetMember") if each["metadata"]["name"] in members]
+    problems = _permits(records, run, given).problems(found, clock())
+    if problems:
+        raise FleetError.of(problems)
+
+
+def _permits(records: Records, run: UpdateRun, given: Written | None = None) -> Permits:
+    upgrade = run.spec.managed_cluster_update.upgrade
+    return Permits(records, upgrade.type, run.target, given or Written())
+
+
+def _settled(state: RunState) -> bool:
+    return derive(state).state in (*TERMINAL, STOPPED)
+
+
+@contextlib.contextmanager
+def _drivers(
+    records: Records,
+    run: UpdateRun,
+    hub: KubeClient | None,
+    wish: Wish,
+    environ: t.Mapping[str, str],
+    leases: MemberLeases | None = None,
+) -> t.Iterator[tuple[dict[str, Driver], Clients]]:
+    """Those of the run's members, while entered; with ``leases`` they are to be upgraded."""
+    members, timeout = _members_of(records, run), Timeouts(connect=wish.timeout)
+    with Clients(members=members, hub=hub, timeout=timeout, strict=leases is not None, leases=leases) as clients:
+        place = Place(operations=operations_folder(wish.operations, environ), environ=environ, cwd=Path.cwd())
+        yield drivers_from(wish.drivers, members, clients, place), clients
+
+
+def _members_of(records: Records, run: UpdateRun) -> dict[str, FleetMember]:
+    """Those of the run that are in the fleet."""
+    names = {row.name for stage in run_of(run).stages for group in stage.groups for row in group.members}
+    return {name: member.fleet for name, member in recorded_members(records).items() if name in names}
+
+
+def _observe(driver: Driver, name: str) -> t.Callable[[], Observation]:
+    return lambda: driver.observe(name)
+
+
+def clock() -> datetime:
+    """The present, to the second."""
+    return datetime.now(UTC).replace(microsecond=0)
+
+
+def _journal(records: Records, run: str) -> t.Callable[[str, str, str], None]:
+    """The journal is for people; a line that cannot be kept stops no upgrade."""
+
+    def keep(kind: str, reason: str, message: str) -> None:
+        try:
+            records.event(KIND, run, kind, reason, message, clock())
+        except FleetError:
+            return
+
+    return keep

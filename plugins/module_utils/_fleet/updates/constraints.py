@@ -1,0 +1,97 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""When members may begin, as far as people and platforms say: maintenance windows, freezes, releases by location."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+from datetime import datetime, time, timedelta
+
+from ..._core.errors import FleetError, Problem
+from ..._core.objects.clusters.fleet_maintenance import FleetMaintenance
+from ..._core.objects.updates.release_catalog import ReleaseCatalog
+from ..._core.updates.releases.releases import Releases, releases, version_obstacle
+from ..._core.updates.run import MemberView, Obstacle
+from ..._core.updates.timing.maintenance import Calendar, Site, calendar
+from ..._core.values.update_states import WINDOW_CLOSED
+from ..._store.records import Record, Records
+from ..recorded import recorded
+from .sources import Written
+
+T = t.TypeVar("T")
+
+# Long enough for a window every six months; whoever conducts for longer looks again.
+AHEAD = timedelta(days=400)
+
+
+@dataclass(frozen=True)
+class Permits:
+    """For runs of one type to one version. What is ``given`` stands for what is recorded under the same name."""
+
+    records: Records
+    run_type: str
+    target: str
+    given: Written = Written()
+
+    def views(self, members: t.Sequence[Record], now: datetime) -> dict[str, MemberView]:
+        """One view for each FleetMember, with its windows, and what keeps it from beginning whatever it is at."""
+        times, known = self._read()
+        labels = self._labels() if times.windows or times.freezes else {}
+        return {each["metadata"]["name"]: self._view(each, labels, times, known, now) for each in members}
+
+    def problems(self, members: t.Sequence[Record], now: datetime) -> list[Problem]:
+        """Members of which it is not known when they may begin."""
+        times, _known = self._read()
+        found: list[Problem] = []
+        for each in members:
+            try:
+                times.open(_site(each, {}), self.run_type, *_span(now))
+            except FleetError as error:
+                found += error.problems
+        return found
+
+    def _read(self) -> tuple[Calendar, Releases]:
+        maintenance = {**self._recorded(FleetMaintenance), **self.given.maintenance}
+        catalogues = {**self._recorded(ReleaseCatalog), **self.given.catalogues}
+        return calendar(maintenance.values()), releases(catalogues.values())
+
+    def _recorded(self, cls: type[T]) -> dict[str, T]:
+        """One that cannot be read may hold a freeze of all: FleetError ``record-damaged``."""
+        return {each["metadata"]["name"]: recorded(cls, each) for each in self.records.list(cls.__name__)}
+
+    def _labels(self) -> dict[str, t.Mapping[str, str]]:
+        found = self.records.list("MemberCluster")
+        return {each["metadata"]["name"]: each["metadata"].get("labels") or {} for each in found}
+
+    def _view(
+        self,
+        member: Record,
+        labels: t.Mapping[str, t.Mapping[str, str]],
+        times: Calendar,
+        known: Releases,
+        now: datetime,
+    ) -> MemberView:
+        site, spec = _site(member, labels), member["spec"]
+        obstacles = [times.frozen(site, now)]
+        place = known.at(spec.get("provider", ""), spec.get("location", ""))
+        obstacles.append(version_obstacle(place, self.target, spec.get("location", ""), now))
+        windows = None
+        try:
+            windows = times.open(site, self.run_type, *_span(now))
+        except FleetError as error:
+            obstacles.append(Obstacle(reason=WINDOW_CLOSED, message=error.message))
+        held = tuple(each for each in obstacles if each is not None)
+        return MemberView(name=site.name, windows=windows, obstacles=held)
+
+
+def _site(member: Record, labels: t.Mapping[str, t.Mapping[str, str]]) -> Site:
+    name = member["metadata"]["name"]
+    return Site(name=name, labels=labels.get(name, {}), maintenance=member["spec"].get("maintenance", ""))
+
+
+def _span(now: datetime) -> tuple[datetime, datetime]:
+    """From yesterday on, so that an open window is seen whole; the same all day, so that it is worked out once."""
+    start = datetime.combine(now.date(), time(), now.tzinfo) - timedelta(days=1)
+    return start, start + AHEAD

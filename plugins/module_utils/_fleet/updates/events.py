@@ -1,0 +1,49 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""A file with a line of JSON for everything that happens in a run."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import typing as t
+
+from ..._core.errors import FleetError
+from ..._kube.files import open_to_append
+
+Emit = t.Callable[[t.Mapping[str, t.Any]], None]
+
+
+@contextlib.contextmanager
+def events_file(path: str, say: t.Callable[[str], None]) -> t.Iterator[Emit]:
+    """Takes events and appends them to the file; nothing is kept without a path.
+
+    FleetError ``unwritable-file`` before anything is done; what fails later on, a full disk above all, ends no upgrade.
+    """
+    if not path:
+        yield lambda _event: None
+        return
+    try:
+        os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+        file = os.fdopen(open_to_append(path), "a", encoding="utf-8", buffering=1)
+    except OSError as error:
+        text = f"the file cannot be written: {error.strerror}"
+        raise FleetError("unwritable-file", text, path, "give another path") from None
+    failed: list[str] = []
+
+    def emit(event: t.Mapping[str, t.Any]) -> None:
+        if failed:
+            return
+        try:
+            file.write(json.dumps(event) + "\n")
+        except OSError as error:
+            failed.append(str(error.strerror))
+            say(f"{path}: no more events are written: {error.strerror}")
+
+    try:
+        yield emit
+    finally:
+        with contextlib.suppress(OSError):
+            file.close()

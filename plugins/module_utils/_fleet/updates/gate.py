@@ -1,0 +1,204 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Completing a gate: who did it, when, why, and for which digest of the run."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import typing as t
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from ..._core.errors import FleetError
+from ..._core.objects.updates.gate import Gate
+from ..._core.objects.updates.update_run import UpdateRun
+from ..._core.schema.codec import write_time
+from ..._core.updates.approvals import mistaken, named_makers
+from ..._core.updates.record.tree import run_of
+from ..._core.updates.run import RunState
+from ..._core.values.update_states import (
+    COMPLETED,
+    NOT_STARTED,
+    PENDING,
+    SKIPPED,
+)
+from ..._kube.access import who_am_i
+from ..._kube.client import KubeClient
+from ..._store.records import Record, Records
+from ..conductor.journal import read_run
+from ..recorded import recorded
+from .approval_policy import vouched_since
+from .claims import KIND as RUN
+from .gates import (
+    KIND,
+    Placed,
+    gates_of,
+    target_of,
+)
+
+_ATTEMPTS = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Which:
+    """The gate that is meant: by its id, or by where it stands; what is empty matches every gate."""
+
+    id: str = ""
+    stage: str = ""
+    group: str = ""
+    timing: str = ""
+    name: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Approver:
+    """The hub vouches for the name on gates that were opened after ``since``; None: on none."""
+
+    name: str
+    since: datetime | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Completed:
+    """What became of the gate: ``state`` is Completed, or Skipped if it was before. ``verified`` is whether this call
+    completed it and the hub vouches for the name; ``own`` whether the approver made or started the run."""
+
+    gate: Placed
+    state: str
+    run: str
+    digest: str
+    by: str
+    changed: bool
+    verified: bool = False
+    own: bool = False
+
+
+def user(hub: KubeClient | None, environ: t.Mapping[str, str]) -> str:
+    """Who we are, as the hub sees us; without a hub whoever the environment says."""
+    if hub is not None:
+        return who_am_i(hub).name
+    return environ.get("USER") or environ.get("LOGNAME") or _account()
+
+
+def approver(hub: KubeClient | None, environ: t.Mapping[str, str]) -> Approver:
+    """We, with what the hub vouches for."""
+    return Approver(name=user(hub, environ), since=vouched_since(hub))
+
+
+def complete(
+    records: Records,
+    run: str,
+    which: Which,
+    who: Approver,
+    digest: str,
+    reason: str,
+    now: datetime,
+    write: bool,
+    self_approval: bool = True,
+) -> Completed:
+    """Completes the gate for this very run: an approval counts only while the run's digest is the approved one.
+
+    One that was completed before, or skipped with what it guards, is left as it is.
+
+    FleetError: ``no-such-run``, ``no-such-gate``, ``ambiguous-gate``, ``gate-not-open``, ``digest-mismatch``,
+    ``self-approval``; ``record-altered`` and ``gate-unproven`` if somebody else wrote the run or its Gate.
+    """
+    found = read_run(records, run)
+    if digest and digest != found.status.digest:
+        raise FleetError(
+            "digest-mismatch",
+            f"approved was {digest}, the run has {found.status.digest}",
+            run,
+            "look at the run again: what it will do is not what was approved",
+        )
+    placed = _find(run_of(found), which)
+    done = Completed(
+        gate=placed, state=COMPLETED, run=run, digest=found.status.digest, by=placed.gate.by, changed=False
+    )
+    if placed.gate.state in (COMPLETED, SKIPPED):
+        return replace(done, state=placed.gate.state)
+    _refuse_unopened(placed, run)
+    own = who.name in named_makers(found)
+    if own and not self_approval:
+        hint = "let somebody else approve it"
+        raise FleetError("self-approval", f"{who.name} made or started the run", f"{RUN}/{run}", hint)
+    for _attempt in range(_ATTEMPTS):
+        gate, document = _opened(records, found, placed)
+        if gate.status.state == COMPLETED:
+            return replace(done, by=gate.status.approval.by if gate.status.approval else "")
+        created = gate.metadata.creation_timestamp
+        verified = who.since is not None and created is not None and created > who.since
+        if not write or _written(records, document, who.name, verified, found.status.digest, reason, now):
+            return replace(done, by=who.name, changed=True, verified=verified, own=own)
+    raise FleetError("conflict", "the gate is being written all the time", placed.gate.id, "try again")
+
+
+def _opened(records: Records, run: UpdateRun, placed: Placed) -> tuple[Gate, Record]:
+    hint = "conduct the run once more, it makes the gate known"
+    document = records.get(KIND, placed.gate.id)
+    if document is None:
+        raise FleetError("gate-not-open", f"gate {placed.position} is not known yet", run.name, hint)
+    gate = recorded(Gate, document)
+    other = mistaken(gate, target_of(run.name, placed), run)
+    if other:
+        raise FleetError("gate-unproven", f"gate {placed.position}: {other}", f"{KIND}/{gate.name}", hint)
+    return gate, document
+
+
+def _account() -> str:
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return f"uid {os.getuid()}"
+
+
+def _find(run: RunState, which: Which) -> Placed:
+    gates = list(gates_of(run))
+    found = [each for each in gates if _matches(each, which)]
+    open_ones = [each for each in found if each.gate.state == PENDING]
+    if not found:
+        raise FleetError("no-such-gate", "the run has no such gate", run.name, f"it has: {_named(gates)}")
+    if len(found) > 1 and len(open_ones) != 1:
+        raise FleetError(
+            "ambiguous-gate", f"{len(found)} gates are meant: {_named(found)}", run.name, "name one by its id"
+        )
+    return open_ones[0] if len(found) > 1 else found[0]
+
+
+def _matches(placed: Placed, which: Which) -> bool:
+    asked = (
+        (which.id, placed.gate.id),
+        (which.stage, placed.stage),
+        (which.group, placed.group),
+        (which.timing, placed.timing),
+        (which.name, placed.gate.name),
+    )
+    return all(not wanted or wanted == there for wanted, there in asked)
+
+
+def _named(gates: t.Sequence[Placed]) -> str:
+    return "; ".join(f"{each.position} {each.gate.name} {each.gate.id} ({each.gate.state})" for each in gates) or "none"
+
+
+def _refuse_unopened(placed: Placed, run: str) -> None:
+    if placed.gate.state == NOT_STARTED:
+        hint = "a gate opens when the run comes to it, and can be approved from then on"
+        raise FleetError("gate-not-open", f"gate {placed.position} is not reached yet", run, hint)
+
+
+def _written(
+    records: Records, document: Record, who: str, verified: bool, digest: str, reason: str, now: datetime
+) -> bool:
+    approval: Record = {"by": who, "verified": verified, "at": write_time(now), "digest": digest}
+    if reason:
+        approval["reason"] = reason
+    status = {**(document.get("status") or {}), "state": COMPLETED, "approval": approval}
+    try:
+        records.replace({**document, "status": status})
+    except FleetError as error:
+        if error.code != "conflict":
+            raise
+        return False
+    return True

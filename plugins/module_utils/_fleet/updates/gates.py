@@ -1,0 +1,185 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Gate objects: one for every gate that was opened, so that people can see it and complete it."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from ..._core.errors import FleetError
+from ..._core.objects.updates.gate import Gate, UpdateRunGateTarget
+from ..._core.objects.updates.update_run import UpdateRun
+from ..._core.schema.codec import encode, write_time
+from ..._core.updates.approvals import (
+    Court,
+    Terms,
+    as_shown,
+    judged,
+    mistaken,
+    unproven,
+    with_gates,
+)
+from ..._core.updates.integrity import placed_gates, recorded_digest
+from ..._core.updates.record.summary import UNVERIFIED
+from ..._core.updates.run import Approval, GateRow, RunState
+from ..._core.values.update_states import COMPLETED, NOT_STARTED, PENDING
+from ..._store.records import Lease, Record, Records
+from ..recorded import DAMAGED, recorded
+
+KIND = "Gate"
+API = "gitops.fleet/v1alpha1"
+RUN_LABEL = "gitops.fleet/update-run"
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A gate and where it stands; ``group`` is empty for a stage's own."""
+
+    stage: str
+    group: str
+    timing: str
+    gate: GateRow
+
+    @property
+    def position(self) -> str:
+        return f"{self.timing.lower()} {self.stage}{'/' + self.group if self.group else ''}"
+
+
+def gates_of(run: RunState) -> t.Iterator[Placed]:
+    """Every gate of the run in the order in which they would be reached."""
+    for stage in run.stages:
+        for group, timing, gates in placed_gates(stage):
+            yield from (Placed(stage.name, group, timing, each) for each in gates)
+
+
+@dataclass
+class GateKeeper:
+    """The Gates of one run while it is conducted. ``since`` says from when on the hub vouches for names (``Court``);
+    ``tell`` takes what people should know of an approval that does not count."""
+
+    records: Records
+    since: t.Callable[[], datetime | None] = lambda: None
+    terms: Terms = Terms()
+    tell: t.Callable[[str], None] = lambda _text: None
+    _shown: dict[str, str] = field(default_factory=dict)
+    _proven: set[tuple[str, str]] = field(default_factory=set)
+
+    def prove(self, run: UpdateRun, state: RunState, now: datetime) -> None:
+        """FleetError ``gate-unproven`` if a gate counts as passed that nobody, or nobody who counts, has completed."""
+        for placed in gates_of(state):
+            gate = placed.gate
+            if gate.state != COMPLETED or (gate.id, gate.by) in self._proven:
+                continue
+            try:
+                why = unproven(gate, self._object(gate.id), target_of(run.name, placed), self._court(run), now)
+            except FleetError as error:
+                if error.code != DAMAGED:
+                    raise
+                why = f"its Gate cannot be read: {error.message}"
+            if why:
+                message = f"the run says that gate {gate.name} {placed.position} was passed, and {why}"
+                hint = "see who may write updateruns/status, and who deleted the Gate; make a new run"
+                raise FleetError("gate-unproven", message, f"UpdateRun/{run.name}", hint)
+            self._proven.add((gate.id, gate.by))
+
+    def seen(self, run: UpdateRun, state: RunState, now: datetime) -> tuple[RunState, tuple[Approval, ...]]:
+        """The run with open gates as their objects have them, and the approvals that count.
+
+        A Gate with one that does not count, or that cannot be read, is deleted, so that somebody else can approve it:
+        it opens again.
+        """
+        rows: dict[str, GateRow] = {}
+        found: list[Approval] = []
+        for placed in gates_of(state):
+            if placed.gate.state != PENDING:
+                continue
+            gate, why = None, ""
+            try:
+                gate = self._object(placed.gate.id)
+            except FleetError as error:
+                if error.code != DAMAGED:
+                    raise
+                why = f"its Gate cannot be read: {error.message}"
+            if gate is not None and gate.status.state != COMPLETED:
+                why = mistaken(gate, target_of(run.name, placed), run)
+            elif gate is not None:
+                given = judged(gate, target_of(run.name, placed), self._court(run), now)
+                if isinstance(given, Approval):
+                    found.append(given)
+                else:
+                    by = gate.status.approval.by if gate.status.approval else UNVERIFIED
+                    why = f"the approval of {by} does not count: {given.why}"
+            if why:
+                self.tell(f"gate {placed.gate.name} {placed.position}: {why}")
+                self.records.delete(KIND, placed.gate.id)
+                self._shown.pop(placed.gate.id, None)
+            rows[placed.gate.id] = as_shown(placed.gate, None if why else gate)
+        return (with_gates(state, lambda row: rows.get(row.id, row)) if rows else state), tuple(found)
+
+    def publish(self, run: UpdateRun, state: RunState, lease: Lease) -> None:
+        """Makes the Gate objects say what the run says."""
+        for placed in gates_of(state):
+            gate = placed.gate
+            if gate.state == self._shown.get(gate.id, NOT_STARTED):
+                continue
+            _publish(self.records, run, placed, lease)
+            self._shown[gate.id] = gate.state
+
+    def _court(self, run: UpdateRun) -> Court:
+        return Court(run=run, terms=self.terms, since=self.since())
+
+    def _object(self, name: str) -> Gate | None:
+        document = self.records.get(KIND, name)
+        return recorded(Gate, document) if document is not None else None
+
+
+def _publish(records: Records, run: UpdateRun, placed: Placed, lease: Lease) -> None:
+    stored = records.get(KIND, placed.gate.id)
+    if stored is None:
+        if placed.gate.state == PENDING:  # one that was skipped before it opened has nothing to show
+            records.create(_document(run, placed), lease)
+        return
+    status = stored.get("status") or {}
+    if status.get("state") == placed.gate.state or status.get("state") == COMPLETED:
+        return
+    try:
+        records.replace({**stored, "status": {**status, "state": placed.gate.state}}, lease)
+    except FleetError as error:
+        if error.code != "conflict":  # somebody completes it at this very moment; the run decides
+            raise
+
+
+def target_of(run: str, placed: Placed) -> UpdateRunGateTarget:
+    """The place of the gate, as its object names it."""
+    return UpdateRunGateTarget(name=run, stage=placed.stage, group=placed.group, timing=placed.timing)
+
+
+def _document(run: UpdateRun, placed: Placed) -> Record:
+    gate = placed.gate
+    spec: Record = {
+        "displayName": gate.name,
+        "gateType": "ScheduledStart" if gate.schedule else "Approval",
+        "target": {
+            "id": f"updateruns/{run.name}",
+            "updateRunProperties": encode(target_of(run.name, placed)),
+        },
+        "digest": recorded_digest(run),
+    }
+    if gate.schedule:
+        spec["scheduledStartProperties"] = {
+            "startDay": gate.schedule.day,
+            "startTime": gate.schedule.time,
+            "utcOffset": gate.schedule.utc_offset,
+        }
+        if gate.due:
+            spec["scheduledStartProperties"]["absoluteStartTime"] = write_time(gate.due)
+    return {
+        "apiVersion": API,
+        "kind": KIND,
+        "metadata": {"name": gate.id, "labels": {RUN_LABEL: run.name}},
+        "spec": {key: value for key, value in spec.items() if value},
+        "status": {"state": PENDING},
+    }

@@ -1,0 +1,182 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The lease on a member from before its upgrade begins until it has ended, so that no other records begin one too.
+
+Its API server is away for a part of that time. So the lease lasts for as long as an operation that cannot be seen is
+waited for, and is renewed whenever the member answers.
+"""
+
+from __future__ import annotations
+
+import threading
+import typing as t
+from collections import defaultdict
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from ..._core.errors import FleetError
+from ..._core.updates.run import Obstacle
+from ..._core.values.update_states import OPERATION_IN_PROGRESS, PRECONDITION_FAILED, UNREACHABLE
+from ..._kube.parallel import in_parallel
+from ..._kube.shared_lease import OthersHold
+from ..drivers.command import CommandDriver
+from ..drivers.contract import (
+    Driver,
+    Observation,
+    Progress,
+    Work,
+)
+from ..drivers.local import LocalDriver
+from ..members.identity import DOUBLE_MEMBER, OTHER_CLUSTER
+from ..members.member_lease import MEMBER_LEASE, NAMESPACE, KeptLease
+from ..members.members import Clients
+
+UPGRADE_SECONDS = 900
+AGAIN = timedelta(seconds=60)
+# A conductor does not stand still for members that hang.
+DEADLINE = 10.0
+AWAY = ("unreachable", "timeout")
+# What does not pass by itself; anything else counts as a member that does not answer.
+WRONG = (OTHER_CLUSTER, DOUBLE_MEMBER)
+FINAL = ("forbidden", *WRONG)
+
+
+def obstacle(error: FleetError) -> Obstacle:
+    """Why a member cannot be looked at, or held; with the way out, if nobody but people can help."""
+    if error.code in FINAL:
+        return Obstacle(reason=PRECONDITION_FAILED, message=f"{error.message} ({error.hint})")
+    return Obstacle(reason=UNREACHABLE, message=error.message)
+
+
+@dataclass
+class UpgradeLeases:
+    """Leases of one run on its members. Safe to use from threads. ``task`` is the same for every conductor of the run,
+    so that the next one has at once what a dead one held.
+
+    Members in ``unseen`` are looked at by other means than their API server: where that cannot be used, they go without
+    a lease. So do those in ``revived`` where it is down: their upgrade may be what brings it back, and their driver
+    keeps others off.
+    """
+
+    clients: Clients
+    task: str
+    say: t.Callable[[str], None]
+    seconds: int = UPGRADE_SECONDS
+    unseen: t.Container[str] = ()
+    revived: t.Container[str] = ()
+    _kept: dict[str, KeptLease] = field(default_factory=dict)
+    _without: set[str] = field(default_factory=set)
+    _tried: dict[str, datetime] = field(default_factory=dict)
+    _locks: defaultdict[str, threading.Lock] = field(default_factory=lambda: defaultdict(threading.Lock))
+
+    def claim(self, member: str, again: bool = False) -> Obstacle | None:
+        """Takes the lease, or says what stands against it, in words that stay the same from look to look. A member that
+        goes without is asked only once, or ``again``."""
+        with self._locks[member]:
+            if member in self._kept or (member in self._without and not again):
+                return None
+            try:
+                self._kept[member] = self._take(member)
+            except OthersHold as error:
+                since = f"since {error.since:%Y-%m-%dT%H:%M:%SZ} " if error.since else ""
+                text = (
+                    f"{error.holder} works on it {since}(Lease {NAMESPACE}/{MEMBER_LEASE} on the cluster, free"
+                    f" {error.seconds} s after its last sign of life)"
+                )
+                return Obstacle(reason=OPERATION_IN_PROGRESS, message=text)
+            except FleetError as error:
+                if not self._does_without(member, error.code):
+                    return obstacle(error)
+                if member not in self._without:
+                    self._without.add(member)
+                    self.say(f"{member}: no lease on it tells other records of this upgrade: {error.message}")
+        return None
+
+    def renew(self, members: t.Iterable[str], now: datetime) -> None:
+        """For members in flight: renews what is due, and takes what could not be had before."""
+        due = [name for name in members if now >= self._tried.get(name, now) and self._is_due(name)]
+        self._tried |= dict.fromkeys(due, now + AGAIN)
+        in_parallel({name: self._renewal(name) for name in due}, deadline=DEADLINE)
+
+    def release(self, member: str) -> None:
+        self._tried.pop(member, None)
+        with self._locks[member]:
+            self._without.discard(member)
+            kept = self._kept.pop(member, None)
+            if kept is not None:
+                kept.release()
+
+    def clear(self, member: str) -> None:
+        """Gives up what an earlier conductor of the run left there."""
+        if self.claim(member) is None:
+            self.release(member)
+
+    def _take(self, member: str) -> KeptLease:
+        if self.clients.leases is None:
+            raise AssertionError("only conductors hold members")
+        return self.clients.leases.take(self.clients.get(member), self.task, self.seconds)
+
+    def _does_without(self, member: str, code: str) -> bool:
+        return code not in WRONG and (member in self.unseen or (member in self.revived and code in AWAY))
+
+    def _is_due(self, member: str) -> bool:
+        kept = self._kept.get(member)
+        return member not in self.unseen if kept is None else kept.due
+
+    def _renewal(self, member: str) -> t.Callable[[], None]:
+        def work() -> None:
+            found = self.claim(member, again=True)
+            if found is not None and found.reason != UNREACHABLE:
+                self.say(f"{member}: in flight, but {found.message}")
+            with self._locks[member]:
+                kept = self._kept.get(member)
+                try:
+                    if kept is not None:
+                        kept.keep()
+                except FleetError as error:
+                    if error.code == "member-lost":
+                        del self._kept[member]
+                        self.say(f"{member}: in flight, but {error.message}")
+
+        return work
+
+
+@dataclass(frozen=True)
+class Held:
+    """A driver that begins nothing on a member which others hold."""
+
+    driver: Driver
+    leases: UpgradeLeases
+
+    def observe(self, member: str) -> Observation:
+        return self.driver.observe(member)
+
+    def begin(self, work: Work) -> str:
+        """FleetError ``busy`` while the member cannot be held."""
+        found = self.leases.claim(work.member)
+        if found is not None:
+            raise FleetError("busy", found.message, work.member, "it is tried again")
+        return self.driver.begin(work)
+
+    def poll(self, work: Work) -> Progress:
+        return self.driver.poll(work)
+
+
+def upgrade_leases(
+    clients: Clients, drivers: t.Mapping[str, Driver], task: str, say: t.Callable[[str], None], lost_after: float
+) -> UpgradeLeases:
+    """For members with these drivers. ``lost_after``: seconds for which an operation out of sight is waited for."""
+    return UpgradeLeases(
+        clients,
+        task,
+        say,
+        max(UPGRADE_SECONDS, int(lost_after)),
+        unseen={name for name, each in drivers.items() if isinstance(each, CommandDriver) and each.observe_argv},
+        revived={name for name, each in drivers.items() if isinstance(each, LocalDriver)},
+    )
+
+
+def held(drivers: t.Mapping[str, Driver], leases: UpgradeLeases) -> dict[str, Driver]:
+    """The same drivers, behind the leases."""
+    return {name: Held(each, leases) for name, each in drivers.items()}

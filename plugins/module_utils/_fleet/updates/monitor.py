@@ -1,0 +1,208 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a conductor sees of its members: who is in the fleet, and who of those that are due may begin.
+
+A member is looked at when its turn comes, not before: a run over a thousand members begins as soon as one over three.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+from ..._core.errors import FleetError
+from ..._core.updates.releases.versions import nothing_to_do, step_refused
+from ..._core.updates.run import Begin, MemberView, Obstacle
+from ..._core.values.update_states import OPERATION_IN_PROGRESS, PRECONDITION_FAILED
+from ..._kube.parallel import in_parallel
+from ..._store.records import Lease, Records
+from ..drivers.contract import Driver, Observation
+from .claims import (
+    LEASE_SECONDS,
+    claim,
+    lease_name,
+    mark_of,
+    release,
+)
+from .constraints import Permits
+from .leases import UpgradeLeases, obstacle
+
+LOOK_AGAIN = timedelta(seconds=15)
+FRESH = timedelta(seconds=5)
+RENEW_AFTER = timedelta(seconds=LEASE_SECONDS // 3)
+LIST_AFTER = timedelta(seconds=15)
+GONE = Obstacle(reason=PRECONDITION_FAILED, message="the member has no driver any more")
+
+
+@dataclass
+class Sight:
+    """Views for ``decide``, and the claims of members that are in flight. ``holder`` is the same for every conductor of
+    the run, so that its next one has the members at once. Without ``permits`` members may begin at any time; without
+    ``leases`` other records do not see that a member is in flight."""
+
+    records: Records
+    drivers: t.Mapping[str, Driver]
+    target: str
+    holder: str
+    members: t.Collection[str]
+    permits: Permits | None = None
+    leases: UpgradeLeases | None = None
+    views: dict[str, MemberView] = field(default_factory=dict)
+    versions: dict[str, str] = field(default_factory=dict)
+    _plain: dict[str, MemberView] = field(default_factory=dict)
+    _found: dict[str, Obstacle] = field(default_factory=dict)
+    _claims: dict[str, tuple[str, Lease]] = field(default_factory=dict)
+    _left: dict[str, tuple[str, Lease | None]] = field(default_factory=dict)
+    _again: dict[str, datetime] = field(default_factory=dict)
+    _seen: dict[str, datetime] = field(default_factory=dict)
+    _listed: datetime | None = None
+
+    def refresh(self, now: datetime) -> None:
+        """Who is in the fleet now; obstacles that are due to be looked at again are forgotten."""
+        if self._listed is None or now >= self._listed + LIST_AFTER:
+            self._list(now)
+        for name in [name for name, at in self._again.items() if now >= at]:
+            del self._again[name]
+            self._found.pop(name, None)
+            if name in self.views:
+                self.views[name] = self._plain[name]
+
+    def _list(self, now: datetime) -> None:
+        listed = self.records.list("FleetMember")
+        here = {each["metadata"]["name"]: mark_of(each) for each in listed}
+        if self._listed is None:
+            self._left = self._left_by_others(here)
+        plain = self.permits.views(listed, now) if self.permits else {name: MemberView(name=name) for name in here}
+        for name in self.members:
+            if name not in here:
+                self.views.pop(name, None)
+            elif name not in self.views or plain[name] != self._plain[name]:
+                self.views[name] = self._with_obstacle(plain[name])
+        self._plain, self._listed = plain, now
+
+    def _with_obstacle(self, view: MemberView) -> MemberView:
+        found = self._found.get(view.name)
+        return replace(view, obstacles=(*view.obstacles, found)) if found else view
+
+    def next_look(self) -> datetime | None:
+        return min(self._again.values(), default=None)
+
+    def clear(self, begins: t.Sequence[Begin], now: datetime) -> bool:
+        """Looks at those that are to begin, and claims them. False if one may not: decide anew."""
+        unclear = [each for each in begins if self._claims.get(each.member, ("",))[0] != each.operation]
+        looked = self._look(unclear, now)
+        for each in unclear:
+            self._judge(each, looked.get(each.member), now)
+        return not unclear
+
+    def renew(self, now: datetime) -> None:
+        """Keeps the leases of claimed members. A lost one does no harm: the mark on the member stands."""
+        for member, (operation, lease) in list(self._claims.items()):
+            if now >= lease.renewed + RENEW_AFTER:
+                try:
+                    self._claims[member] = (operation, self.records.renew(lease))
+                except FleetError as error:
+                    if error.code != "lease-lost":
+                        raise
+        if self.leases:
+            self.leases.renew(self._claims, now)
+
+    def bears(self, member: str, operation: str) -> bool:
+        """Whether the member bears the mark of this operation, as it does before the intent is recorded."""
+        document = self.records.get("FleetMember", member)
+        return document is not None and mark_of(document) == operation
+
+    def take_up(self, member: str, operation: str) -> None:
+        """Claims a member whose operation was in flight when this conductor came."""
+        found = claim(self.records, member, operation, self.holder)
+        if isinstance(found, Lease):
+            self._claims[member] = (operation, found)
+            if self.leases:
+                self.leases.claim(member)
+
+    def keep_only(self, in_flight: t.Mapping[str, str], ours: str) -> None:
+        """Gives up every claim but those of operations in flight, by member. ``ours`` begins the name of each operation
+        of the run: what its earlier conductors did not live to give up goes too."""
+        for member, (operation, lease) in list(self._claims.items()):
+            if in_flight.get(member) != operation:
+                if self.leases:
+                    self.leases.release(member)
+                release(self.records, member, operation, lease)
+                del self._claims[member]
+        for member, (mark, left) in list(self._left.items()):
+            if mark and (in_flight.get(member) == mark or not mark.startswith(ours)):
+                continue
+            if member not in self._claims:
+                if self.leases:
+                    self.leases.clear(member)
+                release(self.records, member, mark, left)
+            del self._left[member]
+
+    def _left_by_others(self, marks: t.Mapping[str, str]) -> dict[str, tuple[str, Lease | None]]:
+        """Marks on members, and leases that earlier conductors of this run have on them."""
+        leases = {each.name: each for each in self.records.leases() if each.holder == self.holder}
+        found = {name: (marks.get(name, ""), leases.get(lease_name(name))) for name in self.members}
+        return {name: (mark, lease) for name, (mark, lease) in found.items() if mark or lease}
+
+    def _look(self, begins: t.Sequence[Begin], now: datetime) -> dict[str, Observation | FleetError]:
+        due = [
+            each.member
+            for each in begins
+            if each.member in self.drivers and now >= self._seen.get(each.member, now - FRESH) + FRESH
+        ]
+        return in_parallel({member: self._observe(member) for member in due})
+
+    def _observe(self, member: str) -> t.Callable[[], Observation]:
+        driver = self.drivers[member]
+        return lambda: driver.observe(member)
+
+    def _judge(self, begin: Begin, found: Observation | FleetError | None, now: datetime) -> None:
+        view = self._plain[begin.member]
+        if begin.member not in self.drivers:
+            self.views[begin.member] = replace(view, fail=GONE)
+            return
+        if isinstance(found, FleetError):
+            self._stopped(view, obstacle(found), now)
+            return
+        if found is not None:
+            self._seen[begin.member] = now
+            self.versions[begin.member] = found.version
+            if found.busy:
+                words = f"its platform works on it: {found.busy}"
+                self._blocked(view, Obstacle(reason=OPERATION_IN_PROGRESS, message=words), now)
+                return
+        view = _verdict(view, self.versions[begin.member], self.target)
+        self.views[begin.member] = view
+        if view.skip or view.fail:
+            return
+        claimed = claim(self.records, begin.member, begin.operation, self.holder)
+        if isinstance(claimed, Obstacle):
+            self._blocked(view, claimed, now)
+            return
+        held = self.leases.claim(begin.member) if self.leases else None
+        if held is None:
+            self._claims[begin.member] = (begin.operation, claimed)
+            return
+        release(self.records, begin.member, begin.operation, claimed)
+        self._stopped(view, held, now)
+
+    def _stopped(self, view: MemberView, found: Obstacle, now: datetime) -> None:
+        """For ever, or until it is looked at again."""
+        if found.reason == PRECONDITION_FAILED:
+            self.views[view.name] = replace(view, fail=found)
+        else:
+            self._blocked(view, found, now)
+
+    def _blocked(self, view: MemberView, obstacle: Obstacle, now: datetime) -> None:
+        self._found[view.name] = obstacle
+        self.views[view.name] = self._with_obstacle(view)
+        self._again[view.name] = now + LOOK_AGAIN
+
+
+def _verdict(view: MemberView, version: str, target: str) -> MemberView:
+    try:
+        return replace(view, skip=nothing_to_do(version, target), fail=step_refused(version, target))
+    except ValueError as error:
+        return replace(view, fail=Obstacle(reason=PRECONDITION_FAILED, message=str(error)))

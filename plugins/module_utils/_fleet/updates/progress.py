@@ -1,0 +1,185 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a run's conductor tells while it works: lines for people, events for machines, the journal of the records."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from ..._core.objects.updates.update_run import UpdateRun
+from ..._core.schema.codec import write_time
+from ..._core.updates.approvals import named_makers
+from ..._core.updates.record.summary import completed_by, gist
+from ..._core.updates.run import (
+    MemberRow,
+    OpenGate,
+    RunState,
+    StageRow,
+)
+from ..._core.updates.status import RunStatus, derive
+from ..._core.values.update_states import (
+    COMPLETED,
+    FAILED,
+    PENDING,
+    RUNNING,
+    SKIPPED,
+    TERMINAL,
+)
+from .gates import gates_of
+
+REMIND = timedelta(minutes=1)
+Line = t.Mapping[str, t.Any]
+
+
+@dataclass
+class Progress:
+    """``say`` shows a line to people, ``emit`` takes one event, ``journal`` a type, a reason and a message to keep.
+
+    ``versions`` are those last seen on the members.
+    """
+
+    say: t.Callable[[str], None]
+    emit: t.Callable[[Line], None]
+    journal: t.Callable[[str, str, str], None]
+    versions: t.Mapping[str, str]
+    _run: str = ""
+    _target: str = ""
+    _makers: tuple[str, ...] = ()
+    _told: RunState | None = None
+    _status: RunStatus = RunStatus()
+    _reminded: datetime | None = None
+    _words: dict[str, str] = field(default_factory=dict)
+
+    def begin(self, run: UpdateRun, state: RunState, now: datetime) -> None:
+        goal = f"{run.spec.managed_cluster_update.upgrade.type} to {run.target or 'newer node images'}"
+        self._run, self._target, self._makers = run.name, run.target, named_makers(run)
+        self._told, self._status, self._reminded = state, derive(state), now
+        self.say(f"run {run.name}: {goal}; {counted(state)}")
+        self._event(now, "conducting", state=self._status.state, message=f"{goal}; {counted(state)}")
+
+    def stored(self, state: RunState, now: datetime) -> None:
+        """Tells what is new since the last time."""
+        before, told = self._told, self._status
+        if before is None or state is before:
+            return
+        self._told, self._status = state, derive(state)
+        for number, (stage, old) in enumerate(zip(state.stages, before.stages, strict=True)):
+            if stage is not old:
+                self._members(state, number, stage, old, now)
+        self._gates(state, before, now)
+        for stage, new, last in zip(state.stages, self._status.stages, told.stages, strict=True):
+            if (new.state, new.message) != (last.state, last.message):
+                self._level("stage", stage.name, new.state, new.message, now)
+        if (self._status.state, self._status.message) != (told.state, told.message):
+            self._level("run", self._run, self._status.state, self._status.message, now)
+
+    def gate_opened(self, action: OpenGate) -> None:
+        place = f"{action.timing.lower()} {'group ' + action.group if action.group else 'stage ' + action.stage}"
+        due = f"; opens by itself at {write_time(action.gate.due)}" if action.gate.due else ""
+        self.say(f"  gate {action.gate.name or 'without name'} {place} waits for approval: {action.gate.id}{due}")
+        self.journal("Normal", "GateOpened", f"gate {action.gate.id} {place}")
+
+    def warned(self, text: str) -> None:
+        """An approval that does not count."""
+        self.say(f"  {text}")
+        self.journal("Warning", "ApprovalRefused", text)
+
+    def said(self, operation: str, message: str) -> None:
+        """A word from an upgrade in flight; the same one is not repeated."""
+        if message and self._words.get(operation) != message:
+            self._words[operation] = message
+            self.say(f"    {operation}: {message}")
+
+    def waiting(self, run: RunState, until: datetime | None, now: datetime) -> None:
+        """A sign of life once a minute."""
+        if self._reminded is None or now >= self._reminded + REMIND:
+            self._reminded = now
+            till = f" until {write_time(until)}" if until else ""
+            self.say(f"  still waiting{till}: {self._status.message or self._status.state}; {counted(run)}")
+
+    def end(self, state: RunState, why: str, now: datetime) -> None:
+        status = derive(state)
+        self.say(f"run {self._run} {status.state}: {counted(state)}" + ("" if why == "settled" else f" ({why})"))
+        self._event(now, "ended", state=status.state, message=why)
+
+    def _gates(self, state: RunState, before: RunState, now: datetime) -> None:
+        """People are told of gates that opened when these can be approved, and here of those that closed."""
+        for placed, past in zip(gates_of(state), gates_of(before), strict=True):
+            gate = placed.gate
+            if gate.state == past.gate.state:
+                continue
+            if gate.state != PENDING:
+                by = f" by {completed_by(gate.by, gate.verified, self._makers)}" if gate.state == COMPLETED else ""
+                self.say(f"  gate {gate.name or 'without name'} {placed.position} {gate.state}{by}")
+            self._event(
+                now,
+                "gate",
+                stage=placed.stage,
+                group=placed.group,
+                timing=placed.timing,
+                gate=gate.id,
+                name=gate.name,
+                state=gate.state,
+                by=gate.by,
+                verified=gate.verified,
+            )
+
+    def _members(self, state: RunState, number: int, stage: StageRow, old: StageRow, now: datetime) -> None:
+        heading = f"stage {number + 1}/{len(state.stages)} {stage.name}"
+        for group, last in zip(stage.groups, old.groups, strict=True):
+            for row, past in zip(group.members, last.members, strict=True):
+                if (row.state, row.attempt, row.reason) == (past.state, past.attempt, past.reason):
+                    continue
+                self.say(f"  {heading}, {_done(stage)}: {self._member(row)}")
+                self._event(
+                    now,
+                    "member",
+                    stage=stage.name,
+                    group=group.name,
+                    member=row.name,
+                    state=row.state,
+                    attempt=row.attempt,
+                    operation=row.operation,
+                    reason=row.reason,
+                    message=row.message,
+                )
+                if row.state == RUNNING or row.state in TERMINAL:
+                    kind = "Warning" if row.state == FAILED else "Normal"
+                    self.journal(kind, f"Member{row.state}", f"{stage.name}/{group.name}: {self._member(row)}")
+
+    def _member(self, row: MemberRow) -> str:
+        words = f"{row.name} {row.state}"
+        if row.state == RUNNING:
+            again = f", attempt {row.attempt}" if row.attempt > 1 else ""
+            return f"{words} ({self.versions.get(row.name, '?')} -> {self._target}{again})"
+        if row.state in (PENDING, SKIPPED, FAILED):
+            why = gist(row.message) or row.reason
+            return f"{words}: {why}" if why else words
+        took = f" in {(row.completed - row.started).total_seconds():.0f} s" if row.completed and row.started else ""
+        return f"{words}{took}" + (f", now {row.version_after}" if row.version_after else "")
+
+    def _level(self, level: str, name: str, state: str, message: str, now: datetime) -> None:
+        self.say(f"  {level} {name} {state}" + (f": {message}" if message else ""))
+        self._event(now, level, name=name, state=state, message=message)
+        self.journal("Warning" if state == FAILED else "Normal", f"{level.capitalize()}{state}", message or name)
+
+    def _event(self, now: datetime, type: str, **fields: t.Any) -> None:
+        self.emit({"at": write_time(now), "run": self._run, "type": type, **{k: v for k, v in fields.items() if v}})
+
+
+def counted(run: RunState) -> str:
+    """``3 of 7 clusters done, 1 in flight, 1 failed, 2 skipped``."""
+    states = [row.state for stage in run.stages for group in stage.groups for row in group.members]
+    parts = [f"{states.count('Completed')} of {len(states)} clusters done"]
+    for state, word in ((RUNNING, "in flight"), (FAILED, "failed"), (SKIPPED, "skipped"), (PENDING, "pending")):
+        if states.count(state):
+            parts.append(f"{states.count(state)} {word}")
+    return ", ".join(parts)
+
+
+def _done(stage: StageRow) -> str:
+    states = [row.state for group in stage.groups for row in group.members]
+    return f"{sum(1 for each in states if each in TERMINAL)} of {len(states)} done"

@@ -1,0 +1,193 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""How one API server is reached, and as whom. Values only: nothing here opens a connection."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import socket
+import typing as t
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from ..._core.errors import FleetError
+from ..files import read_file
+
+MAX_TOKEN = 100_000  # bytes; servers take no header that is longer than a megabyte
+PROXY_SCHEMES = ("http", "https", "socks5", "socks5h")
+_USERINFO = re.compile(r"(?<=://)[^/@]*@")
+
+
+def without_userinfo(url: str) -> str:
+    """The URL without the ``user:password@`` it may carry, fit to be shown."""
+    return _USERINFO.sub("", url)
+
+
+@dataclass(frozen=True)
+class Credential:
+    """What is shown to the API server. ``authorization`` is the whole header value; ``expires`` is aware, or None
+    where it is not known."""
+
+    authorization: str = field(default="", repr=False)
+    client_cert: bytes = field(default=b"", repr=False)
+    client_key: bytes = field(default=b"", repr=False)
+    expires: datetime | None = None
+
+
+class CredentialSource(t.Protocol):
+    """Where credentials come from. Both functions may be called from many threads."""
+
+    def get(self) -> Credential:
+        """Credentials believed to be good now."""
+
+    def renew(self, refused: Credential) -> Credential | None:
+        """Others than those just refused by the server; None where there are none to be had."""
+
+
+@dataclass(frozen=True)
+class TokenFile:
+    """A bearer token in a file, read at each use: the kubelet replaces projected tokens while a process runs."""
+
+    path: Path
+
+    def get(self) -> Credential:
+        try:
+            token = read_file(self.path, MAX_TOKEN).decode().strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise FleetError(
+                "credentials-missing",
+                f"the token file {self.path} cannot be read: {getattr(error, 'strerror', None) or 'it is not text'}",
+                hint="the kubeconfig names it; make it readable for this user",
+            ) from None
+        return Credential(authorization=bearer(token, str(self.path)))
+
+    def renew(self, refused: Credential) -> Credential | None:
+        fresh = self.get()
+        return None if fresh == refused else fresh
+
+
+def bearer(token: str, where: str = "") -> str:
+    """The Authorization header. FleetError ``credentials-invalid`` for text that is no token; HTTP libraries would show
+    it in their own error."""
+    if not _is_header(token):
+        raise FleetError(
+            "credentials-invalid",
+            "the token holds line breaks or characters that no token has",
+            where,
+            hint="see how the token got into the kubeconfig or the token file",
+        )
+    return f"Bearer {token}" if token else ""
+
+
+def _is_header(text: str) -> bool:
+    return text.isascii() and text.isprintable()
+
+
+@dataclass(frozen=True)
+class Connection:
+    """One API server as one user.
+
+    ``server`` is its URL and may have a path (a server behind a proxy). ``ca`` holds PEM certificates; None means the
+    system's. ``client_cert`` and ``client_key`` are PEM bytes. ``token`` is a bearer token; ``credentials`` takes its
+    place where credentials change while we run. ``impersonate`` holds header pairs. ``name`` is what messages call the
+    cluster. ``notes`` are what people are told when the connection is used.
+    """
+
+    server: str
+    ca: bytes | None = field(default=None, repr=False)
+    insecure: bool = False
+    tls_server_name: str = ""
+    proxy: str = field(default="", repr=False)
+    client_cert: bytes = field(default=b"", repr=False)
+    client_key: bytes = field(default=b"", repr=False)
+    token: str = field(default="", repr=False)
+    credentials: CredentialSource | None = field(default=None, repr=False)
+    impersonate: tuple[tuple[str, str], ...] = ()
+    name: str = ""
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for what, url, problem, form in (
+            ("server", self.server, _server_problem(self.server), "https://host:port"),
+            ("proxy-url", self.proxy, _proxy_problem(self.proxy), "http://host:port or socks5://host:port"),
+        ):
+            if problem:
+                shown = without_userinfo(url)
+                text = f"{what} {shown!r:.200} {problem}"
+                raise FleetError("kubeconfig-invalid", text, self.name or f"{shown:.200}", f"write it as {form}")
+        bearer(self.token, self.where)
+        for name, value in self.impersonate:
+            if not _is_header(name + value):
+                text = f"{name} cannot be sent as an HTTP header"
+                raise FleetError("kubeconfig-invalid", text, self.where, "use printable ASCII in as, as-groups, as-uid")
+
+    @property
+    def where(self) -> str:
+        """What messages call this cluster."""
+        return self.name or self.server
+
+
+def is_loopback(server: str) -> bool:
+    """Whether the server is on this machine, as far as its URL says."""
+    host = urlsplit(server).hostname or ""
+    address = _address(host)
+    return host == "localhost" or (address is not None and address.is_loopback)
+
+
+def foreign_problem(url: str, schemes: t.Container[str]) -> str:
+    """Why nobody else may send us to a server; empty if he may.
+
+    Services that give away secrets of a machine to whoever asks on it (metadata of clouds) have link-local addresses,
+    and none of them speaks TLS.
+    """
+    parts = urlsplit(url)
+    address = _address(parts.hostname or "")
+    if parts.scheme not in schemes:
+        return f"does not begin with {' or '.join(f'{each}://' for each in sorted(t.cast(t.Iterable[str], schemes)))}"
+    if address is not None and (address.is_link_local or address.is_multicast or address.is_unspecified):
+        return "has an address that no server of a cluster has"
+    return ""
+
+
+def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """The address that a host is, in any of the forms that the system's resolver takes (``0xa9fea9fe``)."""
+    host = host.partition("%")[0].rstrip(".")
+    try:
+        found = ipaddress.ip_address(host)
+    except ValueError:
+        try:
+            found = ipaddress.ip_address(socket.inet_aton(host))
+        except (OSError, ValueError):
+            return None
+    return getattr(found, "ipv4_mapped", None) or found
+
+
+def _proxy_problem(proxy: str) -> str:
+    if not proxy:
+        return ""
+    try:
+        url = urlsplit(proxy)
+        url.port  # noqa: B018  # raises for a port that is none
+    except ValueError:
+        return "is not a URL"
+    good = url.scheme in PROXY_SCHEMES and url.hostname and _is_header(proxy) and " " not in proxy
+    return "" if good else "is not the URL of a proxy"
+
+
+def _server_problem(server: str) -> str:
+    try:
+        url = urlsplit(server)
+        url.port  # noqa: B018  # raises for a port that is none
+    except ValueError:
+        return "is not a URL"
+    if not _is_header(server) or " " in server:
+        return "holds characters that no URL has"
+    if url.scheme not in ("https", "http") or not url.hostname:
+        return "is not an http or https URL with a host"
+    if url.username is not None or url.query or url.fragment:
+        return "has a user, a query or a fragment"
+    return ""

@@ -1,0 +1,239 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Credentials that another program gives: exec plugins, and auth providers by way of the ``kubernetes`` package.
+
+The package costs 0.2 s to import, so it is imported when the first such user is met. Its process-wide default
+configuration is never used: with threads it leads to the wrong cluster. Nothing that a plugin prints is shown, for it
+may hold a token.
+"""
+
+from __future__ import annotations
+
+import copy
+import importlib
+import json
+import os
+import threading
+import typing as t
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from ..._core.errors import FleetError
+from .connection import Credential, bearer
+from .expiry import certificate_ends, token_ends
+from .plugin_run import PluginFailed, run_plugin
+
+PLUGIN_SECONDS = 60.0
+_EARLY = timedelta(minutes=1)
+_EXTENSION = "client.authentication.k8s.io/exec"
+_AT_ONCE = threading.BoundedSemaphore(8)
+
+
+@dataclass
+class _Slot:
+    """Credentials of one command; its lock keeps a thousand clusters with the same command from starting it each."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    credential: Credential | None = None
+
+
+_slots: dict[str, _Slot] = {}
+_slots_lock = threading.Lock()
+
+
+def _slot(key: str) -> _Slot:
+    with _slots_lock:
+        return _slots.setdefault(key, _Slot())
+
+
+def _good(credential: Credential | None) -> bool:
+    if credential is None:
+        return False
+    return credential.expires is None or datetime.now(UTC) + _EARLY < credential.expires
+
+
+def _from_slot(key: str, make: t.Callable[[], Credential], refused: Credential | None = None) -> Credential:
+    """What is in the slot, if it is good and not what was refused; otherwise made anew, by one thread."""
+    slot = _slot(key)
+    held = slot.credential
+    if held is not None and held != refused and _good(held):
+        return held
+    with slot.lock:
+        if slot.credential is None or slot.credential == refused or not _good(slot.credential):
+            slot.credential = make()
+        return slot.credential
+
+
+@dataclass(frozen=True)
+class ExecPlugin:
+    """A command that prints an ExecCredential (client.authentication.k8s.io/v1 and v1beta1)."""
+
+    config: str = field(repr=False)  # JSON of the kubeconfig's exec section: the key in the cache
+    cluster: str = field(repr=False)
+    folder: Path
+    place: str
+
+    @classmethod
+    def of(cls, config: t.Mapping[str, t.Any], cluster: t.Mapping[str, t.Any], folder: Path, place: str) -> ExecPlugin:
+        told = dict(cluster) if config.get("provideClusterInfo") else {}
+        return cls(
+            json.dumps(_started(config, folder), sort_keys=True), json.dumps(told, sort_keys=True), folder, place
+        )
+
+    @property
+    def command(self) -> str:
+        return str(json.loads(self.config)["command"])
+
+    def get(self) -> Credential:
+        return _from_slot(self._key, self._run)
+
+    def renew(self, refused: Credential) -> Credential | None:
+        fresh = _from_slot(self._key, self._run, refused)
+        return None if fresh == refused else fresh
+
+    @property
+    def _key(self) -> str:
+        return f"{self.config}\n{self.cluster}\n{self.folder}"
+
+    def _run(self) -> Credential:
+        status = self._status()
+        token, cert = status.get("token"), status.get("clientCertificateData")
+        if not isinstance(token or "", str) or not isinstance(cert or "", str) or not (token or cert):
+            raise self.failed("gave neither a token nor a client certificate")
+        if cert and not isinstance(status.get("clientKeyData"), str):
+            raise self.failed("gave a client certificate without its key")
+        pem = (cert or "").encode()
+        authorization = bearer(token or "")
+        ends = _moment(status.get("expirationTimestamp")) or certificate_ends(pem) or token_ends(authorization)
+        return Credential(authorization, pem, (status.get("clientKeyData") or "").encode() if cert else b"", ends)
+
+    def _status(self) -> t.Mapping[str, t.Any]:
+        config = json.loads(self.config)
+        if config.get("interactiveMode") == "Always":
+            raise self.failed("wants a terminal (interactiveMode: Always), and there is none here")
+        environ = dict(os.environ) | {str(row["name"]): str(row["value"]) for row in config.get("env") or ()}
+        environ["KUBERNETES_EXEC_INFO"] = _told(config, json.loads(self.cluster))
+        command = [self.command, *(config.get("args") or ())]
+        try:
+            with _AT_ONCE:
+                answer = json.loads(run_plugin(command, environ, self.folder, PLUGIN_SECONDS))
+        except PluginFailed as error:
+            raise self.failed(str(error)) from None
+        except (ValueError, RecursionError):
+            answer = None
+        if not isinstance(answer, dict) or answer.get("kind") != "ExecCredential":
+            raise self.failed("did not print an ExecCredential")
+        if answer.get("apiVersion") != config["apiVersion"]:
+            raise self.failed("answers in another version of the protocol than the kubeconfig asks for")
+        if not isinstance(answer.get("status"), dict):
+            raise self.failed("gave an answer without a status")
+        return t.cast("t.Mapping[str, t.Any]", answer["status"])
+
+    def failed(self, what: str) -> FleetError:
+        return FleetError(
+            "credentials-plugin",
+            f"the credential plugin {self.command} {what}",
+            self.place,
+            "run kubectl with this context to see what the plugin says; it is not shown here, for it may hold a token",
+        )
+
+
+def _started(config: t.Mapping[str, t.Any], folder: Path) -> dict[str, t.Any]:
+    """As in kubectl, a command with a slash in it is relative to the kubeconfig, any other is looked up in PATH."""
+    command = str(config["command"])
+    return {**config, "command": str(folder / command) if "/" in command else command}
+
+
+def _told(config: t.Mapping[str, t.Any], cluster: t.Mapping[str, t.Any]) -> str:
+    """KUBERNETES_EXEC_INFO. The cluster's extension for plugins is what they know as ``config``."""
+    spec: dict[str, t.Any] = {"interactive": False}
+    if cluster:
+        rows = cluster.get("extensions")
+        meant = [row for row in rows if isinstance(row, dict) and row.get("name") == _EXTENSION] if rows else []
+        spec["cluster"] = {**cluster, **({"config": meant[0].get("extension")} if meant else {})}
+    return json.dumps({"apiVersion": config["apiVersion"], "kind": "ExecCredential", "spec": spec})
+
+
+def _moment(text: t.Any) -> datetime | None:
+    try:
+        found = datetime.fromisoformat(str(text))
+    except ValueError:
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class AuthProvider:
+    """The older way, ``auth-provider`` (oidc, gcp). A refreshed token is kept in memory; the file is not written."""
+
+    user: dict[str, t.Any] = field(repr=False, hash=False)
+    key: str = field(repr=False)
+    place: str
+
+    @classmethod
+    def of(cls, config: t.Mapping[str, t.Any], place: str) -> AuthProvider:
+        user = {"auth-provider": _with_authorities(copy.deepcopy(dict(config)))}
+        return cls(user, json.dumps(config, sort_keys=True, default=str), place)
+
+    def get(self) -> Credential:
+        return _from_slot(self.key, self._load)
+
+    def renew(self, refused: Credential) -> Credential | None:
+        fresh = _from_slot(self.key, self._load, refused)
+        return None if fresh == refused else fresh
+
+    def _load(self) -> Credential:
+        if _command_of(self.user["auth-provider"]):
+            text = "the auth provider names a command, and such commands are not run"
+            raise FleetError("credentials-plugin", text, self.place, "kubectl runs none since 1.26; use an exec plugin")
+        kube_config, configuration = _kubernetes(self.place)
+        # No server and no CA are given, so that the package has nothing to write to temporary files.
+        document = {
+            "current-context": "c",
+            "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+            "clusters": [{"name": "c", "cluster": {"insecure-skip-tls-verify": False}}],
+            "users": [{"name": "u", "user": self.user}],
+        }
+        authorization = ""
+        try:
+            kube_config.load_kube_config_from_dict(document, client_configuration=configuration, persist_config=False)
+            authorization = str(configuration.api_key.get("BearerToken") or "")
+        except Exception as error:  # noqa: BLE001  # whatever its libraries raise, and with the token in it
+            text = f"the auth provider gave no token ({type(error).__name__})"
+            raise FleetError("credentials-plugin", text, self.place, "log in again, or use an exec plugin") from None
+        if not authorization:
+            raise FleetError("credentials-plugin", "the auth provider gave no token", self.place, "log in again")
+        ends = token_ends(authorization)
+        if ends is not None and ends <= datetime.now(UTC):
+            text = f"the token of the auth provider expired at {ends:%Y-%m-%dT%H:%M:%SZ} and could not be renewed"
+            raise FleetError("credentials-expired", text, self.place, "log in again")
+        return Credential(authorization, expires=ends)
+
+
+def _command_of(provider: t.Mapping[str, t.Any]) -> t.Any:
+    config = provider.get("config")
+    return config.get("cmd-path") if isinstance(config, dict) else None
+
+
+def _with_authorities(provider: dict[str, t.Any]) -> dict[str, t.Any]:
+    """Without an authority of its own the package would speak to the issuer unverified; the system's are given then."""
+    config = provider.get("config")
+    if isinstance(config, dict) and not {"idp-certificate-authority", "idp-certificate-authority-data"} & config.keys():
+        import ssl
+
+        config["idp-certificate-authority"] = ssl.get_default_verify_paths().cafile or ""
+    return provider
+
+
+def _kubernetes(place: str) -> tuple[t.Any, t.Any]:
+    """The package's kubeconfig module and a configuration of our own."""
+    try:
+        client = importlib.import_module("kubernetes.client")
+        kube_config = importlib.import_module("kubernetes.config.kube_config")
+    except ImportError:
+        raise FleetError(
+            "missing-library", "credential plugins need the Python library kubernetes", place, "pip install kubernetes"
+        ) from None
+    return kube_config, type.__call__(client.Configuration)

@@ -1,0 +1,157 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Reading kubeconfig files as kubectl reads them: several may be given, and the first that has a name wins."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import typing as t
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..._core.errors import FleetError, Problem
+from ..files import read_file
+
+try:
+    import yaml
+except ImportError:
+    yaml = None  # type: ignore[assignment]
+
+MAX_BYTES = 20_000_000  # of one file; a thousand clusters with their keys take six
+_VARIABLE = re.compile(r"\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\})")
+_PLACES = (
+    *("HOME", "USER", "LOGNAME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"),
+    *(
+        "CI_PROJECT_DIR",
+        "GITHUB_WORKSPACE",
+        "RUNNER_TEMP",
+        "BUILD_SOURCESDIRECTORY",
+        "AGENT_TEMPDIRECTORY",
+        "WORKSPACE",
+    ),
+)
+_LISTS = {"clusters": "cluster", "users": "user", "contexts": "context"}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One named cluster, user or context. ``base`` is the folder that relative paths in it start from."""
+
+    value: t.Mapping[str, t.Any] = field(repr=False)
+    base: Path
+
+
+@dataclass(frozen=True)
+class Kubeconfig:
+    where: str
+    current: str
+    clusters: t.Mapping[str, Entry] = field(repr=False)
+    users: t.Mapping[str, Entry] = field(repr=False)
+    contexts: t.Mapping[str, Entry] = field(repr=False)
+
+
+def local_path(text: str, environ: t.Mapping[str, str]) -> str:
+    """The path with its ``~`` expanded, and the variables that say where things are. All others stay as they are
+    written: who may write paths does not read the runner's secrets out of them."""
+
+    def value(found: re.Match[str]) -> str:
+        name = found[1] or found[2]
+        return environ.get(name, found[0]) if name in _PLACES else found[0]
+
+    return os.path.expanduser(_VARIABLE.sub(value, text))
+
+
+def read_kubeconfig(path: str | Path) -> Kubeconfig:
+    """One file, or several joined by ``:`` as in KUBECONFIG.
+
+    FleetError ``kubeconfig-missing`` or ``kubeconfig-invalid``.
+    """
+    text = os.path.expanduser(str(path))
+    names = [text] if os.path.exists(text) else [part for part in text.split(os.pathsep) if part]
+    files = [Path(os.path.expanduser(name)) for name in names]
+    found = [file for file in files if file.exists()]
+    if not found:
+        raise FleetError("kubeconfig-missing", f"there is no kubeconfig file {path}", str(path), "see KUBECONFIG")
+    return _merged(str(path), [_file(str(file)) for file in found])
+
+
+def kubeconfig_from_document(document: t.Any, where: str, base: Path = Path()) -> Kubeconfig:
+    """A kubeconfig given as the mapping that its YAML holds. All that is wrong with its form is told at once."""
+    if not isinstance(document, dict):
+        raise FleetError("kubeconfig-invalid", "a kubeconfig is a mapping with clusters, users and contexts", where)
+    problems: list[Problem] = []
+    tables = {name: _table(document, name, where, base, problems) for name in _LISTS}
+    if problems:
+        raise FleetError.of(problems)
+    return Kubeconfig(where, str(document.get("current-context") or ""), **tables)
+
+
+def parse_yaml(text: str | bytes, where: str) -> t.Any:
+    """The document; FleetError ``kubeconfig-invalid`` with line and column, and nothing of the text."""
+    if yaml is None:
+        raise FleetError("missing-library", "the Python library PyYAML is not installed", where, "pip install PyYAML")
+    try:
+        return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        place = f"{where}:{mark.line + 1}" if mark else where
+        raise FleetError("kubeconfig-invalid", "the kubeconfig is not YAML", place) from None
+
+
+def _file(path: str) -> Kubeconfig:
+    try:
+        state = os.stat(path)
+        return _parsed(path, state.st_mtime_ns, state.st_size, state.st_ino)
+    except OSError as error:
+        raise FleetError("kubeconfig-missing", f"the kubeconfig cannot be read: {error.strerror}", path) from None
+
+
+# A fleet of a thousand contexts in one file is parsed once, not a thousand times.
+@functools.lru_cache(maxsize=64)
+def _parsed(path: str, _mtime_ns: int, _size: int, _inode: int) -> Kubeconfig:
+    document = parse_yaml(read_file(path, MAX_BYTES), path)
+    return kubeconfig_from_document(document, path, Path(path).absolute().parent)
+
+
+def _merged(where: str, parts: t.Sequence[Kubeconfig]) -> Kubeconfig:
+    if len(parts) == 1:
+        return parts[0]
+
+    def first(tables: t.Iterable[t.Mapping[str, Entry]]) -> dict[str, Entry]:
+        merged: dict[str, Entry] = {}
+        for table in tables:
+            merged = {**table, **merged}
+        return merged
+
+    current = next((part.current for part in parts if part.current), "")
+    return Kubeconfig(
+        where,
+        current,
+        first(p.clusters for p in parts),
+        first(p.users for p in parts),
+        first(p.contexts for p in parts),
+    )
+
+
+def _table(
+    document: t.Mapping[str, t.Any], name: str, where: str, base: Path, problems: list[Problem]
+) -> dict[str, Entry]:
+    rows, inner = document.get(name) or [], _LISTS[name]
+    if not isinstance(rows, list):
+        problems.append(Problem("kubeconfig-invalid", f"{name} is not a list", f"{where} {name}"))
+        return {}
+    table: dict[str, Entry] = {}
+    for index, row in enumerate(rows):
+        place = f"{where} {name}[{index}]"
+        if not isinstance(row, dict) or not isinstance(row.get("name"), str) or not row["name"]:
+            problems.append(Problem("kubeconfig-invalid", "an entry needs a name", place))
+        elif not isinstance(row.get(inner) or {}, dict):
+            problems.append(Problem("kubeconfig-invalid", f"{inner} of {row['name']!r} is not a mapping", place))
+        elif row["name"] in table:
+            problems.append(Problem("kubeconfig-invalid", f"the name {row['name']!r} is there twice", place))
+        else:
+            table[row["name"]] = Entry(row.get(inner) or {}, base)
+    return table

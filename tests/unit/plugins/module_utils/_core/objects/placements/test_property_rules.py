@@ -1,0 +1,41 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Requirements on one property, D1-22: refused only where no value satisfies all of them."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.property_rules import (
+    OPERATORS,
+    can_hold,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values.quantity import parse_quantity
+
+HOLDS = {
+    "Gt": lambda value, bound: value > bound,
+    "Ge": lambda value, bound: value >= bound,
+    "Eq": lambda value, bound: value == bound,
+    "Ne": lambda value, bound: value != bound,
+    "Lt": lambda value, bound: value < bound,
+    "Le": lambda value, bound: value <= bound,
+}
+CONDITIONS = list(product(OPERATORS, (1, 2, 3)))
+# Between and beyond the bounds, one value each stands for all others.
+SAMPLES = [half / 2 for half in range(9)]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_against_trying_every_value(count):
+    for conditions in product(CONDITIONS, repeat=count):
+        wanted = any(all(HOLDS[operator](value, bound) for operator, bound in conditions) for value in SAMPLES)
+        assert can_hold([(operator, parse_quantity(str(bound))) for operator, bound in conditions]) is wanted, (
+            conditions
+        )
+
+
+def test_values_are_compared_not_spellings():
+    assert not can_hold([("Eq", parse_quantity("1")), ("Ne", parse_quantity("1000m"))])
+    assert can_hold([("Eq", parse_quantity("1Gi")), ("Eq", parse_quantity("1024Mi"))])

@@ -1,0 +1,192 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What must never be placed."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.identity import identify
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.selectable import (
+    is_reserved_namespace,
+    refusal,
+    stops_cluster,
+)
+
+
+def manifest(api_version: str, kind: str, name: str = "x", **more: t.Any) -> dict[str, t.Any]:
+    metadata = {"name": name, "namespace": "web", **more.pop("metadata", {})}
+    return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **more}
+
+
+@pytest.mark.parametrize(
+    ("name", "reserved"),
+    [("default", True), ("kube-system", True), ("fleet-system", True), ("gitops-fleet", True)],
+)
+def test_reserved_namespaces_d4_10(name: str, reserved: bool) -> None:
+    assert is_reserved_namespace(name) is reserved
+    assert not is_reserved_namespace(f"my-{name}")
+
+
+@pytest.mark.parametrize(
+    "never",
+    [
+        manifest("v1", "Pod"),
+        manifest("v1", "Node"),
+        manifest("events.k8s.io/v1", "Event"),
+        manifest("coordination.k8s.io/v1", "Lease"),
+        manifest("cluster.kubernetes-fleet.io/v1", "MemberCluster"),
+        manifest("placement.kubernetes-fleet.io/v1", "ClusterResourcePlacement"),
+        manifest("gitops.fleet/v1alpha1", "FleetMember"),
+        manifest("apps/v1", "ReplicaSet", metadata={"ownerReferences": [{"kind": "Deployment"}]}),
+        manifest("apps/v1", "ControllerRevision", metadata={"ownerReferences": [{"kind": "DaemonSet"}]}),
+        manifest("v1", "ConfigMap", "kube-root-ca.crt"),
+        manifest("v1", "ServiceAccount", "default"),
+        manifest("v1", "Secret", type="kubernetes.io/service-account-token"),
+        manifest("v1", "Endpoints", "shop"),
+        manifest(
+            "discovery.k8s.io/v1", "EndpointSlice", metadata={"labels": {"endpointslice.kubernetes.io/managed-by": "x"}}
+        ),
+    ],
+)
+def test_never_placed_with_a_reason_d4_10(never: dict[str, t.Any]) -> None:
+    problem = refusal(identify(never), never, services={("web", "shop")})
+    assert problem is not None
+    assert problem.code == "never-placed"
+    assert "is left out: " in problem.message
+
+
+@pytest.mark.parametrize(
+    "placed",
+    [
+        manifest("apps/v1", "ReplicaSet"),
+        manifest("v1", "ConfigMap"),
+        manifest("v1", "ServiceAccount"),
+        manifest("v1", "Secret", type="Opaque"),
+        manifest("v1", "Endpoints", "elsewhere"),
+        manifest("v1", "PersistentVolumeClaim"),
+        manifest("placement.kubernetes-fleet.io/v1", "ResourceEnvelope"),
+        manifest("example.com/v1", "Pod"),
+    ],
+)
+def test_their_neighbours_are_placed(placed: dict[str, t.Any]) -> None:
+    assert refusal(identify(placed), placed, services={("web", "shop")}) is None
+
+
+@pytest.mark.parametrize("namespace", ["gitops-fleet", "kube-system", "fleet-system"])
+def test_nothing_is_placed_in_a_reserved_namespace_F20(namespace: str) -> None:
+    inside = manifest("v1", "ConfigMap", metadata={"namespace": namespace})
+    problem = refusal(identify(inside), inside)
+    assert problem is not None and f"namespace {namespace} is reserved" in problem.message
+
+
+def test_the_secrets_by_which_members_are_reached_are_never_placed() -> None:
+    access, other = manifest("v1", "Secret", "m1-access"), manifest("v1", "Secret", "settings")
+    credentials = {("web", "m1-access")}
+    problem = refusal(identify(access), access, credentials=credentials)
+    assert problem is not None and "a member is reached by the credentials in it" in problem.message
+    assert refusal(identify(other), other, credentials=credentials) is None
+    same_name = manifest("v1", "ConfigMap", "m1-access")
+    assert refusal(identify(same_name), same_name, credentials=credentials) is None
+
+
+def scopeless(api_version: str, kind: str, name: str, **metadata: t.Any) -> dict[str, t.Any]:
+    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name, **metadata}}
+
+
+RBAC = "rbac.authorization.k8s.io/v1"
+BOOTSTRAP = {"labels": {"kubernetes.io/bootstrapping": "rbac-defaults"}}
+
+
+@pytest.mark.parametrize(
+    ("each", "why"),
+    [
+        (
+            scopeless("apiextensions.k8s.io/v1", "CustomResourceDefinition", "fleetmembers.gitops.fleet"),
+            "kept on the hub",
+        ),
+        (
+            scopeless(
+                "apiextensions.k8s.io/v1",
+                "CustomResourceDefinition",
+                "clusterresourceplacements.placement.kubernetes-fleet.io",
+            ),
+            "kept on the hub",
+        ),
+        (scopeless(RBAC, "ClusterRole", "cluster-admin", **BOOTSTRAP), "keeps it by itself"),
+        (scopeless(RBAC, "ClusterRoleBinding", "system:node", **BOOTSTRAP), "keeps it by itself"),
+        (scopeless("scheduling.k8s.io/v1", "PriorityClass", "system-node-critical"), "keeps it by itself"),
+        (
+            scopeless(
+                "apiregistration.k8s.io/v1",
+                "APIService",
+                "v1.apps",
+                labels={"kube-aggregator.kubernetes.io/automanaged": "onstart"},
+            ),
+            "keeps it by itself",
+        ),
+        (
+            scopeless(
+                "flowcontrol.apiserver.k8s.io/v1",
+                "FlowSchema",
+                "exempt",
+                annotations={"apf.kubernetes.io/autoupdate-spec": "true"},
+            ),
+            "keeps it by itself",
+        ),
+    ],
+    ids=lambda each: each if isinstance(each, str) else each["metadata"]["name"],
+)
+def test_what_a_cluster_or_the_fleet_lives_on_is_left_out_F20(each: dict[str, t.Any], why: str) -> None:
+    problem = refusal(identify(each), each)
+    assert problem is not None and why in problem.message
+
+
+@pytest.mark.parametrize(
+    "each",
+    [
+        scopeless("apiextensions.k8s.io/v1", "CustomResourceDefinition", "things.example.com"),
+        scopeless("apiextensions.k8s.io/v1", "CustomResourceDefinition", "things.notgitops.fleet"),
+        scopeless(RBAC, "ClusterRole", "cluster-admin-of-ours"),
+        scopeless("scheduling.k8s.io/v1", "PriorityClass", "high"),
+        scopeless("apiregistration.k8s.io/v1", "APIService", "v1beta1.metrics.k8s.io"),
+    ],
+    ids=lambda each: each["metadata"]["name"],
+)
+def test_what_people_make_beside_it_is_placed(each: dict[str, t.Any]) -> None:
+    assert refusal(identify(each), each) is None
+
+
+def webhook(rules: t.Any = None, **fields: t.Any) -> dict[str, t.Any]:
+    every = [{"apiGroups": ["*"], "resources": ["*"], "operations": ["*"], "apiVersions": ["*"]}]
+    made = scopeless("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", "gate")
+    return {**made, "webhooks": [{"name": "gate.example.org", "rules": every if rules is None else rules, **fields}]}
+
+
+def test_a_webhook_that_could_stop_a_cluster_is_refused_unless_it_is_permitted_F20() -> None:
+    every = webhook()
+    problem = stops_cluster(identify(every), every)
+    assert problem is not None and problem.code == "stops-cluster" and "gate.example.org" in problem.message
+    permitted = {**every, "metadata": {"name": "gate", "annotations": {"gitops.fleet/may-stop-cluster": "true"}}}
+    assert stops_cluster(identify(permitted), permitted) is None
+
+
+@pytest.mark.parametrize(
+    "narrow",
+    [
+        webhook(failurePolicy="Ignore"),
+        webhook(namespaceSelector={"matchLabels": {"a": "b"}}),
+        webhook(objectSelector={"matchLabels": {"a": "b"}}),
+        webhook(matchConditions=[{"name": "x", "expression": "true"}]),
+        webhook(rules=[{"apiGroups": ["apps"], "resources": ["*"]}]),
+        webhook(rules=[{"apiGroups": ["*"], "resources": ["deployments"]}]),
+        webhook(rules=[]),
+        webhook(rules="nothing"),
+        {**webhook(), "webhooks": None},
+        {**webhook(), "kind": "ValidatingAdmissionPolicy"},
+    ],
+)
+def test_a_webhook_for_some_objects_is_placed(narrow: dict[str, t.Any]) -> None:
+    assert stops_cluster(identify(narrow), narrow) is None

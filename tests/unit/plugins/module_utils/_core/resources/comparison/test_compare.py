@@ -1,0 +1,171 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Comparison by value before a takeover: only what the manifest names counts."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.comparison.compare import (
+    MAX_DIFFS,
+    FieldDiff,
+    differences,
+)
+
+
+def pod(**container: t.Any) -> dict[str, t.Any]:
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"containers": [{"name": "web", **container}]}}
+
+
+def test_fields_that_only_the_live_object_has_are_no_difference() -> None:
+    live = pod(image="a", terminationMessagePath="/dev/termination-log")
+    live["spec"]["replicas"] = 1
+    live["status"] = {"ready": True}
+    assert differences(pod(image="a"), live) == ()
+
+
+def test_each_difference_has_its_path_and_both_values() -> None:
+    (found,) = differences(pod(image="a"), pod(image="b"))
+    assert found == FieldDiff('.spec.containers[name="web"].image', "a", "b")
+    assert found.as_dict() == {
+        "path": '.spec.containers[name="web"].image',
+        "valueInHub": "a",
+        "valueInMember": "b",
+    }
+
+
+@pytest.mark.parametrize(("one", "other"), [("1000m", "1"), ("1024Mi", "1Gi"), (0.5, "500m"), (1, "1")])
+def test_quantities_are_compared_by_value(one: t.Any, other: t.Any) -> None:
+    wanted, live = (pod(resources={"limits": {"cpu": value}}) for value in (one, other))
+    assert differences(wanted, live) == ()
+
+
+def test_texts_that_only_look_like_quantities_are_compared_as_texts() -> None:
+    wanted, live = ({"apiVersion": "v1", "kind": "ConfigMap", "data": {"limits": text}} for text in ("1000m", "1"))
+    assert len(differences(wanted, live)) == 1
+    assert len(differences(pod(args=["1000m"]), pod(args=["1"]))) == 1
+    assert len(differences({"spec": {"port": "80"}}, {"spec": {"port": 80}})) == 1
+    assert len(differences({"spec": {"flag": True}}, {"spec": {"flag": 1}})) == 1
+
+
+def test_lists_are_told_apart_as_the_live_object_owns_them() -> None:
+    keyed = {"f:ports": {'k:{"port":80,"protocol":"TCP"}': {".": {}, "f:port": {}}}, "f:tags": {'v:"a"': {}}}
+    live = {
+        "metadata": {"managedFields": [{"manager": "m", "operation": "Update", "fieldsV1": {"f:spec": keyed}}]},
+        "spec": {"ports": [{"port": 81, "protocol": "TCP"}, {"port": 80, "protocol": "TCP"}], "tags": ["b", "a"]},
+    }
+    assert differences({"spec": {"ports": [{"port": 80}], "tags": ["a"]}}, live) == ()
+    assert [one.path for one in differences({"spec": {"tags": ["c"]}}, live)] == ['.spec.tags[="c"]']
+
+
+def test_other_lists_are_compared_as_a_whole_or_by_position() -> None:
+    assert [one.path for one in differences({"spec": {"args": ["a"]}}, {"spec": {"args": ["a", "b"]}})] == [
+        ".spec.args"
+    ]
+    assert [one.path for one in differences({"spec": {"args": ["a", "b"]}}, {"spec": {"args": ["a", "c"]}})] == [
+        ".spec.args[1]"
+    ]
+
+
+def test_a_selector_with_a_label_too_many_is_another_selector() -> None:
+    wanted, live = {"spec": {"selector": {"a": "b"}}}, {"spec": {"selector": {"a": "b", "c": "d"}}}
+    assert [one.path for one in differences(wanted, live)] == [".spec.selector"]
+    assert len(differences({"spec": {"podSelector": {}}}, {"spec": {"podSelector": {"matchLabels": {"a": "b"}}}})) == 1
+
+
+def test_what_servers_leave_out_is_no_difference_and_a_meaningful_zero_is() -> None:
+    assert differences({"spec": {"hostNetwork": False, "nodeSelector": {}, "rules": [], "x": None}}, {"spec": {}}) == ()
+    assert len(differences({"spec": {"runAsUser": 0, "emptyDir": {}}}, {"spec": {}})) == 2
+
+
+def test_values_of_secrets_show_as_lengths() -> None:
+    wanted, live = ({"apiVersion": "v1", "kind": "Secret", "data": {"pw": text}} for text in ("c2VjcmV0", "b3RoZXI="))
+    assert differences(wanted, live) == (FieldDiff(".data.pw", "<masked, 6 bytes>", "<masked, 5 bytes>"),)
+
+
+def test_the_list_of_differences_is_limited() -> None:
+    wanted = {"data": {f"key{number}": "a" for number in range(150)}}
+    assert len(differences(wanted, {"data": dict.fromkeys(wanted["data"], "b")})) == MAX_DIFFS == 100
+
+
+def paths(wanted: t.Any, live: t.Any) -> list[str]:
+    return [one.path for one in differences(wanted, live, full=True)]
+
+
+def test_a_full_comparison_counts_what_only_the_live_object_has() -> None:
+    wanted = {"spec": {"replicas": 1, "template": {"spec": {"containers": [{"name": "web", "image": "a"}]}}}}
+    live = {
+        "spec": {
+            "replicas": 2,
+            "paused": False,
+            "template": {"spec": {"containers": [{"name": "web", "image": "a", "tty": True}, {"name": "side"}]}},
+        },
+        "status": {"ready": True},
+        "data": {"a": "b"},
+    }
+    assert differences(wanted, live) == (FieldDiff(".spec.replicas", 1, 2),)
+    assert differences(wanted, live, full=True) == (
+        FieldDiff(".spec.replicas", 1, 2),
+        FieldDiff('.spec.template.spec.containers[name="web"].tty', None, True),
+        FieldDiff('.spec.template.spec.containers[name="side"]', None, {"name": "side"}),
+        FieldDiff(".spec.paused", None, False),
+        FieldDiff(".data", None, {"a": "b"}),
+    )
+
+
+def test_null_in_the_manifest_is_as_good_as_nothing() -> None:
+    assert paths({"spec": {"a": None}}, {"spec": {"a": 1, "b": None}}) == [".spec.a"]
+    assert differences({"spec": {"a": None}}, {"spec": {"a": 1}}) == ()
+
+
+def test_a_full_comparison_leaves_identity_and_the_marks_of_others_alone() -> None:
+    wanted = {"apiVersion": "v1", "kind": "X", "metadata": {"name": "x", "labels": {"a": "b"}}}
+    metadata = {
+        "name": "x",
+        "uid": "1",
+        "resourceVersion": "5",
+        "finalizers": ["example.com/keep"],
+        "ownerReferences": [{}],
+        "labels": {"a": "b", "c": "d", "app.kubernetes.io/name": "x", "gitops.fleet/x": "y"},
+        "annotations": {"note": "n", "deployment.kubernetes.io/revision": "3", "kubernetes-fleet.io/spec-hash": "h"},
+    }
+    live = {"apiVersion": "v1", "kind": "X", "metadata": metadata}
+    assert paths(wanted, live) == [".metadata.labels.c", ".metadata.annotations.note"]
+    assert paths({"apiVersion": "v1", "kind": "X"}, live)[0] == ".metadata.labels.a"
+
+
+def test_items_that_only_the_live_list_has_count_too() -> None:
+    keyed = {"f:ports": {'k:{"port":80}': {".": {}}, 'k:{"port":81}': {".": {}}}, "f:tags": {'v:"a"': {}}}
+    live = {
+        "metadata": {"managedFields": [{"manager": "m", "operation": "Update", "fieldsV1": {"f:spec": keyed}}]},
+        "spec": {"ports": [{"port": 80}, {"port": 81}], "tags": ["b", "a"], "args": ["x", "y"]},
+    }
+    wanted = {"spec": {"ports": [{"port": 80}], "tags": ["a"], "args": ["x", "y"]}}
+    assert differences(wanted, live) == ()
+    assert paths(wanted, live) == [".spec.ports[1]", '.spec.tags[="b"]']
+
+
+def test_what_only_a_live_secret_has_shows_as_a_length() -> None:
+    wanted = {"apiVersion": "v1", "kind": "Secret", "data": {"pw": "c2VjcmV0"}}
+    live = {**wanted, "data": {"pw": "c2VjcmV0", "other": "b3RoZXI="}}
+    assert differences(wanted, live, full=True) == (FieldDiff(".data.other", None, "<masked, 5 bytes>"),)
+    assert differences({"apiVersion": "v1", "kind": "Secret"}, live, full=True) == (
+        FieldDiff(".data", None, {"pw": "<masked, 6 bytes>", "other": "<masked, 5 bytes>"}),
+    )
+
+
+def test_equal_objects_are_equal_in_full() -> None:
+    live = {"apiVersion": "v1", "kind": "X", "spec": {"a": [{"name": "b"}, {"name": "c"}], "d": {"e": [1, "2"]}}}
+    assert differences(live, live, full=True) == ()
+
+
+def test_annotations_of_secrets_are_not_shown() -> None:
+    def secret(text: str) -> dict[str, t.Any]:
+        return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s", "annotations": {"copy": text}}}
+
+    (found,) = differences(secret("hunter2"), secret("letmein!"))
+    assert (found.desired, found.live) == ("<masked, 7 bytes>", "<masked, 8 bytes>")
+    (extra,) = differences({**secret("x"), "metadata": {"name": "s"}}, secret("letmein!"), full=True)
+    assert extra.live == "<masked, 8 bytes>"

@@ -1,0 +1,32 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Values of fields as they are shown."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+
+from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.comparison.fields import ABSENT, shown
+
+
+def test_a_value_is_shown_as_it_is() -> None:
+    value = {"a": [1, None, True, "line\nline", {"b": 0.5}], "c": {}}
+    assert shown(value, masked=False) == value
+    assert shown(ABSENT, masked=False) is None
+
+
+def test_a_secret_is_shown_by_its_length() -> None:
+    assert shown({"a": "Y2FuYXJ5"}, masked=True) == {"a": "<masked, 6 bytes>"}
+
+
+def test_what_nobody_reads_is_left_out() -> None:
+    """A member may put anything into the place of a field: its depth, its length and its size end."""
+    deep: t.Any = "end"
+    for _level in range(500):
+        deep = [deep]
+    wide = {str(number): [number] * 100 for number in range(10_000)}
+    for value in (deep, wide, "x" * 10**7, [["x" * 10**6] * 3]):
+        assert len(json.dumps(shown(value, masked=False))) < 300_000
+    assert shown("x" * 10**7, masked=False).endswith(" more characters)")

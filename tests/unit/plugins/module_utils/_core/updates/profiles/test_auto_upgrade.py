@@ -1,0 +1,384 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Auto-upgrade channels and profiles; D3-83...D3-104, D3-113, scenario 25."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import replace
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.reading import read
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.auto_upgrade_profile import (
+    AutoUpgradeProfile,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.channel_table import CHANNELS, Channel
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.update_run import UpdateRun
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import encode
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.profiles.auto_upgrade import (
+    Evaluation,
+    evaluate,
+    generate,
+    triggered,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.profiles.channels import goal
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.profiles.levelling import levelling
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.tree import status_of
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.node_images import Cluster
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.releases import Releases
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.targets import target_of, work
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import RunState
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.status import derive
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.strategy import Candidate, resolve
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values import update_states as states
+from ansible_collections.gitops.fleet.tests.data.maintenance_parts import profile as written
+from ansible_collections.gitops.fleet.tests.data.manifest_parts import named
+from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.updates.made import (
+    UID,
+    Play,
+    changed,
+    played,
+)
+from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.updates.offered import (
+    NOW,
+    cluster,
+    deprecated,
+    ga,
+    known,
+    offering,
+    place,
+    pool,
+    preview,
+)
+
+RELEASED = known(place("*", [*ga("1.29.9", "1.30.5"), *preview("1.31.0")]))
+LATER = known(place("*", [*ga("1.29.9", "1.30.5", "1.31.1"), *preview("1.32.0")]))
+M = cluster("1.29.3", name="m")
+
+
+def profile(channel: str = "Stable", name: str = "stable", **spec: t.Any) -> AutoUpgradeProfile:
+    found = read(named(written(channel, **spec), name=name)).object
+    assert isinstance(found, AutoUpgradeProfile)
+    return found
+
+
+def version(channel: str, given: Releases, *members: Cluster, **spec: t.Any) -> str:
+    return goal(profile(channel, **spec).spec, members or (M,), given, NOW).version
+
+
+def laid_out(run: UpdateRun, *members: str) -> UpdateRun:
+    """As it is recorded once it was created."""
+    rows = resolve(None, [Candidate(name=each) for each in members], UID).stages
+    state = RunState(name=run.name, uid=UID, stages=rows)
+    status = replace(run.status, target_version=run.spec.managed_cluster_update.upgrade.kubernetes_version)
+    return replace(run, status=status_of(state, derive(state), status))
+
+
+def ended(run: UpdateRun, play: Play) -> UpdateRun:
+    return replace(run, status=status_of(play.run, play.status, run.status))
+
+
+# Channels
+
+
+def test_25_d3_98_d3_101_stable_and_rapid() -> None:
+    assert version("Stable", RELEASED) == "1.29.9"
+    assert version("Rapid", RELEASED) == "1.30.5"
+    assert version("Stable", LATER) == "1.30.5"
+    assert version("Rapid", LATER) == "1.31.1"
+
+
+def test_d3_93_a_preview_changes_nothing() -> None:
+    without = offering("1.29.9", "1.30.5")
+    assert [version(channel, without) for channel in ("Stable", "Rapid")] == ["1.29.9", "1.30.5"]
+
+
+@pytest.mark.parametrize(
+    ("channel", "published", "target"),
+    [("Stable", "1.29.10", "1.29.10"), ("Rapid", "1.30.6", "1.30.6"), ("Stable", "1.30.6", "1.29.9")],
+)
+def test_d3_99_d3_102_each_new_patch_is_a_target(channel: str, published: str, target: str) -> None:
+    assert version(channel, offering("1.29.9", "1.30.5", published)) == target
+
+
+def test_d3_100_d3_103_a_new_minor_moves_both() -> None:
+    found = offering("1.29.9", "1.30.5", "1.31.0")
+    assert (version("Rapid", found), version("Stable", found)) == ("1.31.0", "1.30.5")
+
+
+def test_deprecated_patches_are_not_chosen() -> None:
+    found = known(place("*", [*ga("1.29.9", "1.30.5"), *deprecated("1.30.6", "1.29.10")]))
+    assert (version("Rapid", found), version("Stable", found)) == ("1.30.5", "1.29.9")
+
+
+def test_a_pinned_minor_is_kept_to() -> None:
+    found = offering("1.29.9", "1.30.5", "1.31.0")
+    assert version("TargetKubernetesVersion", found, targetKubernetesVersion="1.30") == "1.30.5"
+    with pytest.raises(FleetError) as refused:
+        version("TargetKubernetesVersion", found, targetKubernetesVersion="1.32")
+    assert refused.value.code == "no-such-release"
+    assert "no patch of 1.32 is generally available; the newest version is v1.31.0" in refused.value.message
+
+
+def test_a_channel_of_which_there_is_no_release() -> None:
+    with pytest.raises(FleetError, match="no patch of 1.30"):
+        version("Stable", offering("1.29.9", "1.31.0"))
+    with pytest.raises(FleetError, match="no version is generally available"):
+        version("Stable", Releases())
+
+
+def test_d3_86_channels_are_data() -> None:
+    older = replace(profile("Rapid").spec, channel="Older")
+    table = {**CHANNELS, "Older": Channel("Older", minors_back=2)}
+    found = offering("1.29.9", "1.30.5", "1.31.0")
+    assert goal(older, [M], found, NOW, table).version == "1.29.9"
+    with pytest.raises(FleetError) as refused:
+        goal(older, [M], found, NOW)
+    assert refused.value.code == "unknown-channel"
+    assert "Stable, Rapid, NodeImage" in refused.value.hint
+
+
+def test_d3_90_d3_91_types_of_runs() -> None:
+    images = known(place("*", ga("1.29.9", "1.30.5"), U=["7"]))
+    member = cluster("1.29.3", pool("1.29.3", "5"))
+    full = goal(profile("Stable").spec, [member], images, NOW)
+    assert (full.type, full.version, full.selection) == ("Full", "1.29.9", "Latest")
+    only = goal(profile("NodeImage").spec, [member], images, NOW)
+    assert (only.type, only.version, only.selection) == ("NodeImageOnly", "", "Consistent")
+
+
+def test_security_patches_are_for_linux_alone() -> None:
+    fixes = [{"version": "7.1", "security": True}, "8.0"]
+    families = [
+        {"family": "U", "versions": [each if isinstance(each, dict) else {"version": each} for each in fixes]},
+        {"family": "W", "os": "Windows", "versions": [{"version": "7.2", "security": True}]},
+    ]
+    found = known({"name": "*", "images": families})
+    member = cluster("1.29.3", pool("1.29.3", "7.0"), pool("1.29.3", "7.0", "win", "W"))
+    made = evaluate(profile("SecurityPatch", "patches"), found, [member], [], NOW)
+    assert made.run
+    update = made.run.spec.managed_cluster_update
+    assert update.upgrade.type == "NodeImageOnly"
+    selection = update.node_image_selection
+    assert selection and [each.version for each in selection.custom_node_image_versions] == ["U-7.1"]
+    assert [step.pool for step in work(member, target_of(made.run), found, NOW).steps] == ["p"]
+
+
+def test_several_platforms_get_a_version_that_each_has() -> None:
+    members = (replace(M, provider="a"), replace(M, provider="b"), replace(M, provider="unknown"))
+    one, other = (
+        known(place("*", ga("1.29.9", "1.30.5", "1.30.6")), provider="a"),
+        known(place("*", ga("1.29.9", "1.30.5")), provider="b"),
+    )
+    both = Releases({**one.places, **other.places})
+    assert version("Rapid", both, *members) == "1.30.5"
+
+
+# Runs that profiles make
+
+
+def made(given: AutoUpgradeProfile, found: Releases = RELEASED, *runs: UpdateRun, members: t.Any = (M,)) -> Evaluation:
+    return evaluate(given, found, members, runs, NOW)
+
+
+def test_25_one_run_each_created_and_started_named_by_the_target() -> None:  # D3-83
+    stable, rapid = (
+        made(profile(each, each.lower()), LATER, members=[cluster("1.30.1")]) for each in ("Stable", "Rapid")
+    )
+    assert stable.run and rapid.run and stable.start and rapid.start
+    assert stable.run.name.startswith("stable-1-30-5-")
+    assert rapid.run.name.startswith("rapid-1-31-1-")
+    assert stable.run.spec.managed_cluster_update.upgrade.kubernetes_version == "1.30.5"
+    assert stable.run.spec.auto_upgrade_profile_id == "stable"
+
+
+def test_generated_runs_are_good_manifests() -> None:
+    images = known(place("*", ga("1.29.9", "1.30.5"), U=["7"]))
+    for channel in CHANNELS:
+        spec = {"targetKubernetesVersion": "1.29"} if channel == "TargetKubernetesVersion" else {}
+        found = evaluate(profile(channel, **spec), images, [cluster("1.29.3", pool("1.29.3", "5"))], [], NOW).run
+        if found:
+            assert read(encode(found), strict=True).object == found
+
+
+def test_d3_87_d3_88_strategy_and_selection_go_into_the_run() -> None:
+    found = made(profile(updateStrategyId="rings", nodeImageSelection={"type": "Consistent"})).run
+    assert found and found.spec.update_strategy_id == "rings" and found.spec.image_selection == "Consistent"
+    plain = made(profile()).run
+    assert plain and plain.spec.update_strategy_id == "" and plain.spec.strategy is None
+    rows = laid_out(plain, "m", "n").status.stages
+    assert [len(each.groups[0].members) for each in rows] == [2], "one group, one after another"
+    assert rows[0].groups[0].max_concurrency == 1
+
+
+def test_25_generate_twice_gives_the_same_run() -> None:
+    first = generate(profile(), RELEASED, [M], [], NOW)
+    assert first.run and not first.start
+    kept = laid_out(first.run, "m")
+    assert kept.status.status.state == states.NOT_STARTED
+    again = generate(profile(), RELEASED, [M], [kept], NOW)
+    assert again.run is None and again.existing == first.run.name
+    # Evaluation leaves it to those who review it.
+    found = made(profile(), RELEASED, kept)
+    assert found.run is None and found.existing == first.run.name
+
+
+def test_25_d3_97_a_disabled_profile_makes_no_run_and_catches_up_once() -> None:
+    assert [each.code for each in made(profile(disabled=True)).reasons] == ["Disabled"]
+    found = made(profile())
+    assert found.run and found.start, "no new release was needed"
+    again = made(profile(), RELEASED, laid_out(found.run, "m"))
+    assert again.run is None and [each.code for each in again.reasons] == ["RunExists"]
+
+
+def test_a_member_that_is_current_needs_no_run() -> None:
+    assert made(profile(), members=[cluster("1.29.9")]).run is None
+    assert [each.code for each in made(profile(), members=[cluster("1.29.9")]).reasons] == ["UpToDate"]
+
+
+def test_25_d3_113_a_member_that_is_too_far_is_not_moved() -> None:
+    far, near = cluster("1.28.9", name="far"), cluster("1.29.9", name="near")
+    found = made(profile("Rapid"), RELEASED, members=[far, near])
+    assert found.run and found.behind == ("near",)
+    assert [(each.code, each.member) for each in found.reasons] == [(states.MINOR_GAP, "far")]
+    # In the run it is skipped when its turn comes.
+    goal_of_run = target_of(laid_out(found.run, "far", "near"))
+    play = played("s{g:far,near}").sees("far", skip=work(far, goal_of_run, RELEASED, NOW).skip).start()
+    assert play.tree == "R[s R{g R:farK nearR}]"
+    assert play.member("far").reason == states.MINOR_GAP
+    alone = made(profile("Rapid"), RELEASED, members=[far])
+    assert alone.run is None and [each.code for each in alone.reasons] == [states.MINOR_GAP, "UpToDate"]
+
+
+def test_25_a_member_on_1_28_under_1_31_1() -> None:
+    found = made(profile("Rapid"), LATER, members=[cluster("1.28.9")])
+    assert found.run is None and found.reasons[0].code == states.OUT_OF_SUPPORT
+
+
+def test_a_member_of_unknown_version_is_told() -> None:
+    found = made(profile(), members=[cluster(""), M])
+    assert found.run and [each.code for each in found.reasons] == ["VersionUnknown"]
+
+
+def test_d3_97_a_member_that_joined_later_gets_a_run_of_its_own() -> None:
+    first = made(profile()).run
+    assert first
+    play = played("s{g:m}").start().ends("m")
+    done = ended(laid_out(first, "m"), play)
+    late = cluster("1.29.1", name="late")
+    found = made(profile(), RELEASED, done, members=[cluster("1.29.9", name="m"), late])
+    assert found.run and found.run.name == f"{first.name}-2"
+    assert found.run.spec.members == ("late",)
+    third = made(profile(), RELEASED, done, ended(found.run, played("s{g:late}").start().ends("late")), members=[late])
+    assert third.run is None, "it had its run"
+
+
+def test_a_member_that_was_left_out_for_a_gap_is_taken_up_once_it_is_level() -> None:
+    first = made(profile("Rapid"), members=[cluster("1.29.9", name="a")]).run
+    assert first
+    far = cluster("1.28.9", name="b")
+    play = played("s{g:a,b}").sees(
+        "b", skip=work(far, goal(profile("Rapid").spec, [far], RELEASED, NOW), RELEASED, NOW).skip
+    )
+    done = ended(laid_out(first, "a", "b"), play.start().ends("a"))
+    assert made(profile("Rapid"), RELEASED, done, members=[far]).run is None
+    found = made(profile("Rapid"), RELEASED, done, members=[replace(far, version="1.29.9")])
+    assert found.run and found.run.spec.members == ("b",)
+
+
+def test_a_member_that_failed_is_for_people() -> None:
+    first = made(profile()).run
+    assert first
+    play = played("s{g:m}")
+    play.run = changed(play.run, "s", max_allowed_failures=1)
+    play.run = changed(play.run, "g", max_allowed_failures=1)
+    done = ended(laid_out(first, "m"), play.start().fails("m"))
+    assert done.status.status.state == states.COMPLETED
+    found = made(profile(), RELEASED, done)
+    assert found.run is None and "try those again that failed" in found.reasons[-1].message
+    failed = ended(laid_out(first, "m"), played("s{g:m}").start().fails("m"))
+    assert made(profile(), RELEASED, failed).reasons[-1].message == f"run {first.name} is Failed"
+
+
+def test_names_of_long_profiles_fit() -> None:
+    found = made(profile(name="p" * 50)).run
+    assert found and len(found.name) == 50
+    late = [cluster("1.29.1", name="late")]
+    again = made(profile(name="p" * 50), RELEASED, ended(found, played("s{g:m}").start().ends("m")), members=late).run
+    assert again and len(again.name) <= 50 and again.name.endswith("-2")
+
+
+def test_d3_104_an_image_published_on_any_day_makes_a_run() -> None:
+    member = cluster("1.29.3", pool("1.29.3", "5"))
+    before, after = (known(place("*", ga("1.29.9"), U=list(each))) for each in (["5"], ["5", "6"]))
+    images = profile("NodeImage", "images")
+    assert made(images, before, members=[member]).run is None
+    found = made(images, after, members=[member])
+    assert found.run and found.run.name.startswith("images-images-")
+    newer = made(images, known(place("*", ga("1.29.9"), U=["5", "7"])), members=[member])
+    assert newer.run and newer.run.name != found.run.name
+
+
+def test_latest_images_of_a_profile() -> None:
+    """A release in one region alone makes a run; so does the same release when it reaches the next region."""
+    a, b = (cluster("1.29.3", pool("1.29.3", "5"), name=each, location=each) for each in "ab")
+    images = profile("NodeImage", nodeImageSelection={"type": "Latest"})
+    first = made(images, known(place("a", U=["6"]), place("b", U=["5"])), members=[a, b])
+    second = made(images, known(place("a", U=["6"]), place("b", U=["6"])), members=[a, b])
+    assert first.run and second.run and first.behind == ("a",) and first.run.name != second.run.name
+    assert first.run.spec.image_selection == "Latest"
+
+
+def test_d3_92_two_runs_never_work_on_one_member() -> None:
+    """The later waits; the lease that tells it so is not part of a decision."""
+    one, other = played("s{g:m}").start(), played("s{g:m}").blocked("m", states.OPERATION_IN_PROGRESS).start()
+    assert (one.tree, other.tree) == ("R[s R{g R:mR}]", "P[s P{g P:mP}]")
+    other.sees("m", obstacles=())
+    assert other.tree == "R[s R{g R:mR}]"
+
+
+def test_d3_05_generated_runs_obey_windows_like_any_other() -> None:
+    found = made(profile()).run
+    assert found
+    rows = resolve(None, [Candidate(name="m")], UID).stages
+    run = Play(RunState(name=found.name, uid=UID, stages=rows))
+    run.sees("m", windows=())
+    assert run.start().tree == "P[default P{default P:mP}]"
+
+
+def test_what_is_recorded_of_an_evaluation() -> None:
+    given = profile()
+    found = made(given)
+    status = triggered(given, found, NOW)
+    assert found.run
+    assert (status.last_triggered_at, status.last_trigger_status) == (NOW, "Succeeded")
+    assert status.last_trigger_upgrade_versions == ("1.29.9",)
+    assert status.last_trigger_message == f"run {found.run.name}"
+    quiet = triggered(replace(given, status=status), made(given, members=[cluster("1.29.9")]), NOW)
+    assert quiet.last_triggered_at == NOW and "behind" in quiet.last_trigger_message
+    failed = triggered(given, made(given, Releases()), NOW)
+    assert failed.last_trigger_status == "Failed"
+    assert failed.last_trigger_error and failed.last_trigger_error.code == "NoSuchRelease"
+
+
+# A fleet of several minors
+
+
+def test_d3_114_runs_that_bring_a_fleet_level() -> None:
+    given = offering("1.27.9", "1.28.9", "1.29.9", "1.30.5")
+    fleet = [cluster(each, name=name) for name, each in (("a", "1.26.1"), ("b", "1.28.1"), ("c", "1.29.1"))]
+    proposed = levelling(fleet, "1.30.5", given, NOW)
+    assert [(each.version, each.members) for each in proposed] == [
+        ("1.27.9", ("a",)),
+        ("1.28.9", ("a",)),
+        ("1.29.9", ("a", "b")),
+    ]
+    for each in proposed:
+        fleet = [replace(one, version=each.version) if one.name in each.members else one for one in fleet]
+    automatic = goal(profile("Rapid").spec, fleet, given, NOW)
+    assert [work(one, automatic, given, NOW).skip for one in fleet] == [None, None, None]
+    assert levelling(fleet, "1.30.5", given, NOW) == ()
+    with pytest.raises(FleetError, match="no patch of 1.27"):
+        levelling([cluster("1.26.1")], "1.29.9", offering("1.28.9", "1.29.9"), NOW)

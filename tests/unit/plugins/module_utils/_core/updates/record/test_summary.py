@@ -1,0 +1,29 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Of a message that ends with a page of output people are shown the line that tells."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.summary import gist
+
+
+@pytest.mark.parametrize(
+    "message, told",
+    [
+        ("", ""),
+        ("ended by SIGTERM", "ended by SIGTERM"),
+        ("ended with exit code 1\nno such flag: --foo", "ended with exit code 1: no such flag: --foo"),
+        (
+            "ended with exit code 1\nI1 Stopped listening\nE1 command failed: no key\n\nI2 bye\n",
+            "ended with exit code 1: E1 command failed: no key",
+        ),
+        (
+            "ended with exit code 2\nfatal: [east]: FAILED! => quota\n\nPLAY RECAP ****\neast : ok=1 failed=1\n",
+            "ended with exit code 2: fatal: [east]: FAILED! => quota",
+        ),
+    ],
+)
+def test_one_line_of_a_message(message: str, told: str) -> None:
+    assert gist(message) == told

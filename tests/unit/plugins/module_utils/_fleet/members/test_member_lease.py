@@ -1,0 +1,55 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Whose the lease on a member is, and by which clock it is renewed."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.member_lease import (
+    records_id,
+    running_time,
+    whereabouts,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
+
+
+def records(path: Path) -> SqliteRecords:
+    return SqliteRecords(path, lambda: datetime.now(UTC))
+
+
+def test_records_have_an_id_that_stays_and_no_other_records_have_it(tmp_path: Path) -> None:
+    first = records_id(records(tmp_path / "a.db"))
+    assert first == records_id(records(tmp_path / "a.db")) != records_id(records(tmp_path / "b.db"))
+
+
+def test_a_copy_is_other_records_and_a_renamed_file_is_not(tmp_path: Path) -> None:
+    first = records_id(records(tmp_path / "a.db"))
+    shutil.copyfile(tmp_path / "a.db", tmp_path / "copy.db")
+    assert records_id(records(tmp_path / "copy.db")) != first
+    (tmp_path / "a.db").rename(tmp_path / "renamed.db")
+    assert records_id(records(tmp_path / "renamed.db")) == first
+
+
+def test_a_person_finds_the_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("USER", "ann")
+    monkeypatch.setattr("platform.node", lambda: "ci-7")
+    assert whereabouts(records(tmp_path / "a.db")) == f"ann@ci-7:{tmp_path / 'a.db'}"
+    on_hub = records(tmp_path / "a.db")
+    on_hub.place = "hub https://hub:6443"
+    assert whereabouts(on_hub) == "hub https://hub:6443"
+
+
+@pytest.mark.parametrize("faster", ["time", "clock_gettime"])
+def test_the_clock_that_ran_faster_counts(monkeypatch: pytest.MonkeyPatch, faster: str) -> None:
+    """One stands still in a machine that is paused, the other can be set back."""
+    before, real = running_time(), getattr(time, faster)
+    monkeypatch.setattr(time, faster, lambda *which: real(*which) + 3600)
+    assert running_time() >= before + 3600
+    monkeypatch.setattr(time, faster, lambda *which: real(*which) - 3600)
+    assert running_time() >= before

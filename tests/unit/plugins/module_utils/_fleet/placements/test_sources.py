@@ -1,0 +1,101 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What stands beside placements and would change them is never passed over in silence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.fleet_member import FleetMember
+from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.selection import Selected
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.sources import (
+    credentials_of,
+    placements_in,
+    rendered,
+    without_manifests,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._store.manifests import Manifest, read_manifests
+from ansible_collections.gitops.fleet.tests.data.manifest_parts import crp
+from ansible_collections.gitops.fleet.tests.data.rollout_parts import (
+    approval_request,
+    budget,
+    eviction,
+    override,
+    resource_override,
+    staged,
+    staged_run,
+    staged_strategy,
+    twin,
+)
+
+
+def read_all(*documents):
+    return placements_in(
+        [Manifest(each, f"web.yml:{at}", "web.yml") for at, each in enumerate(documents)], strict=False
+    )
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        override(),
+        resource_override(),
+        eviction(),
+        budget(maxUnavailable=1),
+        staged_strategy(staged()),
+        twin(staged_run()),
+        approval_request(),
+    ],
+    ids=lambda document: document["kind"],
+)
+def test_what_would_change_a_placement_and_is_not_carried_out_is_refused(document):
+    with pytest.raises(FleetError) as refused:
+        read_all(crp(), document)
+    assert (refused.value.code, refused.value.where) == ("not-a-placement", "web.yml:1")
+    assert document["kind"] in refused.value.message and "not carried out yet" in refused.value.hint
+
+
+def test_a_broken_one_is_told_what_is_wrong_with_it():
+    with pytest.raises(FleetError) as refused:
+        read_all(crp(), eviction(clusterName=None))
+    assert [each.code for each in refused.value.problems] == ["missing-field"]
+
+
+def test_the_fleet_s_own_objects_may_stand_beside_placements():
+    update_strategy = {"apiVersion": "gitops.fleet/v1alpha1", "kind": "UpdateStrategy", "metadata": {"name": "a"}}
+    assert [each.placement.name for each in read_all(crp(), update_strategy)] == ["crp"]
+
+
+def test_a_path_that_adds_nothing_is_told(tmp_path: Path):
+    (tmp_path / "full").mkdir()
+    (tmp_path / "empty").mkdir()
+    file = tmp_path / "full" / "a.yml"
+    file.write_text("apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n")
+    (tmp_path / "again").symlink_to(tmp_path / "full")
+    paths = [str(tmp_path / name) for name in ("full", "again", "empty", "full/a.yml")]
+    found = without_manifests(paths, read_manifests(paths), "resources")
+    assert [(each.code, each.where) for each in found] == [("no-manifests", str(tmp_path / "empty"))]
+
+
+def test_the_secrets_by_which_members_are_reached():
+    connections = (
+        {"secretRef": {"name": "m1", "namespace": "access"}},
+        {"kubeconfig": "/k"},
+        {"secretRef": {"name": "m2", "namespace": "other", "key": "k"}},
+    )
+    members = [decode(FleetMember, {"metadata": {"name": "m"}, "spec": {"connection": each}}) for each in connections]
+    assert credentials_of(members) == {("access", "m1"), ("other", "m2")}
+
+
+def test_hashes_without_a_key_do_not_hang_on_what_secrets_hold():
+    def hashes(value: str, key: bytes) -> list[str]:
+        secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s", "namespace": "n"}}
+        return [each.hash for each in rendered(Selected(({**secret, "stringData": {"p": value}},)), key, "files")]
+
+    assert hashes("one", b"") == hashes("two", b"")
+    assert hashes("one", b"key") != hashes("two", b"key")
+    assert hashes("one", b"key") != hashes("one", b"other key")

@@ -1,0 +1,113 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Files that verbs are given to read and to write."""
+
+from __future__ import annotations
+
+import os
+import typing as t
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import (
+    approved_plan,
+    facts_file,
+    prices_file,
+    refuse_unwritable,
+    write_file,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.events import events_file
+
+NOW = datetime(2026, 1, 15, 13, tzinfo=UTC)
+READERS = (("facts", lambda path: facts_file(path, NOW)), ("prices", prices_file), ("plan", approved_plan))
+
+
+def refusal(function: t.Callable[..., object], *arguments: object) -> FleetError:
+    with pytest.raises(FleetError) as caught:
+        function(*arguments)
+    return caught.value
+
+
+def events(path: str) -> None:
+    with events_file(path, print):
+        pass
+
+
+@pytest.mark.parametrize(("name", "read"), READERS, ids=[name for name, _read in READERS])
+@pytest.mark.parametrize("kind", ["pipe", "device", "folder", "nothing", "name"])
+def test_what_is_no_file_is_missing_and_never_waited_for(tmp_path: Path, name: str, read: t.Any, kind: str) -> None:
+    path = tmp_path / kind
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "device":
+        path.symlink_to("/dev/zero")
+    elif kind == "folder":
+        path.mkdir()
+    error = refusal(read, "a\0b" if kind == "name" else str(path))
+    assert error.code == f"{name}-missing" and error.message.startswith("the file cannot be read: ")
+
+
+@pytest.mark.parametrize(("name", "read"), READERS, ids=[name for name, _read in READERS])
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "is no JSON"),
+        (b"\xff\xfe\xff", "is no JSON"),
+        (b"[" * 200_000, "is no JSON: it is nested too deep"),
+        (b'{"a": ' * 200_000, "is no JSON: it is nested too deep"),
+        (b'{"a": NaN}', "is no JSON: there is no number NaN"),
+        (b'{"a": -Infinity}', "is no JSON: there is no number -Infinity"),
+        (b'{"a": ' + b"9" * 100_000 + b"}", "is no JSON"),
+        (b"[]", ""),
+        (b"null", ""),
+        (b'"text"', ""),
+        (b'{"a": 1e400}', ""),
+    ],
+)
+def test_what_is_no_such_document_is_invalid(tmp_path: Path, name: str, read: t.Any, content: bytes, words: str):
+    """F22, F25"""
+    path = tmp_path / "file"
+    path.write_bytes(content)
+    error = refusal(read, str(path))
+    assert error.code == f"{name}-invalid" and words in error.message and str(path) in error.where
+
+
+def test_a_text_is_written_whatever_is_in_it(tmp_path: Path) -> None:
+    """A server may give half a character in its JSON, which no encoding has."""
+    path = tmp_path / "new" / "plan.md"
+    write_file(str(path), "a\ud800b\U0001f600\n")
+    assert path.read_text(encoding="utf-8") == "a?b\U0001f600\n"
+
+
+@pytest.mark.parametrize("writes", [lambda path: write_file(path, "x"), events, refuse_unwritable])
+@pytest.mark.parametrize("kind", ["pipe", "device", "folder", "name", "below"])
+def test_what_is_no_file_is_not_written(tmp_path: Path, writes: t.Any, kind: str) -> None:
+    path = tmp_path / kind
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "device":
+        os.mknod(path, 0o600 | 0o020000, os.makedev(1, 3)) if os.getuid() == 0 else os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    elif kind == "below":
+        path.write_text("no folder")
+    error = refusal(writes, {"name": "a\0b", "below": str(path / "a")}.get(kind, str(path)))
+    assert error.code == "unwritable-file" and error.hint
+    assert path.is_file() == (kind == "below")
+
+
+def test_nothing_is_left_of_a_file_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """F24"""
+    path = tmp_path / "plan.json"
+    write_file(str(path), "old")
+
+    def full(_handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    error = refusal(write_file, str(path), "new")
+    assert "No space left on device" in error.message
+    assert path.read_text() == "old" and list(tmp_path.iterdir()) == [path]

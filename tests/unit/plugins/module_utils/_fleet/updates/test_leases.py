@@ -1,0 +1,220 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Leases on members whose API servers come and go while they are upgraded."""
+
+from __future__ import annotations
+
+import typing as t
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.command import CommandDriver
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import Driver, Work
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.local import LocalDriver
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.leases import (
+    Held,
+    UpgradeLeases,
+    obstacle,
+    upgrade_leases,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.shared_lease import OthersHold
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+AWAY = FleetError("unreachable", "nobody there", "east")
+OTHERS = OthersHold("others work on this cluster", "east", "", holder="run/x by ann", since=NOW, seconds=900)
+
+
+class Kept:
+    """A lease that is due when it is told so."""
+
+    def __init__(self, member: Member) -> None:
+        self.member, self.due, self.released = member, False, False
+
+    def keep(self) -> None:
+        self.member.answer()
+        self.due = False
+
+    def release(self) -> None:
+        self.released = True
+
+
+class Member:
+    """``error`` is what comes of every request to it."""
+
+    def __init__(self) -> None:
+        self.error: t.Any = None
+        self.asked = 0
+        self.kept: list[Kept] = []
+
+    def get(self, _name: str) -> Member:
+        return self
+
+    @property
+    def leases(self) -> Member:
+        return self
+
+    def answer(self) -> None:
+        self.asked += 1
+        error = self.error
+        if error is not None:
+            raise error
+
+    def take(self, *_arguments: t.Any) -> Kept:
+        self.answer()
+        self.kept.append(Kept(self))
+        return self.kept[-1]
+
+
+@pytest.fixture
+def member() -> Member:
+    return Member()
+
+
+def leases(member: Member, said: list[str] | None = None, **groups: t.Any) -> UpgradeLeases:
+    heard: list[str] = [] if said is None else said
+    return UpgradeLeases(t.cast(t.Any, member), "run/one", heard.append, **groups)
+
+
+def test_a_member_is_taken_once(member: Member) -> None:
+    found = leases(member)
+    assert found.claim("east") is None and found.claim("east") is None
+    assert member.asked == 1
+    found.release("east")
+    assert member.kept[0].released
+    found.release("east")
+
+
+def test_what_others_hold_is_told_in_words_that_stay(member: Member) -> None:
+    member.error = OTHERS
+    told = leases(member).claim("east")
+    assert told is not None and told.reason == "OperationInProgress"
+    assert told.message == (
+        "run/x by ann works on it since 2026-01-01T00:00:00Z (Lease gitops-fleet/member on the cluster, free 900 s"
+        " after its last sign of life)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ("unreachable", "Unreachable"),
+        ("bad-answer", "Unreachable"),
+        ("member-held", "Unreachable"),
+        ("forbidden", "PreconditionFailed"),
+        ("other-cluster", "PreconditionFailed"),
+        ("double-member", "PreconditionFailed"),
+    ],
+)
+def test_what_passes_by_itself_is_waited_for(member: Member, code: str, reason: str) -> None:
+    member.error = FleetError(code, "words", "east", "the way out")
+    assert leases(member).claim("east") == obstacle(member.error)
+    assert obstacle(member.error).reason == reason
+    assert ("the way out" in obstacle(member.error).message) == (reason == "PreconditionFailed")
+
+
+@pytest.mark.parametrize(
+    ("code", "unseen", "revived"),
+    [("unreachable", True, True), ("timeout", True, True), ("forbidden", True, False), ("other-cluster", False, False)],
+)
+def test_who_goes_without_a_lease(member: Member, code: str, unseen: bool, revived: bool) -> None:
+    """Said aloud; others that hold the member are never passed over."""
+    member.error = FleetError(code, "words", "east")
+    said: list[str] = []
+    assert (leases(member, said, unseen={"east"}).claim("east") is None) == unseen
+    assert (leases(member, said, revived={"east"}).claim("east") is None) == revived
+    assert len(said) == unseen + revived
+    member.error = OTHERS
+    assert leases(member, unseen={"east"}, revived={"east"}).claim("east") is not None
+
+
+def test_a_member_without_a_lease_is_told_of_once_and_gets_one_when_its_server_is_back(member: Member) -> None:
+    said: list[str] = []
+    member.error = AWAY
+    found = leases(member, said, revived={"east"}, unseen={"west"})
+    for name in ("east", "west", "east", "west"):
+        assert found.claim(name) is None
+    assert member.asked == 2 and len(said) == 2
+    found.renew(["east", "west"], NOW)
+    assert member.asked == 3 and len(said) == 2, "one that is looked at elsewhere is not asked again"
+    member.error = None
+    found.renew(["east", "west"], NOW + timedelta(seconds=60))
+    assert len(member.kept) == 1
+    found.release("east")
+    assert member.kept[0].released
+
+
+def test_a_lease_is_renewed_when_the_member_answers_again(member: Member) -> None:
+    found = leases(member)
+    found.claim("east")
+    found.renew(["east"], NOW)
+    assert member.asked == 1, "not due"
+    member.kept[0].due, member.error = True, AWAY
+    for seconds, asked in ((1, 2), (2, 2), (60, 2), (61, 3), (62, 3)):  # a minute between two tries
+        found.renew(["east"], NOW + timedelta(seconds=seconds))
+        assert member.asked == asked
+    member.error = None
+    found.renew(["east"], NOW + timedelta(seconds=122))
+    assert not member.kept[0].due and len(member.kept) == 1
+
+
+def test_a_lost_lease_is_told_of_and_asked_for_again(member: Member) -> None:
+    said: list[str] = []
+    found = leases(member, said)
+    found.claim("east")
+    member.kept[0].due, member.error = True, FleetError("member-lost", "it is no longer ours", "east")
+    found.renew(["east"], NOW)
+    assert said == ["east: in flight, but it is no longer ours"]
+    member.error = OTHERS
+    found.renew(["east"], NOW + timedelta(seconds=60))
+    assert "run/x by ann works on it" in said[-1]
+    member.error = None
+    found.renew(["east"], NOW + timedelta(seconds=120))
+    assert len(member.kept) == 2 and len(said) == 2
+
+
+def test_what_an_earlier_conductor_left_is_taken_and_given_up(member: Member) -> None:
+    leases(member).clear("east")
+    assert member.kept[0].released
+    member.error = AWAY
+    leases(member).clear("east")
+
+
+class Begins:
+    """A driver that only begins."""
+
+    def __init__(self) -> None:
+        self.begun: list[str] = []
+
+    def begin(self, work: Work) -> str:
+        self.begun.append(work.operation)
+        return "reference"
+
+
+WORK = Work(operation="o", run="one", member="east", upgrade_type="Full", target="1.36.3")
+
+
+def test_nothing_is_begun_on_a_member_that_is_not_held(member: Member) -> None:
+    driver, found = Begins(), leases(member)
+    guarded = Held(t.cast(Driver, driver), found)
+    member.error = OTHERS
+    with pytest.raises(FleetError, match="run/x by ann") as refused:
+        guarded.begin(WORK)
+    assert refused.value.code == "busy" and driver.begun == []
+    member.error = None
+    assert guarded.begin(WORK) == "reference" and driver.begun == ["o"]
+
+
+def test_which_drivers_look_elsewhere() -> None:
+    clients, here = t.cast(t.Any, None), Path("/")
+    command = CommandDriver(clients=clients, operations=here, environ={}, cwd=here, begin_argv=("x",))
+    observing = CommandDriver(
+        clients=clients, operations=here, environ={}, cwd=here, begin_argv=("x",), observe_argv=("y",)
+    )
+    local = LocalDriver(clients=clients, root=here, operations=here, environ={})
+    drivers: dict[str, Driver] = {"a": command, "b": observing, "c": local}
+    found = upgrade_leases(clients, drivers, "run/one", print, 1200.0)
+    assert (found.unseen, found.revived, found.seconds) == ({"b"}, {"c"}, 1200)
+    assert upgrade_leases(clients, drivers, "run/one", print, 10.0).seconds == 900

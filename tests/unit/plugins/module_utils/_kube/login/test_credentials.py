@@ -1,0 +1,418 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Kubeconfigs as kubectl reads them; bad ones refused with all that is wrong, and without a word of what is secret."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+
+import pytest
+import yaml
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.connection import Credential, TokenFile
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.credentials import (
+    connection_from_document,
+    connection_from_kubeconfig,
+    connection_in_cluster,
+    contexts,
+    proxy_for,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.parallel import in_parallel
+
+CA = b"-----BEGIN CERTIFICATE-----\nca\n-----END CERTIFICATE-----\n"
+
+
+def encoded(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+def document(user=None, cluster=None, **more):
+    shown = {"server": "https://a:6443", "certificate-authority-data": encoded(CA), **(cluster or {})}
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "one",
+        "clusters": [{"name": "c", "cluster": shown}],
+        "users": [{"name": "u", "user": {"token": "canary"} if user is None else user}],
+        "contexts": [{"name": "one", "context": {"cluster": "c", "user": "u"}}],
+        **more,
+    }
+
+
+def written(folder, content, name="config"):
+    path = folder / name
+    path.write_text(content if isinstance(content, str) else yaml.safe_dump(content))
+    return path
+
+
+def refused(call, *arguments) -> FleetError:
+    with pytest.raises(FleetError) as caught:
+        call(*arguments)
+    assert "canary" not in str(caught.value)
+    return caught.value
+
+
+def test_a_token_user(tmp_path):
+    connection = connection_from_kubeconfig(written(tmp_path, document()))
+    assert (connection.server, connection.ca, connection.token) == ("https://a:6443", CA, "canary")
+    assert connection.name == "one"
+    assert "canary" not in repr(connection)
+
+
+def test_certificates_from_data_and_from_files_beside_the_kubeconfig(tmp_path):
+    (tmp_path / "me.crt").write_bytes(b"certificate")
+    user = {"client-certificate": "me.crt", "client-key-data": encoded(b"key")}
+    connection = connection_from_kubeconfig(written(tmp_path, document(user)))
+    assert (connection.client_cert, connection.client_key) == (b"certificate", b"key")
+
+
+def test_a_password_user(tmp_path):
+    connection = connection_from_kubeconfig(written(tmp_path, document({"username": "me", "password": "canary"})))
+    assert connection.credentials.get() == Credential("Basic " + encoded(b"me:canary"))
+    assert "canary" not in repr(connection.credentials)
+
+
+def test_a_token_file_is_read_at_each_use(tmp_path):
+    (tmp_path / "token").write_text("first\n")
+    source = connection_from_kubeconfig(written(tmp_path, document({"tokenFile": "token"}))).credentials
+    assert source.get().authorization == "Bearer first"
+    assert source.renew(Credential("Bearer first")) is None
+    (tmp_path / "token").write_text("second\n")
+    assert source.renew(Credential("Bearer first")) == source.get() == Credential("Bearer second")
+    (tmp_path / "token").unlink()
+    assert refused(source.get).code == "credentials-missing"
+
+
+def test_all_that_a_cluster_says_is_taken(tmp_path):
+    cluster = {"tls-server-name": "n", "proxy-url": "http://p:1", "insecure-skip-tls-verify": True}
+    user = {"token": "t", "as": "jo", "as-groups": ["x", "y"], "as-user-extra": {"scope": ["s"]}}
+    connection = connection_from_kubeconfig(written(tmp_path, document(user, cluster)))
+    assert (connection.tls_server_name, connection.proxy, connection.insecure) == ("n", "http://p:1", True)
+    assert connection.impersonate == (
+        ("Impersonate-User", "jo"),
+        ("Impersonate-Group", "x"),
+        ("Impersonate-Group", "y"),
+        ("Impersonate-Extra-scope", "s"),
+    )
+
+
+def test_contexts_are_listed_sorted_and_several_files_are_merged(tmp_path):
+    first = written(tmp_path, document(contexts=[{"name": "b", "context": {"cluster": "c", "user": "u"}}]), "1")
+    other = document(cluster={"server": "https://b:6443"})
+    other["contexts"].append({"name": "a", "context": {"cluster": "c"}})
+    second = written(tmp_path, other, "2")
+    both = f"{first}:{tmp_path}/missing:{second}"
+    assert contexts(both) == ("a", "b", "one")
+    assert connection_from_kubeconfig(both, "a").server == "https://a:6443"
+
+
+def test_a_changed_file_is_read_anew(tmp_path):
+    path = written(tmp_path, document())
+    assert contexts(path) == ("one",)
+    changed = document(contexts=[{"name": "another", "context": {"cluster": "c"}}])
+    written(tmp_path, changed)
+    assert contexts(path) == ("another",)
+
+
+def test_a_missing_context_lists_those_there_are(tmp_path):
+    path = written(tmp_path, document())
+    error = refused(connection_from_kubeconfig, path, "two")
+    assert error.code == "context-missing" and "'two'" in error.message and "one" in error.hint
+    path = written(tmp_path, document(**{"current-context": ""}), "none")
+    assert "current-context is not set" in refused(connection_from_kubeconfig, path).message
+
+
+def test_a_missing_file(tmp_path):
+    assert refused(connection_from_kubeconfig, tmp_path / "none").code == "kubeconfig-missing"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("token: canary: [", "is not YAML"),
+        ("canary: \x01", "is not YAML"),
+        ("- canary", "is a mapping"),
+        ("", "is a mapping"),
+        (document(clusters={"a": "canary"}), "clusters is not a list"),
+        (document(users=[{"user": {"token": "canary"}}]), "needs a name"),
+        (document(users=[{"name": "u", "user": "canary"}]), "is not a mapping"),
+        (document(users=[{"name": "u"}, {"name": "u"}]), "is there twice"),
+        (document(contexts=[{"name": "one", "context": {"cluster": "x"}}]), "there is no cluster 'x'"),
+        (document(contexts=[{"name": "one", "context": {"cluster": "c", "user": "x"}}]), "there is no user 'x'"),
+        (document(contexts=[{"name": "one", "context": {}}]), "names no cluster"),
+        (document(cluster={"server": ""}), "has no server"),
+        (document(cluster={"server": "a:6443"}), "is not an http or https URL"),
+        (document(cluster={"server": "https://me:canary@a"}), "has a user"),
+        (document(cluster={"server": "https://a:x"}), "is not a URL"),
+        (document(cluster={"certificate-authority-data": "canary!"}), "is not base64"),
+        (document(cluster={"insecure-skip-tls-verify": "canary"}), "neither true nor false"),
+        (document({"token": ["canary"]}), "is not a text"),
+        (document({"token": "canary\nline"}), "line breaks"),
+        (document({"tokenFile": "none"}), "cannot be read"),
+        (document({"tokenFile": "/dev/zero"}), "cannot be read: it is a device"),
+        (document({"client-certificate": "none"}), "cannot be read: No such file"),
+        (document({"client-certificate": "/dev/zero"}), "cannot be read: it is a device"),
+        (
+            document(cluster={"certificate-authority-data": "", "certificate-authority": "/dev/full"}),
+            "cannot be read: it is a device",
+        ),
+        (document({"as": "jörg"}), "cannot be sent"),
+        (document({"exec": {"command": 1, "apiVersion": "v1"}}), "is not set"),
+    ],
+)
+def test_bad_kubeconfigs_are_refused_without_their_secrets(tmp_path, content, message):
+    error = refused(connection_from_kubeconfig, written(tmp_path, content))
+    assert error.code in ("kubeconfig-invalid", "credentials-invalid")
+    assert message in str(error)
+
+
+def test_all_problems_are_told_at_once(tmp_path):
+    user = {"client-certificate": "none", "client-key-data": "?"}
+    path = written(tmp_path, document(user, {"server": None, "tls-server-name": 5}))
+    assert [
+        problem.where.removeprefix(f"{path} ") for problem in refused(connection_from_kubeconfig, path).problems
+    ] == [
+        "cluster 'c' server",
+        "cluster 'c' tls-server-name",
+        "user 'u' client-certificate",
+        "user 'u' client-key-data",
+    ]
+
+
+def test_a_document_may_not_reach_into_this_machine():
+    """Whoever may write the Secret must not be able to run a command or to read a file here."""
+    assert connection_from_document(document(), where="Secret fleet/a").token == "canary"
+    for user in (
+        {"exec": {"command": "sh", "apiVersion": "client.authentication.k8s.io/v1"}},
+        {"tokenFile": "/etc/passwd"},
+    ):
+        error = refused(connection_from_document, document(user), "", "Secret fleet/a")
+        assert error.code == "kubeconfig-invalid" and error.where.startswith("Secret fleet/a user 'u'")
+    assert refused(connection_from_document, "canary").code == "kubeconfig-invalid"
+
+
+@pytest.mark.parametrize(
+    ("cluster", "message"),
+    [
+        ({"server": "http://10.0.0.1"}, "does not begin with https://"),
+        ({"server": "http://127.0.0.1:8080"}, "does not begin with https://"),
+        ({"server": "unix:///run/docker.sock"}, "does not begin with https://"),
+        ({"server": "file:///etc/passwd"}, "does not begin with https://"),
+        ({"server": "https://169.254.169.254"}, "has an address that no server"),
+        ({"server": "https://169.254.169.254./latest"}, "has an address that no server"),
+        ({"server": "https://2852039166"}, "has an address that no server"),
+        ({"server": "https://0xa9.0xfe.43518"}, "has an address that no server"),
+        ({"server": "https://[fe80::1%25eth0]:6443"}, "has an address that no server"),
+        ({"server": "https://[::ffff:169.254.169.254]"}, "has an address that no server"),
+        ({"server": "https://[::]"}, "has an address that no server"),
+        ({"server": "https://0.0.0.0"}, "has an address that no server"),
+        ({"server": "https://224.0.0.1"}, "has an address that no server"),
+        ({"proxy-url": "http://169.254.169.254"}, "has an address that no server"),
+        ({"proxy-url": "unix:///run/docker.sock"}, "does not begin with http:// or"),
+        ({"server": "https://a b"}, "holds characters that no URL has"),
+        ({"server": "https://a/\r\nX: y"}, "holds characters that no URL has"),
+        ({"server": "https://["}, "is not a URL"),
+        ({"proxy-url": "http://["}, "is not a URL"),
+        ({"proxy-url": "http://a:x"}, "is not a URL"),
+        ({"proxy-url": "http://a\n"}, "is not the URL of a proxy"),
+        ({"proxy-url": "http://"}, "is not the URL of a proxy"),
+    ],
+)
+def test_a_document_may_not_send_us_anywhere(cluster, message):
+    error = refused(connection_from_document, document(cluster=cluster), "", "Secret fleet/a")
+    assert error.code == "kubeconfig-invalid" and message in error.message
+
+
+def test_what_a_document_says_of_its_connection_is_told():
+    cluster = {"insecure-skip-tls-verify": True, "tls-server-name": "other", "proxy-url": "socks5://p:1080"}
+    found = connection_from_document(document(cluster=cluster)).notes
+    assert [note.rpartition("(")[2] for note in found] == ["insecure-skip-tls-verify)", "tls-server-name)"]
+    assert connection_from_document(document(cluster={"server": "https://[::1]:6443"})).notes == ()
+
+
+@pytest.mark.parametrize(
+    ("cluster", "notes"),
+    [
+        ({}, []),
+        ({"tls-server-name": "a"}, []),
+        ({"insecure-skip-tls-verify": True}, ["insecure-skip-tls-verify"]),
+        ({"server": "http://10.0.0.1"}, ["http://"]),
+        ({"server": "http://127.0.0.1:8001"}, []),
+        ({"server": "http://localhost:8001"}, []),
+        ({"server": "https://127.0.0.1:6443", "insecure-skip-tls-verify": True}, ["insecure-skip-tls-verify"]),
+    ],
+)
+def test_what_users_are_told_of_connections_that_are_not_safe(tmp_path, cluster, notes):
+    found = connection_from_kubeconfig(written(tmp_path, document(cluster=cluster))).notes
+    assert len(found) == len(notes) and all(word in note for word, note in zip(notes, found, strict=True))
+
+
+def test_in_cluster(tmp_path):
+    environ = {"KUBERNETES_SERVICE_HOST": "fd00::1", "KUBERNETES_SERVICE_PORT": "443"}
+    assert refused(connection_in_cluster, {}, tmp_path).code == "kubeconfig-missing"
+    assert refused(connection_in_cluster, environ, tmp_path).code == "kubeconfig-missing"
+    (tmp_path / "ca.crt").write_bytes(CA)
+    (tmp_path / "token").write_text("canary")
+    connection = connection_in_cluster(environ, tmp_path)
+    assert connection.server == "https://[fd00::1]:443"
+    assert connection.credentials == TokenFile(tmp_path / "token")
+
+
+@pytest.mark.parametrize(
+    ("server", "environ", "proxy"),
+    [
+        ("https://a:6443", {}, ""),
+        ("https://a:6443", {"HTTPS_PROXY": "p:3128"}, "http://p:3128"),
+        ("https://a:6443", {"https_proxy": "http://p", "no_proxy": "b,a"}, ""),
+        ("https://127.0.0.1:6443", {"HTTPS_PROXY": "http://p"}, ""),
+        ("http://a", {"HTTPS_PROXY": "http://p"}, ""),
+    ],
+)
+def test_the_proxy_of_the_environment(server, environ, proxy):
+    assert proxy_for(server, environ) == proxy
+
+
+def plugin(tmp_path, script, **more):
+    path = tmp_path / "plugin"
+    path.write_text(f"#!/bin/sh\necho run >> {tmp_path}/runs\n{script}\n")
+    path.chmod(0o755)
+    section = {
+        "apiVersion": "client.authentication.k8s.io/v1",
+        "command": "./plugin",
+        "interactiveMode": "Never",
+        **more,
+    }
+    return connection_from_kubeconfig(written(tmp_path, document({"exec": section}))).credentials
+
+
+def answer(status):
+    reply = {"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": status}
+    return f"cat <<'END'\n{json.dumps(reply)}\nEND"
+
+
+def runs(tmp_path):
+    return len((tmp_path / "runs").read_text().splitlines())
+
+
+def test_a_plugin_is_run_once_for_all_until_a_minute_before_its_end(tmp_path):
+    source = plugin(tmp_path, answer({"token": "canary", "expirationTimestamp": "2999-01-01T00:00:00Z"}))
+    assert source.get() is source.get()
+    assert source.get().authorization == "Bearer canary" and runs(tmp_path) == 1
+    assert "canary" not in repr(source.get())
+    assert source.renew(source.get()) is None and runs(tmp_path) == 2
+    source = plugin(tmp_path, answer({"token": "canary", "expirationTimestamp": "2001-01-01T00:00:00Z"}), args=["x"])
+    assert source.get() is not source.get() and runs(tmp_path) == 4
+
+
+def test_threads_that_need_the_same_plugin_wait_for_one_run(tmp_path):
+    source = plugin(tmp_path, "sleep 0.05\n" + answer({"token": "canary"}))
+    found = in_parallel({str(i): source.get for i in range(16)})
+    assert {credential.authorization for credential in found.values()} == {"Bearer canary"}
+    assert runs(tmp_path) == 1
+
+
+def test_at_most_eight_plugins_run_at_once(tmp_path):
+    script = (
+        f"touch {tmp_path}/now.$1; ls {tmp_path} | grep -c now >> {tmp_path}/seen; sleep 0.05; rm {tmp_path}/now.$1\n"
+    )
+    sources = [plugin(tmp_path, script + answer({"token": "canary"}), args=[str(i)]) for i in range(20)]
+    found = in_parallel({str(i): source.get for i, source in enumerate(sources)}, threads=20)
+    assert not [one for one in found.values() if isinstance(one, FleetError)]
+    assert max(int(line) for line in (tmp_path / "seen").read_text().split()) <= 8
+
+
+def test_a_plugin_may_give_a_certificate_and_is_told_its_environment(tmp_path):
+    script = 'echo "$KUBERNETES_EXEC_INFO" > info; echo "$WORD" >> info\n'
+    script += answer({"clientCertificateData": "cert", "clientKeyData": "key"})
+    source = plugin(tmp_path, script, env=[{"name": "WORD", "value": "w"}], provideClusterInfo=True)
+    assert (source.get().client_cert, source.get().client_key) == (b"cert", b"key")
+    told, word = (tmp_path / "info").read_text().splitlines()
+    assert json.loads(told)["spec"]["cluster"]["server"] == "https://a:6443" and word == "w"
+
+
+@pytest.mark.parametrize(
+    ("script", "message"),
+    [
+        ("echo canary >&2; exit 7", "exit code 7"),
+        ("echo canary", "did not print an ExecCredential"),
+        (answer({}), "neither a token"),
+        (answer({"clientCertificateData": "canary"}), "without its key"),
+        (answer({"token": "canary"}).replace("k8s.io/v1", "k8s.io/v1beta1"), "another version"),
+        (answer({"token": "canary"}).replace("ExecCredential", "Secret"), "did not print an ExecCredential"),
+        (answer("canary"), "without a status"),
+        (answer({"token": ["canary"]}), "neither a token"),
+        (answer({"token": "canary\n"}), "line breaks"),
+        ("echo '[\"canary\"]'", "did not print an ExecCredential"),
+        ("head -c 200000 /dev/zero | tr '\\0' '['", "did not print an ExecCredential"),
+        ("printf '\\377canary'", "did not print an ExecCredential"),
+        ("yes canary", "printed more than 1 MB"),
+    ],
+)
+def test_a_plugin_that_fails_shows_nothing_it_printed(tmp_path, capfd, caplog, script, message):
+    """F23."""
+    error = refused(plugin(tmp_path, script).get)
+    assert error.code.startswith("credentials-") and message in error.message
+    captured = capfd.readouterr()
+    assert "canary" not in captured.out + captured.err + caplog.text
+
+
+def test_a_plugin_that_is_not_there(tmp_path):
+    assert "is not installed" in refused(plugin(tmp_path, "", command="./none").get).message
+
+
+def test_a_plugin_that_needs_a_terminal_is_not_run(tmp_path):
+    source = plugin(tmp_path, answer({"token": "canary"}), interactiveMode="Always")
+    assert "wants a terminal" in refused(source.get).message and not (tmp_path / "runs").exists()
+
+
+def test_a_token_that_ended_in_the_year_1_is_asked_for_again(tmp_path):
+    source = plugin(tmp_path, answer({"token": "canary", "expirationTimestamp": "0001-01-01T00:00:00Z"}))
+    assert source.get().authorization == source.get().authorization and runs(tmp_path) == 2
+
+
+def test_a_plugin_is_told_the_extension_of_its_cluster(tmp_path):
+    rows = ["text", {"name": "other"}, {"name": "client.authentication.k8s.io/exec", "extension": {"a": 1}}]
+    section = {"apiVersion": "client.authentication.k8s.io/v1", "command": "sh", "provideClusterInfo": True}
+    section["args"] = ["-c", 'echo "$KUBERNETES_EXEC_INFO" > info; ' + answer({"token": "canary"})]
+    path = written(tmp_path, document({"exec": section}, {"extensions": rows}))
+    connection_from_kubeconfig(path).credentials.get()
+    told = json.loads((tmp_path / "info").read_text())["spec"]
+    assert told["cluster"]["config"] == {"a": 1} and told["interactive"] is False
+
+
+def test_a_plugin_that_hangs_is_ended(tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        "ansible_collections.gitops.fleet.plugins.module_utils._kube.login.external_credentials.PLUGIN_SECONDS", 0.2
+    )
+    source = plugin(tmp_path, f"echo $$ > {tmp_path}/pid; exec sleep 60")
+    assert "gave no answer" in refused(source.get).message
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)
+
+
+def jwt(**claims):
+    part = base64.urlsafe_b64encode(json.dumps(claims).encode()).decode().rstrip("=")
+    return f"e30.{part}.c2ln"
+
+
+def test_the_command_of_an_auth_provider_is_not_run(tmp_path):
+    config = {"cmd-path": f"/bin/touch {tmp_path}/ran", "cmd-args": "", "expiry-key": "a"}
+    path = written(tmp_path, document({"auth-provider": {"name": "gcp", "config": config}}))
+    error = refused(connection_from_kubeconfig(path).credentials.get)
+    assert error.code == "credentials-plugin" and "exec plugin" in error.hint
+    assert not (tmp_path / "ran").exists()
+
+
+def test_an_auth_provider(tmp_path):
+    token = jwt(exp=32503680000, canary="canary", pad="aa")
+    user = {"auth-provider": {"name": "oidc", "config": {"id-token": token, "idp-issuer-url": "https://i"}}}
+    source = connection_from_kubeconfig(written(tmp_path, document(user))).credentials
+    assert source.get().authorization == f"Bearer {token}"
+    assert source.get().expires.year == 3000
+    assert token not in repr(source)
+    user["auth-provider"]["config"] = {"id-token": "canary"}
+    source = connection_from_kubeconfig(written(tmp_path, document(user), "bad")).credentials
+    assert refused(source.get).code == "credentials-plugin"

@@ -1,0 +1,31 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""When credentials end."""
+
+from __future__ import annotations
+
+import base64
+import json
+from datetime import UTC, datetime
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.expiry import certificate_ends, token_ends
+
+
+def jwt(claims: bytes) -> str:
+    return "Bearer e30." + base64.urlsafe_b64encode(claims).decode().rstrip("=") + ".c2ln"
+
+
+def test_the_end_of_a_token():
+    assert token_ends(jwt(json.dumps({"exp": 1767225600}).encode())) == datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("token", ["", "Bearer opaque", "Bearer a.!.c", jwt(b"{}"), jwt(b"[]"), jwt(b'{"exp": 1e99}')])
+def test_a_token_that_does_not_tell(token):
+    assert token_ends(token) is None
+
+
+@pytest.mark.parametrize("pem", [b"", b"no certificate"])
+def test_what_is_no_certificate_does_not_tell(pem):
+    assert certificate_ends(pem) is None

@@ -1,0 +1,105 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What we have shown to a server is found again in what it says. (F23)"""
+
+from __future__ import annotations
+
+import base64
+import json
+from urllib.parse import quote, quote_plus
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.connection import Connection, Credential
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.known_secrets import (
+    KnownSecrets,
+    private_to,
+    secrets_of,
+)
+from hypothesis import given
+from hypothesis import strategies as st
+
+TOKEN = "canary-Token_0123/+=4567"
+
+
+def known(*secrets: str) -> KnownSecrets:
+    found = KnownSecrets()
+    found.add(*secrets)
+    return found
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        TOKEN,
+        f"Bearer {TOKEN}!",
+        quote(TOKEN, safe=""),
+        quote_plus(TOKEN),
+        base64.b64encode(TOKEN.encode()).decode(),
+        base64.urlsafe_b64encode(TOKEN.encode()).decode(),
+        base64.b64encode(f"Bearer {TOKEN} and more".encode()).decode(),
+        base64.b64encode(f"a{TOKEN}".encode()).decode(),
+        base64.b64encode(f"ab{TOKEN}c".encode()).decode(),
+    ],
+)
+def test_each_form_is_found(form):
+    hidden = known(TOKEN).taken_out(f"it said {form}, so there")
+    assert "(hidden)" in hidden and hidden.startswith("it said ") and hidden.endswith(", so there")
+    for part in (TOKEN[3:], form[8:-8]):
+        assert part not in hidden
+
+
+def test_a_password_with_quotes_is_found_in_json_and_in_go():
+    password = 'a"b\\c<d>&é-password'
+    for form in (
+        json.dumps(password),
+        json.dumps(password, ensure_ascii=False),
+        '"a\\"b\\\\c\\u003cd\\u003e\\u0026é-password"',
+    ):
+        assert known(password).taken_out(form) == '"(hidden)"'
+
+
+def test_a_short_secret_is_hidden_where_it_stands_alone():
+    assert known("test").taken_out('User "test" (test) of latest tests') == 'User "(hidden)" ((hidden)) of latest tests'
+
+
+def test_no_tail_of_a_longer_one_is_left():
+    assert known("canary-one", "canary-one-two").taken_out("canary-one-two") == "(hidden)"
+
+
+def test_nothing_known_changes_nothing():
+    assert known("").taken_out("text") == known().taken_out("text") == "text"
+
+
+def test_many_texts_at_once():
+    texts = ["x canary-one y", "nothing"]
+    hide = known("canary-one", *(f"secret-number-{number}" for number in range(1000))).within(json.dumps(texts))
+    assert list(map(hide, texts)) == ["x (hidden) y", "nothing"]
+
+
+def test_what_is_known_of_a_connection():
+    pair = base64.b64encode(b"jo:pass-word").decode()
+    basic = Credential(authorization=f"Basic {pair}")
+    proxied = Connection("https://a:6443", proxy="http://me:proxy%2Fpassword@p:1", token="static-token")
+    assert {pair, "jo:pass-word", "pass-word", "proxy%2Fpassword", "proxy/password", "static-token"} <= set(
+        secrets_of(basic, proxied)
+    )
+    pem = b"-----BEGIN KEY-----\nAAAABBBBCCCC\nDDDDEEEEFFFF\n-----END KEY-----\n"
+    asked = Connection("https://a:6443", client_key=pem, impersonate=(("Impersonate-User", "jo"),))
+    assert set(private_to(asked, Credential())) == {"AAAABBBBCCCC", "DDDDEEEEFFFF", "jo"}
+    assert "-----BEGIN KEY-----" not in private_to(asked, Credential())
+
+
+def test_a_credential_that_is_no_base64_harms_nobody():
+    assert secrets_of(Credential(authorization="Basic ###"), Connection("https://a:6443"))[0] == "###"
+
+
+def test_what_is_known_is_in_no_repr():
+    assert "canary" not in repr(known("canary-one")) + repr({"secrets": known("canary-one")})
+
+
+@given(st.text(min_size=1, max_size=40), st.text(max_size=40), st.text(max_size=40))
+def test_no_secret_that_can_be_told_from_others_survives(secret, before, after):
+    hidden = known(secret).taken_out(f"{before} {secret} {after}")
+    if len(secret) >= 8 and secret not in "(hidden)":
+        assert secret not in hidden
