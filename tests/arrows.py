@@ -26,6 +26,21 @@ ARROWS: dict[str, set[str]] = {
 }
 # The family of errors is what every room speaks, skins too.
 FOR_ALL = ("_core", "errors")
+# Folders of _core, lowest first: each imports what stands below it, or beside it in its row as long as no circle comes
+# of it. Single files (errors, foreign) are for all.
+FLOORS = (
+    ("values",),
+    ("schema",),
+    ("objects",),
+    ("windows", "cluster"),
+    ("resources", "scheduling"),
+    ("disruption", "updates", "rollout"),
+    ("plan", "forecast", "lint"),
+)
+FLOOR = {name: number for number, row in enumerate(FLOORS) for name in row}
+# A folder with more files is two folders.
+MOST_FILES = 18
+LARGER = {"_local"}
 # What a decision may import besides the harmless part of the standard library.
 CORE_LIBRARIES = {"jsonpatch"}
 # Clock, chance, environment, processes, threads, network and files reach a decision as arguments or not at all.
@@ -71,7 +86,7 @@ def violations(root: Path) -> list[str]:
     found = [one for file in files for one in imports(file, root)]
     texts = [text for one in found for text in wrong_import(one, root)]
     texts += [text for file in files for text in wrong_file(file, root)]
-    texts += scattered(found, root) + shadows(root)
+    texts += scattered(found, root) + shadows(root) + floors(found, root) + crowded(root) + circles(found, root)
     return sorted(texts)
 
 
@@ -164,3 +179,56 @@ def shadows(root: Path) -> list[str]:
         for folder in ("pulumi", "tests")
         for file in (root / folder).rglob("__init__.py")
     ]
+
+
+def floors(found: list[Import], root: Path) -> list[str]:
+    """The order inside _core."""
+    texts = []
+    for one in found:
+        here = one.file.relative_to(root).parts[2:]
+        there = one.target[len(OWN) + 2 :]
+        if here[0] != "_core" or there[:1] != ("_core",) or len(here) < 3 or there[1] not in FLOOR:
+            continue
+        if here[1] not in FLOOR:
+            texts.append(f"{'/'.join(here)}: {here[1]} has no floor")
+        elif FLOOR[there[1]] > FLOOR[here[1]]:
+            texts.append(f"{'/'.join(here)}:{one.line}: {here[1]} imports {there[1]}, which stands above it")
+    return texts
+
+
+def crowded(root: Path) -> list[str]:
+    folders = [each for each in (root / "plugins" / "module_utils").rglob("*") if each.is_dir()]
+    files = {each: [file for file in each.glob("*.py") if file.name != "__init__.py"] for each in folders}
+    return [
+        f"{each.relative_to(root)}: {len(inside)} files, more than {MOST_FILES}"
+        for each, inside in files.items()
+        if len(inside) > MOST_FILES and each.name not in LARGER
+    ]
+
+
+def circles(found: list[Import], root: Path) -> list[str]:
+    """Modules that need each other on import: neither can be read, or moved, without the other."""
+    needs: dict[str, set[str]] = {}
+    for one in found:
+        here = ".".join((*OWN, *one.file.relative_to(root).with_suffix("").parts)).removesuffix(".__init__")
+        needs.setdefault(here, set())
+        if one.room is not None and not one.guarded:
+            needs[here] |= {".".join(one.target), ".".join(one.target[:-1])}
+    graph = {
+        name: sorted(each for each in targets if each in needs and each != name) for name, targets in needs.items()
+    }
+    done: set[str] = set()
+    texts = []
+
+    def visit(name: str, path: tuple[str, ...]) -> None:
+        if name in path:
+            short = [each.rpartition("module_utils.")[2] for each in (*path[path.index(name) :], name)]
+            texts.append(f"circle: {' -> '.join(short)}")
+        elif name not in done:
+            for each in graph[name]:
+                visit(each, (*path, name))
+            done.add(name)
+
+    for name in sorted(graph):
+        visit(name, ())
+    return texts

@@ -22,7 +22,7 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[2] / ".cache" / "collections"))
 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.tree import run_of
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import NEW
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values.update_states import NEW
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.executor import Executor, Pace
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.loop import Orders, conduct
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import (

@@ -17,8 +17,9 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates
     UpdateRunStrategy,
     UpdateStage,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import MemberView, RunState, Window
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import MemberView, RunState
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.strategy import Candidate, resolve
+from ansible_collections.gitops.fleet.plugins.module_utils._core.windows.maintenance import Window
 
 NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
 SIZES = (10, 100, 1_000, 10_000)

@@ -21,15 +21,11 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.commands import record, start
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.decide import decide
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import (
-    MemberView,
-    Obstacle,
-    RunState,
-    Window,
-)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import MemberView, Obstacle, RunState
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.status import derive
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.strategy import Candidate, resolve
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values import update_states as states
+from ansible_collections.gitops.fleet.plugins.module_utils._core.windows.maintenance import Window
 
 NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
 SIZES = (10, 100, 1_000, 10_000)

@@ -17,9 +17,9 @@ from pathlib import Path
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import encode
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.commands import Target
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import ACTIVE
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.status import derive
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.update_states import (
+    ACTIVE,
     COMPLETED,
     FAILED,
     NOT_STARTED,

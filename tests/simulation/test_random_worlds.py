@@ -15,9 +15,10 @@ from pathlib import Path
 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.commands import Target
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import ACTIVE, RunState
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import RunState
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.status import derive
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.update_states import (
+    ACTIVE,
     COMPLETED,
     FAILED,
     PENDING,

@@ -16,13 +16,12 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import F
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.update_run import UpdateRun
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.tree import run_of
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import (
-    NEW,
     GroupRow,
     MemberRow,
     RunState,
     StageRow,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.values.update_states import RUNNING
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values.update_states import NEW, RUNNING
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.journal import read_run
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.loop import Ending, Orders, conduct
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import Work

@@ -67,16 +67,20 @@ PLAIN_FILES = {
 ROOMS = ("_store", "_kube", "_fleet", "_report")
 
 
-OPENED = [file for room in ROOMS for file in sorted((ROOT / "plugins" / "module_utils" / room).glob("*.py"))]
+OPENED = [file for room in ROOMS for file in sorted((ROOT / "plugins" / "module_utils" / room).rglob("*.py"))]
 
 
-@pytest.mark.parametrize("file", OPENED, ids=lambda file: f"{file.parts[-2]}/{file.name}")
+def below_rooms(file: Path) -> str:
+    return str(file.relative_to(ROOT / "plugins" / "module_utils"))
+
+
+@pytest.mark.parametrize("file", OPENED, ids=below_rooms)
 def test_files_of_users_are_opened_in_one_place(file):
     """Elsewhere a pipe would be waited for, a device read without end, or a link followed."""
     methods = ("read_text", "read_bytes", "write_text", "write_bytes", "mkstemp", "NamedTemporaryFile")
     calls = [node.func for node in ast.walk(ast.parse(file.read_text("utf-8"))) if isinstance(node, ast.Call)]
     found = [each for each in calls if ast.unparse(each) in ("open", "os.open") or getattr(each, "attr", "") in methods]
-    assert bool(found) == (f"{file.parts[-2]}/{file.name}" in PLAIN_FILES), [ast.unparse(each) for each in found]
+    assert bool(found) == (below_rooms(file) in PLAIN_FILES), [ast.unparse(each) for each in found]
 
 
 def test_every_module_has_its_action_plugin_and_the_other_way_round():

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.budgets.census import (
-    CountedNode,
-    pool_allowances,
-)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.counted_node import CountedNode
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.budgets.census import pool_allowances
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.karpenter.node_pool import decode_budgets
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import parse_time
 

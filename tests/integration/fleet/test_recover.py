@@ -6,12 +6,14 @@
 from __future__ import annotations
 
 import base64
+import typing as t
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes import BrakeLimits
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.member_lease import MemberLeases
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import Clients, recorded_members
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements import recover as recover_module
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.placement import wanted_placements
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.recover import (
     Described,
@@ -100,6 +102,42 @@ def test_the_next_plan_after_recovery_is_empty(fleet: Fleet, with_secret: bool) 
     applied = fleet.apply()
     assert not applied.changed and fleet.holders() == held
     assert len((fleet.record() or {})["status"]["placementStatuses"]) == 2
+
+
+class Killed(BaseException):
+    """As SIGKILL at that write."""
+
+
+def test_a_recovery_that_was_killed_is_finished_by_the_next_and_nothing_is_planned_before(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F16: at every write, one after the other: each run comes one write further than the one before."""
+    held = placed_and_lost(fleet)
+    before = {name: _objects(fleet, name) for name in held}
+    real = recover_module._Lease.permit
+    for kills in range(30):
+        writes = iter([f"run {number}"])
+
+        def permit(lease: t.Any, left: t.Iterator[str] = writes) -> None:
+            if not next(left, ""):
+                raise Killed
+            real(lease)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(recover_module._Lease, "permit", permit)
+            try:
+                found = recovered(fleet)
+                break
+            except Killed:
+                pass
+        if fleet.record():
+            with pytest.raises(FleetError) as refused:
+                fleet.look()
+            assert refused.value.code == "recovery-unfinished" and refused.value.where == fleet.name
+    assert kills > 6 and found.recovered == {fleet.name: tuple(held)}
+    assert {name: _objects(fleet, name) for name in held} == before
+    applied = fleet.apply()
+    assert not applied.changed and not applied.problems and fleet.holders() == held
 
 
 def _objects(fleet: Fleet, name: str) -> list[str]:

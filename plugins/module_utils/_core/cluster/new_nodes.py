@@ -8,9 +8,9 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
-from ..disruption.methods.drift import compatible
 from ..objects.clusters.member_cluster import Taint
 from ..schema.prop import prop
+from ..values.node_selector import compatible
 from ..values.selector import IN
 from .cluster_state import ClusterState, Pool
 from .pod import Pod

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from ..objects.clusters.member_cluster import Taint
+from ..objects.clusters.tolerations import covers
 from ..objects.placements.policy import Toleration
-from ..scheduling.taint_toleration import covers
 from ..schema.meta import EMPTY
 from ..values.duration import as_timedelta, parse_duration
 from ..values.node_selector import NodeSelector

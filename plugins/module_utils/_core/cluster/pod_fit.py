@@ -13,7 +13,7 @@ import typing as t
 from dataclasses import dataclass, field
 
 from ..objects.clusters.member_cluster import Taint
-from ..scheduling.taint_toleration import first_untolerated
+from ..objects.clusters.tolerations import first_untolerated
 from ..values.node_selector import selects
 from .pod import Pod
 from .state_node import HOSTNAME, ZONE

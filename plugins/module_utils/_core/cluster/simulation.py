@@ -13,9 +13,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from ..disruption.methods.eligibility import consolidatable
 from ..schema.meta import EMPTY
 from .cluster_state import ClusterState
+from .consolidation_wait import consolidatable
 from .new_nodes import Option, options_by_pool
 from .pod import Pod, reschedulable
 from .pod_fit import (

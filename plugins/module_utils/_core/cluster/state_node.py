@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 
-from ..disruption.budgets.census import CountedNode
 from ..errors import FleetError
 from ..objects.clusters.member_cluster import Taint
 from ..objects.karpenter.node_claim import NodeClaim
@@ -22,6 +21,7 @@ from ..schema.meta import (
 )
 from ..schema.prop import prop
 from ..values.duration import parse_duration, parse_or_never
+from .counted_node import CountedNode
 from .pod import DISRUPTED, Pod
 from .pod_reading import amounts, read
 

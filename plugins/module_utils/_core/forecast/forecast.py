@@ -17,7 +17,6 @@ from ..schema.codec import write_time
 from ..updates.commands import start
 from ..updates.facts import DONE
 from ..updates.run import (
-    NEW,
     GroupRow,
     MemberRow,
     Members,
@@ -25,7 +24,7 @@ from ..updates.run import (
     StageRow,
 )
 from ..updates.status import derive
-from ..values.update_states import NOT_STARTED, PENDING
+from ..values.update_states import NEW, NOT_STARTED, PENDING
 from .course import Course, Plan, Standstill
 from .durations import (
     Duration,

@@ -12,6 +12,9 @@ from ..errors import FleetError
 
 Manifest = t.Mapping[str, t.Any]
 
+# Ours, on the hub and on every member.
+NAMESPACE = "gitops-fleet"
+
 
 @dataclass(frozen=True, order=True)
 class ObjectId:

@@ -8,8 +8,8 @@ from __future__ import annotations
 import typing as t
 
 from ..errors import Problem
-from ..resources.applyset import NAMESPACE
 from .identity import (
+    NAMESPACE,
     Manifest,
     ObjectId,
     annotations_of,

@@ -11,12 +11,11 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, field
 
-from ..objects.identity import ObjectId
+from ..objects.identity import NAMESPACE, ObjectId
 from ..objects.placements.cluster_resource_placement import ClusterResourcePlacement
 from ..objects.placements.rollout_strategy import ApplyStrategy
 from ..resources.applyset import (
     MANAGER,
-    NAMESPACE,
     PART_OF_LABEL,
     ApplySet,
     Held,

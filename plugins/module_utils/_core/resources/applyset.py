@@ -16,7 +16,12 @@ import re
 import typing as t
 from dataclasses import dataclass, replace
 
-from ..objects.identity import ObjectId, labels_of, metadata_of
+from ..objects.identity import (
+    NAMESPACE,
+    ObjectId,
+    labels_of,
+    metadata_of,
+)
 from ..values.parts import (
     mapping,
     name,
@@ -25,7 +30,6 @@ from ..values.parts import (
     texts,
 )
 
-NAMESPACE = "gitops-fleet"
 MANAGER = "gitops-fleet"
 ID_LABEL = "applyset.kubernetes.io/id"
 PART_OF_LABEL = "applyset.kubernetes.io/part-of"

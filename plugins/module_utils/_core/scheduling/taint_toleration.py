@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
-from ..objects.clusters.member_cluster import Taint
+from ..objects.clusters.tolerations import first_untolerated
 from ..objects.placements.policy import Toleration
 from .index import FleetIndex
 from .reasons import Refusal
@@ -37,16 +37,3 @@ class TaintToleration:
             return None
         text = f"{taint.key}={taint.value}" if taint.value else taint.key
         return Refusal(NAME, "taint-not-tolerated", {"taint": f"{text}:{taint.effect}"})
-
-
-def first_untolerated(taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...]) -> Taint | None:
-    return next((taint for taint in taints if not any(covers(one, taint) for one in tolerations)), None)
-
-
-def covers(toleration: Toleration, taint: Taint) -> bool:
-    """An empty effect covers every effect, an empty key with Exists every key; an unknown operator covers nothing."""
-    if toleration.effect not in ("", taint.effect):
-        return False
-    if toleration.operator == "Exists":
-        return toleration.key in ("", taint.key)
-    return toleration.operator == "Equal" and (toleration.key, toleration.value) == (taint.key, taint.value)

@@ -12,14 +12,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
 
-from ..objects.placements.policy import PlacementPolicy
-from ..objects.updates.strategy import (
-    UpdateGroup,
-    UpdateRunStrategy,
-    UpdateStage,
-    UpdateStrategySpec,
-)
-from ..objects.updates.update_run import NodeImageSelection, UpdateRunSpec
 from ..values.int_or_percent import INT64, decodes
 from ..values.quantity import read_quantity
 from .codec import parse_time
@@ -72,15 +64,16 @@ _VERSIONS = (
     "nodeImageVersion",
     "managedClusterUpdate",
 )
-_HINTS: dict[tuple[type, str], str] = {
-    (PlacementPolicy, "taints"): "taints are read from spec.taints of MemberCluster",
-    (NodeImageSelection, "version"): "images are named under customNodeImageVersions, and only for Custom",
-    (NodeImageSelection, "nodeImageVersion"): "images are named under customNodeImageVersions, and only for Custom",
-    (UpdateRunSpec, "stages"): "stages stand under spec.strategy",
-    (UpdateStrategySpec, "stages"): "stages stand under spec.strategy",
+# By class and field: what somebody means who writes a field that is not there.
+_HINTS: dict[tuple[str, str], str] = {
+    ("PlacementPolicy", "taints"): "taints are read from spec.taints of MemberCluster",
+    ("NodeImageSelection", "version"): "images are named under customNodeImageVersions, and only for Custom",
+    ("NodeImageSelection", "nodeImageVersion"): "images are named under customNodeImageVersions, and only for Custom",
+    ("UpdateRunSpec", "stages"): "stages stand under spec.strategy",
+    ("UpdateStrategySpec", "stages"): "stages stand under spec.strategy",
     **{
         (cls, field): _NO_VERSIONS
-        for cls in (UpdateStrategySpec, UpdateRunStrategy, UpdateStage, UpdateGroup)
+        for cls in ("UpdateStrategySpec", "UpdateRunStrategy", "UpdateStage", "UpdateGroup")
         for field in _VERSIONS
     },
 }
@@ -144,7 +137,7 @@ def near(word: str, known: t.Iterable[str]) -> str:
 
 
 def _nearest(cls: type, key: t.Any, fields: t.Iterable[str]) -> str:
-    return _HINTS.get((cls, str(key))) or english_field(str(key), fields) or near(str(key), fields)
+    return _HINTS.get((cls.__name__, str(key))) or english_field(str(key), fields) or near(str(key), fields)
 
 
 def _check_field(check: Check, spec: Field, value: t.Any, path: str) -> t.Any:

@@ -15,6 +15,7 @@ from datetime import datetime
 
 from ..errors import FleetError
 from ..values.update_states import (
+    ACTIVE,
     ALREADY_AT_TARGET,
     COMPLETED,
     FAILED,
@@ -30,7 +31,6 @@ from ..values.update_states import (
 from .facts import DONE, latched
 from .gates import Desk, closed
 from .run import (
-    ACTIVE,
     GroupRow,
     MemberRow,
     RunState,

@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from ..values.update_states import (
+    ACTIVE,
     FAILED,
     MEMBER_GONE,
     NOT_STARTED,
@@ -21,7 +22,6 @@ from . import gates
 from .dispatch import Turn, dispatch
 from .facts import DONE, latched
 from .run import (
-    ACTIVE,
     Approval,
     Begin,
     Decision,

@@ -13,6 +13,7 @@ from operator import attrgetter
 from ..values.update_states import (
     COMPLETED,
     FAILED,
+    NEW,
     NOT_STARTED,
     PENDING,
     RUNNING,
@@ -20,7 +21,6 @@ from ..values.update_states import (
     STOPPED,
 )
 from .run import (
-    NEW,
     GateRow,
     GroupRow,
     MemberRow,

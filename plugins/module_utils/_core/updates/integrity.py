@@ -17,6 +17,7 @@ from ..values.update_states import (
     AFTER,
     BEFORE,
     COMPLETED,
+    NEW,
     NOT_STARTED,
     PENDING,
     RUNNING,
@@ -29,7 +30,6 @@ from .gates import cleared
 from .record.digest import run_digest
 from .record.tree import run_of
 from .run import (
-    NEW,
     GateRow,
     MemberRow,
     RunState,

@@ -9,13 +9,10 @@ import typing as t
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from ..values.update_states import NOT_STARTED
+from ..values.update_states import NEW, NOT_STARTED
+from ..windows.maintenance import Windows
 
-NEW, ACTIVE = "new", "active"
 UNREACHABLE_TIMEOUT = timedelta(minutes=30)
-
-Window = tuple[datetime, datetime]
-"""Half open: the first instant belongs to it, the last does not."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,7 +149,7 @@ class MemberView:
 
     name: str
     in_fleet: bool = True
-    windows: tuple[Window, ...] | None = None
+    windows: Windows | None = None
     obstacles: tuple[Obstacle, ...] = ()
     skip: Obstacle | None = None
     fail: Obstacle | None = None

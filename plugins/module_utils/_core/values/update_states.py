@@ -36,3 +36,6 @@ UPGRADE_FAILED = "UpgradeFailed"
 OPERATION_LOST = "OperationLost"
 
 SUCCEEDED, WITH_FAILURES, WITH_SKIPS = "Succeeded", "CompletedWithFailures", "CompletedWithSkips"
+
+# Phases of a run: made, or started at least once.
+NEW, ACTIVE = "new", "active"

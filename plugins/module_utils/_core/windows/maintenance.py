@@ -16,12 +16,13 @@ from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 
 from ..objects.clusters.fleet_maintenance import DateSpan, MaintenanceConfiguration, MaintenanceWindow
 from ..objects.updates.strategy import DAYS
-from ..updates.run import Window
 
 # Zone data is read from the machine, like Unicode tables: the same name means the same clock wherever this runs.
 from ..values.cron import load_zone
 from .recurrence import days
 
+Window = tuple[datetime, datetime]
+"""Half open: the first instant belongs to it, the last does not."""
 Windows = tuple[Window, ...]
 DAY, HOUR, SECOND = timedelta(days=1), timedelta(hours=1), timedelta(seconds=1)
 # Clocks are at most a day away from UTC, and an occurrence is at most a day long.

@@ -55,7 +55,7 @@ class Said:
 
 @dataclass(frozen=True, kw_only=True)
 class Ended:
-    """``result`` is Completed, Failed or Skipped, ``reason`` one of ``_core.values.update_states`` (empty if Completed)."""
+    """``result`` is Completed, Failed or Skipped; ``reason`` is one of ``_core.values.update_states``, or empty."""
 
     operation: str
     result: str

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..._core.errors import FleetError, Problem
-from ..._core.resources.applyset import MANAGED_BY, MANAGER, NAMESPACE
+from ..._core.objects.identity import NAMESPACE
+from ..._core.resources.applyset import MANAGED_BY, MANAGER
 from ..._kube.apply import apply_object
 from ..._kube.client import KubeClient
 from ..._kube.errors import ApiError
@@ -24,7 +25,7 @@ from ..updates.approval_policy import (
 )
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-CRD_FOLDER = Path(__file__).resolve().parents[3] / "roles" / "hub" / "files" / "crds"
+CRD_FOLDER = Path(__file__).resolve().parents[4] / "roles" / "hub" / "files" / "crds"
 AGENT_NAMESPACE = "fleet-system"
 CREATED, UPDATED, UNCHANGED, NOT_SERVED = "created", "updated", "unchanged", "not served"
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import typing as t
 
-from ..._core.objects.identity import ObjectId
-from ..._core.resources.applyset import MANAGED_BY, NAMESPACE
+from ..._core.objects.identity import NAMESPACE, ObjectId
+from ..._core.resources.applyset import MANAGED_BY
 from ..._kube.apply import delete_object
 from ..._kube.client import KubeClient
 from ..._kube.discovery import all_in_namespaces

@@ -16,7 +16,7 @@ import platform
 import secrets
 import typing as t
 
-from ..._core.resources.applyset import NAMESPACE
+from ..._core.objects.identity import NAMESPACE
 from ..._kube.client import KubeClient
 from ..._kube.errors import ApiError
 from ..._kube.shared_lease import (

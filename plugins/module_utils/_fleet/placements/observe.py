@@ -9,11 +9,10 @@ import typing as t
 from dataclasses import dataclass, field
 
 from ..._core.errors import FleetError
-from ..._core.objects.identity import ObjectId
+from ..._core.objects.identity import NAMESPACE, ObjectId
 from ..._core.plan.document import Rendered
 from ..._core.plan.member import Key, key
 from ..._core.resources.applyset import (
-    NAMESPACE,
     PART_OF_LABEL,
     ApplySet,
     applyset_id,

@@ -9,9 +9,9 @@ import typing as t
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from ..._core.cluster.facts.recorded import beside
 from ..._core.cluster.facts.snapshot import FactsSnapshot, snapshot_digest
 from ..._core.errors import FleetError, Problem
-from ..._core.facts.recorded import beside
 from ..._core.objects.clusters.member_cluster import MemberCluster
 from ..._core.objects.identity import identify
 from ..._core.objects.placements.cluster_resource_placement import ClusterResourcePlacement
@@ -32,6 +32,7 @@ from .recorded import (
     REVISION,
     SOURCE,
     RecordedPlacement,
+    is_recovering,
     recorded_placement,
 )
 from .sources import (
@@ -114,6 +115,7 @@ def make_plans(records: Records, hub: KubeClient | None, request: PlanRequest) -
     sourced = {each.placement.name: each for each in request.placements}
     ending = dict.fromkeys(request.absent, DELETED) | _source_gone(records, request, sourced)
     recorded = {name: recorded_placement(records, name) for name in sorted(sourced.keys() | ending.keys())}
+    _refuse_half_recovered(recorded)
     plans: list[PlacementPlan] = []
     problems: list[Problem] = []
     for name, record in recorded.items():
@@ -244,3 +246,11 @@ def _older(name: str, record: RecordedPlacement, request: PlanRequest) -> Brake 
     deepen = deepening(source.folder, last) if descends is None else ""
     older = None if descends is None else not descends
     return older_source(name, source.revision, last, older, request.limits.allow_older, deepen)
+
+
+def _refuse_half_recovered(recorded: t.Mapping[str, RecordedPlacement]) -> None:
+    """From some of its bindings a placement would be planned as if the other clusters held nothing."""
+    found = [name for name, each in recorded.items() if is_recovering(each.document)]
+    if found:
+        text = "its records were not rebuilt to the end, so that it is not known where it is"
+        raise FleetError.of(Problem("recovery-unfinished", text, name, "run fleet_recover again") for name in found)

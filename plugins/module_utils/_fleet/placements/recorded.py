@@ -25,6 +25,8 @@ RESOURCE_HASH = "kubernetes-fleet.io/resource-hash"
 SOURCE = "gitops.fleet/source"
 REVISION = "gitops.fleet/revision"
 CLEANUP = "gitops.fleet/cleanup"
+# On a placement whose records are being rebuilt, until they are whole.
+RECOVERING = "gitops.fleet/recovering"
 
 Document = dict[str, t.Any]
 
@@ -46,6 +48,11 @@ class RecordedPlacement:
     @property
     def uid(self) -> str:
         return str(self.document["metadata"]["uid"]) if self.document else ""
+
+
+def is_recovering(document: Document | None) -> bool:
+    """Whether a recovery was begun and has not come to its end: bindings may be missing."""
+    return RECOVERING in ((document or {}).get("metadata", {}).get("annotations") or {})
 
 
 def recorded_placement(records: Records, name: str) -> RecordedPlacement:

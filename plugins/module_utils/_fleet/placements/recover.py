@@ -34,8 +34,10 @@ from .recorded import (
     LATEST,
     PARENT,
     POLICY_INDEX,
+    RECOVERING,
     RESOURCE_HASH,
     RESOURCE_INDEX,
+    is_recovering,
 )
 from .sources import Sourced
 
@@ -82,12 +84,13 @@ def recover(
     for cluster, sets in found.items():
         for each in sets if isinstance(sets, tuple) else ():
             held.setdefault(each.placement, {})[cluster] = each
-    _refuse_mixed(held)
+    begun = {name: uid for name in held if (uid := _begun(records, name))}
+    _refuse_mixed(held, begun)
     unknown = {name: tuple(sorted(by)) for name, by in held.items() if name not in described}
     lost = {
         name: by
         for name, by in sorted(held.items())
-        if name in described and not records.list("ClusterResourceBinding", {PARENT: name})
+        if name in described and (name in begun or not records.list("ClusterResourceBinding", {PARENT: name}))
     }
     with Interrupts() as told:
         for name, by_cluster in lost.items() if write else ():
@@ -103,9 +106,16 @@ def _reader(clients: Clients, name: str) -> t.Callable[[], tuple[ApplySet, ...]]
     return lambda: applysets_on(clients.get(name))
 
 
-def _refuse_mixed(held: t.Mapping[str, t.Mapping[str, ApplySet]]) -> None:
-    """Members that hold a placement of one name from two fleets cannot be told apart."""
-    mixed = [name for name, by in held.items() if len({each.uid for each in by.values()}) > 1]
+def _begun(records: Records, name: str) -> str:
+    """The uid that a recovery has given the placement which did not come to its end; nothing if there was none."""
+    document = records.get("ClusterResourcePlacement", name)
+    return str(document["metadata"]["uid"]) if document and is_recovering(document) else ""
+
+
+def _refuse_mixed(held: t.Mapping[str, t.Mapping[str, ApplySet]], begun: t.Mapping[str, str]) -> None:
+    """Members that hold a placement of one name from two fleets cannot be told apart. Those that an earlier recovery
+    has taken over are ours."""
+    mixed = [name for name, by in held.items() if len({each.uid for each in by.values()} - {begun.get(name)}) > 1]
     if mixed:
         raise FleetError.of(
             [
@@ -135,6 +145,10 @@ class _Lease:
         self.permit()
         return self.records.create(record, self.lease)
 
+    def replace(self, record: dict[str, t.Any]) -> dict[str, t.Any]:
+        self.permit()
+        return self.records.replace(record, self.lease)
+
 
 def _rebuild(
     records: _Lease, clients: Clients, described: Described, held: t.Mapping[str, ApplySet], key_bytes: bytes
@@ -153,15 +167,20 @@ def _rebuild(
         name = binding_name("", placement.name, cluster, policy, ())
         if records.get("ClusterResourceBinding", name) is None:
             records.create(_binding_record(name, cluster, each))
+    _whole(records, placement.name)
 
 
 def _placement_record(records: _Lease, placement: ClusterResourcePlacement) -> str:
+    """Its uid. The record says that the others are not whole yet."""
     found = records.get("ClusterResourcePlacement", placement.name)
+    if found is not None and not is_recovering(found):
+        annotations = {**(found["metadata"].get("annotations") or {}), RECOVERING: "true"}
+        found = records.replace({**found, "metadata": {**found["metadata"], "annotations": annotations}})
     if found is None:
         metadata = {
             "name": placement.name,
             "labels": dict(placement.metadata.labels),
-            "annotations": dict(placement.metadata.annotations),
+            "annotations": {**placement.metadata.annotations, RECOVERING: "true"},
             "finalizers": [CLEANUP],
         }
         spec = encode(placement)["spec"]
@@ -169,6 +188,13 @@ def _placement_record(records: _Lease, placement: ClusterResourcePlacement) -> s
             {"apiVersion": API, "kind": "ClusterResourcePlacement", "metadata": metadata, "spec": spec}
         )
     return str(found["metadata"]["uid"])
+
+
+def _whole(records: _Lease, name: str) -> None:
+    found = records.get("ClusterResourcePlacement", name)
+    if found is not None and is_recovering(found):
+        annotations = {key: each for key, each in found["metadata"]["annotations"].items() if key != RECOVERING}
+        records.replace({**found, "metadata": {**found["metadata"], "annotations": annotations}})
 
 
 def _adopted(client: KubeClient, held: ApplySet, uid: str, objects: t.Sequence[Rendered]) -> tuple[ApplySet, Parent]:

@@ -11,17 +11,13 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from ..._core.cluster.cluster_state import ClusterState, assemble
+from ..._core.cluster.counted_node import CountedNode
 from ..._core.cluster.pod import disruptable as pod_disruptable
 from ..._core.cluster.pod_disruption_budget import read_pod_disruption_budget
 from ..._core.cluster.pod_reading import read_pod
 from ..._core.cluster.state_node import StateNode, read_node, read_node_claim
 from ..._core.disruption.blockers import blockers
-from ..._core.disruption.budgets.census import (
-    Census,
-    CountedNode,
-    PoolAllowance,
-    take_census,
-)
+from ..._core.disruption.budgets.census import Census, PoolAllowance, take_census
 from ..._core.disruption.budgets.lint import YEAR
 from ..._core.disruption.budgets.timeline import next_change, timeline
 from ..._core.disruption.lint_pool import lint_node_pool

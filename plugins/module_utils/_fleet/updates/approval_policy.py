@@ -15,7 +15,7 @@ from ..._kube.client import KubeClient
 from ..._kube.errors import ApiError
 from ..._kube.paths import BUILT_IN, object_path
 
-FOLDER = Path(__file__).resolve().parents[3] / "roles" / "hub" / "files" / "policies"
+FOLDER = Path(__file__).resolve().parents[4] / "roles" / "hub" / "files" / "policies"
 # The server has no such policies, not ours, or does not show them to us.
 _UNKNOWN = ("not-found", "forbidden", "unauthorized")
 

@@ -20,12 +20,13 @@ from ..._core.updates.approvals import Terms
 from ..._core.updates.record.summary import gist
 from ..._core.updates.record.tree import run_of
 from ..._core.updates.releases.versions import reached
-from ..._core.updates.run import NEW, MemberRow, RunState
+from ..._core.updates.run import MemberRow, RunState
 from ..._core.updates.status import derive
 from ..._core.values.update_states import (
     COMPLETED,
     FAILED,
     MEMBER_GONE,
+    NEW,
     PENDING,
     SKIPPED,
     STOPPED,

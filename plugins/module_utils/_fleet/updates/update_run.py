@@ -21,10 +21,15 @@ from ..._core.updates.record.digest import run_digest
 from ..._core.updates.record.tree import run_of, status_of
 from ..._core.updates.releases.versions import step_refused
 from ..._core.updates.retry import limited_to
-from ..._core.updates.run import NEW, RunState
+from ..._core.updates.run import RunState
 from ..._core.updates.status import derive
 from ..._core.updates.strategy import Candidate, Resolved, resolve
-from ..._core.values.update_states import RUNNING, TARGET_TYPES, TERMINAL
+from ..._core.values.update_states import (
+    NEW,
+    RUNNING,
+    TARGET_TYPES,
+    TERMINAL,
+)
 from ..._store.records import Record, Records
 from ..conductor.journal import (
     Change,

@@ -9,28 +9,9 @@ import typing as t
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from ...cluster.counted_node import CountedNode
 from ...objects.karpenter.node_pool import Budget
 from .budgets import Allowed, allowed, limit_or_none
-
-
-@dataclass(frozen=True, kw_only=True)
-class CountedNode:
-    """What the count needs to know of a Node and its NodeClaim.
-
-    ``ready`` is the status of the Node's condition (True, False, Unknown, or empty where it is missing). ``marked``: a
-    running command marked it; seen from outside, the taint ``karpenter.sh/disrupted`` with the NodeClaim's condition
-    ``DisruptionReason``.
-    """
-
-    name: str
-    pool: str = ""
-    has_node: bool = True
-    has_node_claim: bool = True
-    initialized: bool = True
-    ready: str = "True"
-    marked: bool = False
-    node_claim_deleting: bool = False
-    instance_terminating: bool = False
 
 
 @dataclass(frozen=True)

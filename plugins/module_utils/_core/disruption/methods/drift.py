@@ -9,7 +9,6 @@ Hashes are compared and never computed: they are those of Go structs, and their 
 
 from __future__ import annotations
 
-import re
 import typing as t
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -23,8 +22,7 @@ from ...cluster.state_node import (
 )
 from ...objects.karpenter.node_class import NodeClass
 from ...schema.meta import Condition, ObjectMeta
-from ...values.node_selector import OPERATORS, NodeSelectorRequirement, holds
-from ...values.selector import DOES_NOT_EXIST, NOT_IN
+from ...values.node_selector import NodeSelectorRequirement, compatible
 
 NODE_POOL_DRIFTED, REQUIREMENTS_DRIFTED = "NodePoolDrifted", "RequirementsDrifted"
 INSTANCE_TYPE_NOT_FOUND, NODE_CLASS_DRIFT = "InstanceTypeNotFound", "NodeClassDrift"
@@ -81,15 +79,6 @@ def requirements_drift(requirements: t.Iterable[NodeSelectorRequirement], labels
             wanted = " ".join((each.operator, ", ".join(each.values))).strip()
             return Drift(REQUIREMENTS_DRIFTED, f"the pool requires {each.key} {wanted}, and the node {has}")
     return None
-
-
-def compatible(one: NodeSelectorRequirement, labels: t.Mapping[str, str]) -> bool:
-    if one.key not in labels:
-        return one.operator in (NOT_IN, DOES_NOT_EXIST)
-    if one.operator in _BOUNDS:
-        value, bound = _number(labels[one.key]), _number(one.values[0] if one.values else "")
-        return value is not None and bound is not None and _BOUNDS[one.operator](value, bound)
-    return one.operator not in OPERATORS or holds(one, labels)
 
 
 def reported_drift(pool: Pool, node: StateNode, kubelet_identity: str = "") -> Drift | None:
@@ -209,15 +198,3 @@ def _young(node: StateNode, now: datetime) -> bool:
 
 def _since(condition: Condition | None) -> datetime | None:
     return condition.last_transition_time if condition is not None and condition.status == "True" else None
-
-
-_BOUNDS: dict[str, t.Callable[[int, int], bool]] = {
-    "Gt": lambda value, bound: value > bound,
-    "Lt": lambda value, bound: value < bound,
-    "Gte": lambda value, bound: value >= bound,
-    "Lte": lambda value, bound: value <= bound,
-}
-
-
-def _number(text: str) -> int | None:
-    return int(text) if re.fullmatch(r"[+-]?[0-9]{1,18}", text) else None

@@ -8,6 +8,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from ...cluster.cluster_state import ClusterState
+from ...cluster.consolidation_wait import consolidatable
 from ...objects.karpenter.node_pool import EMPTY_REASON
 from .candidates import (
     EMPTINESS,
@@ -20,7 +21,7 @@ from .candidates import (
     candidates,
     within_budgets,
 )
-from .eligibility import consolidatable, empty
+from .eligibility import empty
 
 
 def emptiness(state: ClusterState, now: datetime) -> Found:

@@ -9,8 +9,7 @@ import typing as t
 
 from ...schema.finding import Finding
 from ...schema.rules import Found
-from ...updates.run import NEW
-from ...values.update_states import COMPLETED, PENDING
+from ...values.update_states import COMPLETED, NEW, PENDING
 from .gate import Gate
 from .run_status import UpdateRunStatus
 from .strategy_rules import (

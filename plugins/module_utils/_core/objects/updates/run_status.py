@@ -10,8 +10,9 @@ from datetime import datetime
 
 from ...schema.meta import Condition
 from ...schema.prop import prop
-from ...updates.run import ACTIVE, NEW
 from ...values.update_states import (
+    ACTIVE,
+    NEW,
     NOT_STARTED,
     STATES,
     SYSTEM,

@@ -30,6 +30,7 @@ from ...values.selector import Matcher, compile_selector
 from ...values.selector_text import parse_selector
 from ...values.update_states import WINDOW_CLOSED
 from ...windows.maintenance import (
+    Window,
     Windows,
     clock_of,
     configured,
@@ -37,7 +38,7 @@ from ...windows.maintenance import (
     spans,
     without,
 )
-from ..run import Obstacle, Window
+from ..run import Obstacle
 
 GOVERNED_BY: Mapping[str, str] = {FULL: KUBERNETES, CONTROL_PLANE_ONLY: KUBERNETES, NODE_IMAGE_ONLY: NODE_IMAGE}
 _Dated = tuple[MaintenanceConfiguration, date | None]  # pylint: disable=unsupported-binary-operation  # Python 3.11 can

@@ -14,7 +14,8 @@ import typing as t
 from bisect import bisect_right
 from datetime import UTC, datetime, timedelta
 
-from ..run import MemberView, Window
+from ...windows.maintenance import Window
+from ..run import MemberView
 
 OPEN, SOON, NONE, CLOSED = 1, 2, 3, 4
 NEAR = timedelta(hours=4)

@@ -37,11 +37,11 @@ NOW = datetime(2026, 11, 2, tzinfo=UTC)
 FIXED = {"placementType": "PickFixed", "clusterNames": ["eu-1"]}
 CORE = Path(_core.__path__[0])
 SOURCES = (
-    "objects/override_rules.py",
-    "objects/envelope_rules.py",
-    "objects/node_pool_reading.py",
+    "objects/overrides/override_rules.py",
+    "objects/overrides/envelope_rules.py",
+    "objects/karpenter/reading.py",
     "disruption/do_not_disrupt.py",
-    "disruption/lint.py",
+    "disruption/budgets/lint.py",
     "disruption/lint_pool.py",
     "lint/annotations.py",
     "lint/document.py",

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.member_cluster import Taint
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.tolerations import covers
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.policy import Toleration
-from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.taint_toleration import covers
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.scheduling.made import (
     binding,
     cluster,

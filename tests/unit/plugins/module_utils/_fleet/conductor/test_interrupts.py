@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.interrupts import Interrupts
 
-TREE = Path(__file__).resolve().parents[5] / ".cache" / "collections"
+TREE = Path(__file__).resolve().parents[6] / ".cache" / "collections"
 # What ansible-playbook does: a worker in a session of its own, which outlives it. It says what it notices.
 ORPHANED = """
 import multiprocessing, os, sys, time

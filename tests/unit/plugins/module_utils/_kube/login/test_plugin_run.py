@@ -19,7 +19,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.plugin_ru
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
 
-TREE = Path(__file__).resolve().parents[5] / ".cache" / "collections"
+TREE = Path(__file__).resolve().parents[6] / ".cache" / "collections"
 LONG = 60.0
 # One in the background, one in a session of its own, one that is nobody's child any more, one that ignores SIGTERM; all
 # of them hold what the plugin prints to.

@@ -8,8 +8,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.counted_node import CountedNode
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.budgets.census import (
-    CountedNode,
     pool_allowances,
     take_census,
 )

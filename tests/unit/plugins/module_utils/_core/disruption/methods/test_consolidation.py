@@ -11,6 +11,7 @@ from datetime import timedelta
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.cluster_state import ClusterState
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.consolidation_wait import consolidatable
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.instance_types import InstanceType
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.pod import Pod
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.methods.candidates import Command
@@ -21,10 +22,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.meth
     taking_turns,
     underused,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.methods.eligibility import (
-    consolidatable,
-    empty,
-)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.methods.eligibility import empty
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.methods.emptiness import emptiness
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.methods.passes import one_pass
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.methods.replacement import (

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.recorded import beside
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.snapshot import FactsSnapshot
-from ansible_collections.gitops.fleet.plugins.module_utils._core.facts.recorded import beside
 from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.cluster_eligibility import judge
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.plan.made import NOW, cluster
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 import typing as t
 from dataclasses import replace
 
-from ..cluster.facts.snapshot import FactsSnapshot
-from ..errors import Problem
-from ..objects.clusters.member_cluster import MemberCluster
+from ...errors import Problem
+from ...objects.clusters.member_cluster import MemberCluster
+from .snapshot import FactsSnapshot
 
 WHERE = "facts"
 

@@ -1,0 +1,68 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""How long a node waits before it may be consolidated (Karpenter, ``consolidateAfter``).
+
+The waiting time runs from the last pod that came or left, not from when somebody saw an opportunity.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from ..objects.karpenter.node_pool import NodePool
+from ..schema.codec import write_time
+from ..values.duration import as_timedelta, parse_or_never
+from .state_node import StateNode
+
+
+@dataclass(frozen=True)
+class Eligibility:
+    """``since`` is where the waiting time began, ``at`` when it ends; None where there is no such instant."""
+
+    holds: bool
+    code: str
+    text: str
+    since: datetime | None = None
+    at: datetime | None = None
+
+    def as_dict(self) -> dict[str, t.Any]:
+        times = {"since": self.since, "at": self.at}
+        return {"holds": self.holds, "code": self.code, "text": self.text} | {
+            name: write_time(at) if at else None for name, at in times.items()
+        }
+
+
+def consolidatable(pool: NodePool, node: StateNode, now: datetime) -> Eligibility:
+    """Whether ``consolidateAfter`` has passed at an aware instant, and since when it runs."""
+    wait = consolidate_after(pool)
+    if wait is None:
+        return Eligibility(False, "never", f"consolidateAfter of pool {pool.name} is Never")
+    since = waiting_since(node)
+    if since is None:
+        return Eligibility(False, "not-initialized", f"node {node.name} isn't initialized")
+    at = since + wait
+    written = pool.disruption.consolidate_after
+    told = f"the last pod change was at {write_time(since)}, and consolidateAfter is {written}"
+    if now >= at:
+        return Eligibility(True, "eligible", told, since, at)
+    left = int(-(-(at - now) // timedelta(seconds=1)))
+    return Eligibility(False, "waiting", f"eligible in {left} s: {told}", since, at)
+
+
+def waiting_since(node: StateNode) -> datetime | None:
+    """The last pod event, else the instant of initialization; None for a node that is not initialized."""
+    if node.claim is None:
+        return None
+    condition = node.claim.condition("Initialized")
+    if condition is None or condition.status != "True":
+        return None
+    return node.claim.status.last_pod_event_time or condition.last_transition_time
+
+
+def consolidate_after(pool: NodePool) -> timedelta | None:
+    """None is Never."""
+    nanoseconds = parse_or_never(pool.disruption.consolidate_after)
+    return None if nanoseconds is None else as_timedelta(nanoseconds)

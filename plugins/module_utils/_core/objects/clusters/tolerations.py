@@ -1,0 +1,22 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Taints and what tolerates them, for nodes and clusters alike (Kubernetes, taints and tolerations)."""
+
+from __future__ import annotations
+
+from ..placements.policy import Toleration
+from .member_cluster import Taint
+
+
+def first_untolerated(taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...]) -> Taint | None:
+    return next((taint for taint in taints if not any(covers(one, taint) for one in tolerations)), None)
+
+
+def covers(toleration: Toleration, taint: Taint) -> bool:
+    """An empty effect covers every effect, an empty key with Exists every key; an unknown operator covers nothing."""
+    if toleration.effect not in ("", taint.effect):
+        return False
+    if toleration.operator == "Exists":
+        return toleration.key in ("", taint.key)
+    return toleration.operator == "Equal" and (toleration.key, toleration.value) == (taint.key, taint.value)
