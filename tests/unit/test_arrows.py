@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from ansible_collections.gitops.fleet.tests.arrows import MAX_LINES, violations
+from ansible_collections.gitops.fleet.tests.arrows import MAX_LINES, MOST_FILES, violations
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -22,6 +22,16 @@ def planted(tmp_path: Path, path: str, text: str) -> list[str]:
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text)
     return violations(tmp_path)
+
+
+def test_folders_that_are_crowded_and_files_that_need_each_other_are_found(tmp_path):
+    for number in range(MOST_FILES):
+        assert planted(tmp_path, f"plugins/module_utils/_fleet/f{number}.py", "") == []
+    assert "_fleet: 19 files" in planted(tmp_path, "plugins/module_utils/_fleet/one_more.py", "")[0]
+    (tmp_path / "plugins/module_utils/_fleet/f0.py").unlink()
+    (tmp_path / "plugins/module_utils/_fleet/f1.py").write_text("from .f2 import a")
+    found = planted(tmp_path, "plugins/module_utils/_fleet/f2.py", "from . import f1")
+    assert found == ["circle: _fleet.f1 -> _fleet.f2 -> _fleet.f1"]
 
 
 @pytest.mark.parametrize(
@@ -47,6 +57,8 @@ def planted(tmp_path: Path, path: str, text: str) -> list[str]:
         ("_core/b.py", "\n" * (MAX_LINES + 1), "401 lines"),
         ("../action/b.py", "from ..module_utils._kube import client", "skins imports _kube"),
         ("../../tests/unit/__init__.py", "", "makes tests/ a package"),
+        ("_core/values/b.py", "from ..objects import kinds", "values imports objects, which stands above it"),
+        ("_core/new/b.py", "from ..objects import kinds", "new has no floor"),
     ],
 )
 def test_a_planted_violation_is_found(tmp_path, path, text, expected):

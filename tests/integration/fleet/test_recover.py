@@ -115,7 +115,7 @@ def test_a_recovery_that_was_killed_is_finished_by_the_next_and_nothing_is_plann
     held = placed_and_lost(fleet)
     before = {name: _objects(fleet, name) for name in held}
     real = recover_module._Lease.permit
-    for kills in range(30):
+    for number in range(30):
         writes = iter([f"run {number}"])
 
         def permit(lease: t.Any, left: t.Iterator[str] = writes) -> None:
@@ -134,7 +134,7 @@ def test_a_recovery_that_was_killed_is_finished_by_the_next_and_nothing_is_plann
             with pytest.raises(FleetError) as refused:
                 fleet.look()
             assert refused.value.code == "recovery-unfinished" and refused.value.where == fleet.name
-    assert kills > 6 and found.recovered == {fleet.name: tuple(held)}
+    assert number > 6 and found.recovered == {fleet.name: tuple(held)}
     assert {name: _objects(fleet, name) for name in held} == before
     applied = fleet.apply()
     assert not applied.changed and not applied.problems and fleet.holders() == held
