@@ -60,6 +60,9 @@ PLAIN_FILES = {
     "_fleet/updates/approval_policy.py",  # of the collection
     "_fleet/leases.py",  # below /proc
     "_fleet/environments/hub.py",  # of the collection
+    "_fleet/drivers/detached.py",  # in a folder of operations, which nobody else may write to
+    "_fleet/drivers/detached_process.py",  # there, and below /proc
+    "_fleet/drivers/host.py",  # there, and below /proc
     "_kube/files.py",
     "_kube/login/plugin_process.py",  # below /proc
     "_store/sqlite_file.py",  # .gitignore in a folder just made

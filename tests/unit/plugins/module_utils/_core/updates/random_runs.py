@@ -19,6 +19,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import ObjectMeta
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates import run as rows
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.update_states import (
+    ACTIVE,
+    NEW,
     STATES,
     SYSTEM,
     TARGET_TYPES,
@@ -34,7 +36,7 @@ def random_run(chance: Random) -> rows.RunState:
         name="release-7",
         uid="0b9c1d2e-0000-4000-8000-000000000000",
         stages=tuple(_stage(chance, f"s{at}") for at in range(chance.randrange(4))),
-        phase=chance.choice((rows.NEW, rows.ACTIVE)),
+        phase=chance.choice((NEW, ACTIVE)),
         stop_requested=_maybe(chance),
         started=_instant(chance),
         completed=_instant(chance),
