@@ -28,6 +28,7 @@ def findings_text(remarks: t.Sequence[Remark], documents: int, checked: int) -> 
 
 
 def findings_json(remarks: t.Sequence[Remark], documents: int, checked: int) -> dict[str, t.Any]:
+    """The findings as one document: each with its place, counts by level, how many documents were read and checked."""
     return {
         "findings": [each.as_dict() for each in remarks],
         "counts": counts(remarks),
@@ -37,10 +38,12 @@ def findings_json(remarks: t.Sequence[Remark], documents: int, checked: int) -> 
 
 
 def counts(remarks: t.Sequence[Remark]) -> dict[str, int]:
+    """How many remarks there are of each level: error, warning, note; 0 where there is none."""
     return {level: sum(1 for each in remarks if each.level == level) for level in (ERROR, WARNING, NOTE)}
 
 
 def summary(remarks: t.Sequence[Remark], documents: int, checked: int) -> str:
+    """One sentence: findings by level, in how many documents, how many of which are of kinds that have rules."""
     found = ", ".join(f"{number} {level}{'' if number == 1 else 's'}" for level, number in counts(remarks).items())
     return f"{found} in {documents} document{'' if documents == 1 else 's'}, {checked} of them of kinds with rules"
 

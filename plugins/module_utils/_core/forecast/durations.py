@@ -53,6 +53,7 @@ class Durations:
     members: Mapping[str, Duration] = field(default_factory=dict, hash=False)
 
     def of(self, member: str) -> Duration:
+        """How long upgrades of this member take."""
         return self.members.get(member, self.others)
 
 

@@ -64,6 +64,7 @@ class Spread:
     p90: datetime | None = None
 
     def as_dict(self) -> dict[str, str | None]:
+        """Both instants in RFC 3339, or None."""
         return {name: write_time(at) if at else None for name, at in (("p50", self.p50), ("p90", self.p90))}
 
 
@@ -80,6 +81,7 @@ class NodeForecast:
     blocker: str = ""
 
     def as_dict(self) -> dict[str, t.Any]:
+        """The forecast as results have it; instants in RFC 3339."""
         return {
             "name": self.name,
             "state": self.state,
@@ -96,6 +98,7 @@ class MemberForecast(NodeForecast):
     group: str
 
     def as_dict(self) -> dict[str, t.Any]:
+        """The same, with stage and group."""
         return {**super().as_dict(), "stage": self.stage, "group": self.group}
 
 
@@ -109,6 +112,7 @@ class Forecast:
     waits: tuple[Standstill, ...]
 
     def as_dict(self) -> dict[str, t.Any]:
+        """Everything as results have it: ``run``, ``stages``, ``members`` and ``waits``; instants in RFC 3339."""
         return {
             "run": self.run.as_dict(),
             "stages": [each.as_dict() for each in self.stages],
@@ -215,6 +219,7 @@ def _held(row: MemberRow, stage: StageRow, group: GroupRow, usual: Course) -> tu
 
 
 def rows_of(run: RunState) -> list[MemberRow]:
+    """The rows of all members, stage by stage and group by group."""
     return [row for stage in run.stages for group in stage.groups for row in group.members]
 
 

@@ -37,9 +37,11 @@ class Brake:
 
     @property
     def stops(self) -> bool:
+        """Whether the apply is refused for it."""
         return self.tripped and not self.lifted
 
     def as_dict(self) -> dict[str, t.Any]:
+        """The brake as plan files and results have it; the option that lifts it is told by the refusal."""
         return {"name": self.name, "stops": self.stops, "lifted": self.lifted, "message": self.message}
 
 
@@ -56,6 +58,7 @@ class ObjectLoss:
     deleted: int
 
     def exceeds(self, limit: int | str) -> bool:
+        """Whether more objects would be deleted than ``limit``, a number or a percentage of those held, permits."""
         return self.deleted > permitted(limit, self.held)
 
 

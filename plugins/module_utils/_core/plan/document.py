@@ -65,6 +65,7 @@ class ClusterPlan:
         return (*self.prune, *self.release, *self.leftover)
 
     def as_dict(self) -> dict[str, t.Any]:
+        """The cluster as plan files have it; scores are None where nothing was scored, objects are references."""
         return {
             "cluster": self.cluster,
             "change": self.change,
@@ -85,6 +86,7 @@ class LeftOut:
     reason: str
 
     def as_dict(self) -> dict[str, t.Any]:
+        """The cluster as plan files have it."""
         return {"cluster": self.cluster, "rule": self.rule, "reason": self.reason}
 
 
@@ -115,6 +117,7 @@ class PlacementPlan:
 
     @property
     def name(self) -> str:
+        """Name of the placement."""
         return self.placement.name
 
     @cached_property
@@ -147,6 +150,7 @@ class PlacementPlan:
         )
 
     def changed_clusters(self, change: str) -> tuple[str, ...]:
+        """Names of the clusters with this ``change`` (``gained``, ``kept``, ``lost``), in the order of the plan."""
         return tuple(each.cluster for each in self.clusters if each.change == change)
 
     @property

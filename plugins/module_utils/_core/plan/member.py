@@ -48,6 +48,7 @@ class Deletable:
     limit: int | str | None = None
 
     def permits(self, others: int, held: int) -> bool:
+        """Whether ``others``, which the plan did not name, may be deleted as well, of the ``held`` objects."""
         return self.limit is not None and self.counted + others <= permitted(self.limit, held)
 
 
@@ -67,9 +68,11 @@ class Step:
 
     @property
     def drifted(self) -> bool:
+        """Whether somebody else changed or deleted what was applied."""
         return bool(self.drifts) or self.missing
 
     def as_dict(self) -> dict[str, t.Any]:
+        """The step as results have it: object and action, and of the rest what there is."""
         row: dict[str, t.Any] = {"object": str(self.id), "action": self.action}
         if self.reason:
             row |= {"reason": self.reason, "message": self.message}

@@ -51,10 +51,12 @@ class MemberOutcome:
 
     @property
     def changes(self) -> tuple[Step, ...]:
+        """The steps that write something, or would."""
         return tuple(each for each in self.steps if each.action not in (UNCHANGED, REFUSED, DIFFERS))
 
     @property
     def drifted(self) -> tuple[Step, ...]:
+        """The steps on objects that somebody else changed or deleted."""
         return tuple(each for each in self.steps if each.drifted)
 
     @property
@@ -77,9 +79,11 @@ class MemberOutcome:
 
     @property
     def applied(self) -> bool:
+        """Whether everything that was to be done was done."""
         return self.done and self.error is None and not self.failures
 
     def as_dict(self) -> dict[str, t.Any]:
+        """The outcome as results have it: steps that are more than unchanged, the number of the others, what failed."""
         row: dict[str, t.Any] = {"steps": [each.as_dict() for each in self.steps if each.action != UNCHANGED]}
         row["unchanged"] = sum(1 for each in self.steps if each.action == UNCHANGED)
         if self.failures:

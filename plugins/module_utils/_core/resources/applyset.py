@@ -70,6 +70,7 @@ class ApplySet:
 
     @property
     def id(self) -> str:
+        """The value of the label ``applyset.kubernetes.io/id`` on the parent."""
         return applyset_id(self.placement)
 
     def same_content(self, other: ApplySet | None) -> bool:

@@ -64,6 +64,7 @@ class Unpacked:
 
 
 def is_envelope(manifest: Manifest) -> bool:
+    """Whether the manifest is of one of KubeFleet's two kinds of envelopes."""
     kind = manifest.get("kind")
     return isinstance(kind, str) and kind in KINDS and _group(manifest) == PLACEMENT_GROUP
 

@@ -104,6 +104,7 @@ def hash_place(each: ObjectId) -> tuple[int, str, str]:
 
 
 def in_hash_order(manifests: t.Iterable[Manifest]) -> tuple[Manifest, ...]:
+    """The manifests in the order that makes equal sets equal hashes, whatever order they came in."""
     return tuple(sorted(manifests, key=lambda manifest: hash_place(identify(manifest))))
 
 

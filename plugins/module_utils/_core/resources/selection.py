@@ -36,17 +36,28 @@ class Selector(t.Protocol):
     """One entry of ``spec.resourceSelectors``; without name and label selector it means every object of its kind."""
 
     @property
-    def group(self) -> str: ...
+    def group(self) -> str:
+        """API group, empty for the core group."""
+
     @property
-    def version(self) -> str: ...
+    def version(self) -> str:
+        """API version inside the group, such as ``v1``."""
+
     @property
-    def kind(self) -> str: ...
+    def kind(self) -> str:
+        """Kind of the objects."""
+
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Name of one object; empty for all that the label selector matches."""
+
     @property
-    def label_selector(self) -> LabelSelector | None: ...
+    def label_selector(self) -> LabelSelector | None:
+        """Labels that objects must have; None for any."""
+
     @property
-    def selection_scope(self) -> str: ...
+    def selection_scope(self) -> str:
+        """For a namespace: it alone, or with what is in it (``NamespaceOnly``, ``NamespaceWithResources``, ...)."""
 
 
 @dataclass(frozen=True)

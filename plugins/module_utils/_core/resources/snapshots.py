@@ -52,6 +52,7 @@ def parts(manifests: t.Iterable[Manifest], limit: int = PART_LIMIT) -> tuple[tup
 
 
 def policy_snapshot_name(placement: str, index: int) -> str:
+    """Name of the policy snapshot at an index, ``<placement>-<index>``."""
     return f"{placement}-{index}"
 
 

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Every rule that a manifest can break, one row each; ``python -m ...objects.rules`` prints them as Markdown."""
+"""Every rule that a manifest can break, one row each; ``python -m ...schema.rules`` prints them as Markdown."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@
 """Forms of texts in FleetMembers: they reach commands, roles and file names of whoever runs the fleet.
 
 None has room for a template (braces), a second line or what is not seen on a screen. Each may be empty here; where a
-text has to be there, ``member_rules`` says so.
+text has to be there, ``rules`` says so.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """``NodeClaim`` of karpenter.sh/v1, as far as decisions about disruption read it; members have it, we never install it.
 
-Manifests become these by ``schema.decode``.
+Manifests become these by ``schema.codec.decode``.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Forms of texts in update strategies, runs and gates (Azure Fleet's published types), and their rules in CEL.
 
-``strategy_rules`` and ``update_run_rules`` say the same with field paths. The API server estimates what a rule costs
+``strategy_rules`` and ``run_rules`` say the same with field paths. The API server estimates what a rule costs
 from the limits of lists and texts, so each of those that a rule looks at has a limit.
 """
 

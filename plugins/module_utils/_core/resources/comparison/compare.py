@@ -104,6 +104,7 @@ class FieldDiff:
     live: t.Any
 
     def as_dict(self) -> dict[str, t.Any]:
+        """The difference under the names of KubeFleet's ``observedDiffs``."""
         return {"path": self.path, "valueInHub": self.desired, "valueInMember": self.live}
 
 

@@ -45,6 +45,7 @@ def value_path(parent: str, value: t.Any) -> str:
 
 
 def is_secret(manifest: Manifest) -> bool:
+    """Whether the manifest is a Secret of the core group, whose values are never shown."""
     return manifest.get("kind") == "Secret" and group_version(str(manifest.get("apiVersion", "")))[0] == ""
 
 

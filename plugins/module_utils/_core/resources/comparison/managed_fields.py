@@ -73,6 +73,7 @@ def owners(live: Manifest, manager: str) -> tuple[Node | None, tuple[Owner, ...]
 
 
 def has_children(node: Node) -> bool:
+    """Whether more is owned below a node than the node itself."""
     return any(key != "." for key in node)
 
 

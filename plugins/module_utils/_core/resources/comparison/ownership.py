@@ -58,6 +58,7 @@ class FieldDrift:
     managers: tuple[str, ...]
 
     def as_dict(self) -> dict[str, t.Any]:
+        """The drift under the names of KubeFleet's ``observedDrifts``, and who owns the field now."""
         return {
             "path": self.path,
             "valueInHub": self.desired,

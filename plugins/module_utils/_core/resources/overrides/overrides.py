@@ -43,6 +43,7 @@ class Applied:
     patches: tuple[t.Mapping[str, t.Any], ...] = ()
 
     def as_dict(self) -> dict[str, t.Any]:
+        """What the rule did, as plan files have it; without ``patches`` where none was done."""
         row: dict[str, t.Any] = {"override": self.override, "rule": self.rule, "action": self.action}
         return row | ({"patches": [dict(each) for each in self.patches]} if self.patches else {})
 

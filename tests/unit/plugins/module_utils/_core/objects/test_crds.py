@@ -109,6 +109,6 @@ def test_files_are_json():
 
 
 def test_the_documentation_has_the_table_of_rules():
-    """``python -m ...objects.rules`` prints it."""
+    """``python -m ...schema.rules`` prints it."""
     assert as_markdown() in (ROOT / "docs" / "objects.md").read_text(encoding="utf-8")
     assert len({rule.code for rule in RULES}) == len(RULES)
