@@ -19,10 +19,12 @@ ROOMS = ROOT / "plugins" / "module_utils"
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 SVG = "{http://www.w3.org/2000/svg}"
 PICTURE = ET.parse(ROOT / "docs" / "rooms.svg").getroot()
-JOURNEYS = ("A placement, from file to member", "An update run", "A NodePool, to a rotation", "A lint")
+ROTATION = "A NodePool, to a rotation"
+JOURNEYS = ("A placement, from file to member", "An update run", ROTATION, "A lint")
 IN_A_ROOM = re.compile(r"`(_[a-z]+/[\w/]+\.py)`")
 OUTSIDE = re.compile(r"`((?:plugins|playbooks|tests)/[\w/]+\.\w+)`")
 ROW = re.compile(r"^\| (?!step |word |room |floor |---)(.+) \|$", re.MULTILINE)
+# What no verb carries out yet.
 DECIDED_ONLY = (
     "_core/disruption/methods/passes.py",
     "_core/disruption/rotation/decide.py",
@@ -115,7 +117,7 @@ def test_a_journey_is_one_way_through_the_code(title):
     assert skins
     # Filters and tests name what they call in words.
     templates = {each for each in named if each.parent.name == "templates"}
-    decided = {ROOMS / each for each in DECIDED_ONLY if ROOMS / each in named}
+    decided = {ROOMS / each for each in DECIDED_ONLY if title == ROTATION}
     assert sorted(str(each.relative_to(ROOT)) for each in named - reached(skins | templates | decided)) == []
 
 
