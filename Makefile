@@ -7,7 +7,7 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
-.PHONY: help demo test check conformance bench soak molecule binaries crds lock clean
+.PHONY: help demo test check conformance bench soak molecule binaries crds playbooks lock clean
 
 PYTHON ?=
 export PYTHON
@@ -46,6 +46,12 @@ binaries: ## build the binaries of local control planes into the user's cache fo
 
 crds: ## write the CRD files of the role hub from the dataclasses
 	@$(RUN) env PYTHONPATH=.cache/collections python -m $(CODE)._core.objects.crds
+
+playbooks: ## write docs/playbooks.md from the playbooks and their verbs
+	@$(DEV) python tools/playbooks.py
+
+playbooks: ## write docs/playbooks.md from the playbooks and the documentation of their verbs
+	@$(DEV) python tools/playbooks.py
 
 lock: ## write requirements*.txt, with hashes, from requirements*.in [UPGRADE=1]
 	@$(DEV) python tools/lock.py $(if $(UPGRADE),--upgrade)

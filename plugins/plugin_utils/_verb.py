@@ -23,6 +23,7 @@ from ansible.utils.plugin_docs import get_docstring
 from ..module_utils._core.errors import FleetError, Problem, fault
 from ..module_utils._fleet.members.connection_notes import connection_notes
 from ..module_utils._fleet.showing import said, shown
+from ._variables import check_extra_variables
 
 DISPLAY = Display()
 MOST_NAMES = 50  # in a warning; the result has all
@@ -81,6 +82,7 @@ class Verb(ActionBase):
         result = super().run(tmp, task_vars or {})
         spec = argument_spec(self.__module__.rsplit(".", 1)[-1])
         try:
+            check_extra_variables(self._task.get_path() or "", self._loader)
             _checked, options = self.validate_argument_spec(spec, **self.RULES)
             _refuse_less_than_one(options)
         except AnsibleActionFail as error:

@@ -80,3 +80,20 @@ def test_a_stranger_gets_from_rights_to_an_applied_placement(tmp_path: Path, kub
     assert recovered.returncode == 0 and "changed=1" in recovered.stdout, recovered.stdout + recovered.stderr
     after = shell.play("apply", "--check", **files)
     assert "changed=0" in after.stdout, after.stdout
+
+
+def test_a_variable_that_no_playbook_knows_applies_nothing(tmp_path: Path, kubeconfig: str) -> None:
+    """Whoever mistypes ``approved_plan`` has approved nothing."""
+    shell = Shell(tmp_path)
+    for folder, document in (("placements", PLACEMENT), ("resources", SHOP)):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "shop.json").write_text(json.dumps(document))
+    joined = shell.play("join", kubeconfig=kubeconfig, patern="prod-1")
+    assert joined.returncode == 2 and "did you mean pattern?" in joined.stdout + joined.stderr
+    assert not (tmp_path / ".gitops-fleet").exists()
+    assert shell.play("join", kubeconfig=kubeconfig, pattern="prod-1").returncode == 0
+    files = {"placements": "placements", "resources": "resources"}
+    applied = shell.play("apply", **files, aproved_plan="plan.json")
+    assert applied.returncode == 2 and "did you mean approved_plan?" in applied.stdout + applied.stderr
+    own = shell.play("apply", "--check", **files, tenant="blue", extra_variables=["tenant"])
+    assert own.returncode == 0 and "changed=1" in own.stdout, own.stdout + own.stderr

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Workflow files and hooks call what is there, and pages for contributors and users lead somewhere."""
+"""Workflow files and hooks call what is there; links, files and commands in documents are true."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from ansible_collections.gitops.fleet.plugins.plugin_utils._variables import known
 
 ROOT = Path(__file__).resolve().parents[2]
 GITHUB, GITLAB = ROOT / ".github" / "workflows" / "ci.yml", ROOT / ".gitlab-ci.yml"
@@ -25,6 +26,10 @@ CODE = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
 PATH = re.compile(
     r"`((?:_[a-z]+|plugins|playbooks|roles|tests|tools|docs|examples|extensions|changelogs|meta)/[\w./-]+)`"
 )
+PLAYBOOK = re.compile(r"ansible-playbook gitops\.fleet\.(\w+)((?:[^\n`#]|\\\n)*)")
+VARIABLE = re.compile(r"-e '?(\w+)=")
+TARGET = re.compile(r"^(\w+):", re.MULTILINE)
+MAKE = re.compile(r"`make ((?:[a-z]+ ?)+)")
 ROOMS = ("_core", "_fleet", "_kube", "_local", "_report", "_store")
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 
@@ -103,3 +108,19 @@ def test_files_that_are_named_are_there(page):
     base = ROOT / "plugins" / "module_utils"
     gone = [each for each in named if not ((base if each.startswith(ROOMS) else ROOT) / each).exists()]
     assert gone == []
+
+
+@each_page
+def test_commands_name_playbooks_and_variables_that_are_there(page):
+    commands = PLAYBOOK.findall(page.read_text(encoding="utf-8"))
+    files = {name: ROOT / "playbooks" / f"{name}.yml" for name, _rest in commands}
+    assert [str(each) for each in files.values() if not each.is_file()] == []
+    given = {(name, variable) for name, rest in commands for variable in VARIABLE.findall(rest)}
+    assert {(name, variable) for name, variable in given if variable not in known(str(files[name]))} == set()
+
+
+@each_page
+def test_targets_of_make_are_there(page):
+    targets = set(TARGET.findall((ROOT / "Makefile").read_text(encoding="utf-8")))
+    named = {word for words in MAKE.findall(page.read_text(encoding="utf-8")) for word in words.split()}
+    assert named - targets == set()

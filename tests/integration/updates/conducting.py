@@ -81,7 +81,8 @@ class Plays:
     ) -> Conducting:
         log = self.folder / f"output-{len(self.started)}.log"
         given = self.folder / f"variables-{len(self.started)}.json"
-        given.write_text(json.dumps(variables))
+        # One set of variables serves several playbooks here.
+        given.write_text(json.dumps({**variables, "extra_variables": sorted(variables)}))
         command = [sys.executable, "-m", "ansible", "playbook", *flags, "--extra-vars", f"@{given}", playbook]
         with log.open("wb") as output:
             process = subprocess.Popen(

@@ -34,6 +34,7 @@ def carried_out(monkeypatch: pytest.MonkeyPatch, work: t.Callable[[Run], Answer]
     heard: list[str] = []
     monkeypatch.setattr(ActionBase, "run", lambda *_arguments: {})
     monkeypatch.setattr(_verb, "argument_spec", lambda _name: {})
+    monkeypatch.setattr(_verb, "check_extra_variables", lambda *_arguments: None)
     monkeypatch.setattr(_verb.DISPLAY, "display", heard.append)
     task = mock.Mock(check_mode=False, diff=True)
     return Working(task, None, None, None, None, None).run(None, {}), heard

@@ -1,0 +1,92 @@
+# Copyright: Contributors to the gitops.fleet project
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Variables of our playbooks: a name that a playbook does not know is an option that is passed over in silence.
+
+``-e aproved_plan=plan.json`` would apply what nobody approved. What a playbook knows is what its own text uses.
+
+Private to this collection.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import typing as t
+from functools import cache
+
+import yaml
+from ansible import context
+from ansible.parsing.dataloader import DataLoader
+from ansible.utils.vars import load_extra_vars
+from jinja2 import Environment, nodes
+
+from ..module_utils._core.errors import FleetError, Problem
+
+COLLECTION = "gitops.fleet."
+PLAYBOOKS = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", "..", "playbooks"))
+OURS_TO_LIST = "extra_variables"
+# What Ansible and its job runners give to every play.
+_OF_RUNNERS = ("ansible_", "awx_", "tower_")
+_CONDITIONS = ("when", "that", "failed_when", "changed_when", "until")
+
+
+def check_extra_variables(task_path: str, loader: DataLoader) -> None:
+    """FleetError ``unknown-variable`` for variables of the command line that the playbook of the task does not use.
+
+    ``task_path`` is ``file:line``; tasks of other playbooks are none of our business. Where ours is part of a larger
+    playbook, only those are refused that are nearly one of its names.
+    """
+    file = os.path.realpath(task_path.rpartition(":")[0])
+    if os.path.dirname(file) != PLAYBOOKS:
+        return
+    given = load_extra_vars(loader)
+    mine = given.get(OURS_TO_LIST) or ()
+    names = [str(each) for each in given if not str(each).startswith(_OF_RUNNERS) and each not in mine]
+    started = [str(each) for each in context.CLIARGS.get("args") or ()]
+    alone = bool(started) and all(each.startswith(COLLECTION) for each in started)
+    problems = unknown(known(file), names, alone)
+    if problems:
+        raise FleetError.of(problems)
+
+
+def unknown(known_names: t.Collection[str], given: t.Iterable[str], alone: bool) -> list[Problem]:
+    """What is wrong with the names that were given. ``alone``: nobody else can mean them."""
+    problems = []
+    for name in sorted(set(given) - set(known_names)):
+        near = difflib.get_close_matches(name, known_names, 1, 0.75)
+        if near:
+            hint = f"did you mean {near[0]}?"
+        elif alone:
+            hint = f"known are {', '.join(sorted(known_names))}; name variables of your own in {OURS_TO_LIST}"
+        else:
+            continue
+        problems.append(Problem("unknown-variable", f"this playbook has no variable {name!r:.100}", name[:100], hint))
+    return problems
+
+
+@cache
+def known(playbook: str) -> frozenset[str]:
+    """The names that a playbook uses and does not make itself."""
+    with open(playbook, encoding="utf-8") as file:
+        plays = yaml.safe_load(file)
+    used: set[str] = {OURS_TO_LIST}
+    made: set[str] = {"omit", "item", *Environment().globals}
+    _collect(plays, used, made)
+    return frozenset(used - made)
+
+
+def _collect(value: t.Any, used: set[str], made: set[str], key: str = "") -> None:
+    if isinstance(value, dict):
+        if isinstance(value.get("register"), str):
+            made.add(value["register"])
+        (used if "hosts" in value else made).update(value.get("vars") or ())
+        for name, each in value.items():
+            _collect(each, used, made, str(name))
+    elif isinstance(value, list):
+        for each in value:
+            _collect(each, used, made, key)
+    elif isinstance(value, str):
+        template = f"{{{{ {value} }}}}" if key in _CONDITIONS else value
+        for name in Environment().parse(template).find_all(nodes.Name):  # nothing is rendered
+            (used if name.ctx == "load" else made).add(name.name)

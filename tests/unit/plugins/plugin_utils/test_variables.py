@@ -1,0 +1,82 @@
+# Copyright: Contributors to the gitops.fleet project
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A variable that a playbook does not know is refused; what is known is what the playbook uses."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from pathlib import Path
+
+import pytest
+from ansible import context
+from ansible.parsing.dataloader import DataLoader
+from ansible.utils import vars as ansible_vars
+from ansible.utils.context_objects import CLIArgs
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.plugin_utils import _variables
+from ansible_collections.gitops.fleet.plugins.plugin_utils._variables import check_extra_variables, known, unknown
+
+PLAYBOOKS = sorted(Path(_variables.PLAYBOOKS).glob("*.yml"))
+APPLY = Path(_variables.PLAYBOOKS) / "apply.yml"
+
+
+@pytest.fixture
+def refused(monkeypatch: pytest.MonkeyPatch) -> t.Callable[..., list[str]]:
+    """What is refused of these variables, for a playbook that was started by these names."""
+
+    def work(given: dict[str, t.Any], *started: str, path: Path = APPLY) -> list[str]:
+        options = {"extra_vars": (json.dumps(given),), "args": started or ("gitops.fleet.apply",)}
+        monkeypatch.setattr(context, "CLIARGS", CLIArgs(options))
+        monkeypatch.setattr(ansible_vars.load_extra_vars, "extra_vars", None, raising=False)
+        try:
+            check_extra_variables(f"{path}:12", DataLoader())
+        except FleetError as error:
+            assert error.code == "unknown-variable"
+            return [f"{each.where}: {each.hint.partition(';')[0]}" for each in error.problems]
+        return []
+
+    return work
+
+
+def test_a_typing_error_is_refused_with_the_name_that_is_meant(refused: t.Callable[..., list[str]]) -> None:
+    found = refused({"placements": "a", "resources": "b", "aproved_plan": "plan.json", "max_removal": "1"})
+    assert found == ["aproved_plan: did you mean approved_plan?", "max_removal: did you mean max_removals?"]
+
+
+def test_any_other_name_is_refused_with_those_that_are_known(refused: t.Callable[..., list[str]]) -> None:
+    (found,) = refused({"placements": "a", "tenant": "blue"})
+    assert found.startswith("tenant: known are allow_empty, ") and "placements" in found
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"placements": "a", "resources": "b", "records": {"type": "hub"}},
+        {"ansible_python_interpreter": "x", "awx_job_id": 7, "tower_user_name": "anna"},
+        {"tenant": "blue", "extra_variables": ["tenant"]},
+    ],
+)
+def test_these_are_not(refused: t.Callable[..., list[str]], given: dict[str, t.Any]) -> None:
+    assert refused(given) == []
+
+
+def test_in_a_larger_playbook_others_have_variables_too(refused: t.Callable[..., list[str]]) -> None:
+    given = {"tenant": "blue", "aproved_plan": "plan.json"}
+    assert refused(given, "site.yml") == ["aproved_plan: did you mean approved_plan?"]
+    assert refused(given, "site.yml", path=Path("/somewhere/apply.yml")) == []
+
+
+def test_what_a_playbook_makes_itself_is_not_to_be_given() -> None:
+    names = known(str(Path(_variables.PLAYBOOKS) / "update.yml"))
+    assert {"updates", "run", "restart", "drivers", "records"} <= names and not {"update", "omit"} & names
+
+
+@pytest.mark.parametrize("playbook", PLAYBOOKS, ids=lambda path: path.stem)
+def test_every_playbook_can_be_read(playbook: Path) -> None:
+    assert "extra_variables" in known(str(playbook))
+
+
+def test_names_of_any_length_are_compared() -> None:
+    assert [each.where for each in unknown({"a"}, ["x" * 5000], alone=True)] == ["x" * 100]
