@@ -50,9 +50,6 @@ crds: ## write the CRD files of the role hub from the dataclasses
 playbooks: ## write docs/playbooks.md from the playbooks and their verbs
 	@$(DEV) python tools/playbooks.py
 
-playbooks: ## write docs/playbooks.md from the playbooks and the documentation of their verbs
-	@$(DEV) python tools/playbooks.py
-
 lock: ## write requirements*.txt, with hashes, from requirements*.in [UPGRADE=1]
 	@$(DEV) python tools/lock.py $(if $(UPGRADE),--upgrade)
 
