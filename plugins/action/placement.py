@@ -95,7 +95,8 @@ def _answer(report: Report, options: dict[str, t.Any], run_of: Run) -> Answer:
             placement: {name: each.as_dict() for name, each in outcomes.items()}
             for placement, outcomes in report.outcomes.items()
         },
-        "drifted": _drifted(report),
+        "drifted": _steps(report, lambda outcome: outcome.drifted),
+        "due": _steps(report, lambda outcome: outcome.changes),
         "problems": [each.as_dict() for each in report.problems],
         "validated_by": "server" if options["validate"] == "server" else "recorded hashes and field ownership",
     }
@@ -111,12 +112,12 @@ def _answer(report: Report, options: dict[str, t.Any], run_of: Run) -> Answer:
 UNREACHABLE = ("unreachable", "timeout", "certificate", "credentials-expired", "unauthorized", "partly-read")
 
 
-def _drifted(report: Report) -> list[dict[str, t.Any]]:
+def _steps(report: Report, which: t.Callable[[t.Any], t.Iterable[t.Any]]) -> list[dict[str, t.Any]]:
     return [
         {"placement": placement, "cluster": cluster, **step.as_dict()}
         for placement, outcomes in report.outcomes.items()
         for cluster, outcome in outcomes.items()
-        for step in outcome.drifted
+        for step in which(outcome)
     ]
 
 

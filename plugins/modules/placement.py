@@ -194,6 +194,13 @@ drifted:
   returned: success
   type: list
   elements: dict
+due:
+  description:
+    - Objects that were written, or would be, with what is done to each. After a look with nothing due an apply would
+      write nothing to any member.
+  returned: success
+  type: list
+  elements: dict
 problems:
   description: Objects and members that failed or could not be reached.
   returned: success

@@ -13,6 +13,9 @@ import typing as t
 from pathlib import Path
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.credentials import connection_from_kubeconfig
 
 TREE = Path(__file__).resolve().parents[2] / ".cache" / "collections"
 PLACEMENT = {
@@ -52,6 +55,21 @@ def kubeconfig(local_cluster_factory: t.Any) -> str:
     return str(Path(local_cluster_factory.root) / "kubeconfig")
 
 
+def wiped(kubeconfig: str) -> str:
+    """All that was placed is gone from the member that had it, and so is what was noted of it there; its name."""
+    for name in ("prod-1", "prod-2"):
+        with KubeClient(connection_from_kubeconfig(kubeconfig, name)) as client:
+            try:
+                client.delete("/api/v1/namespaces/gitops-fleet/configmaps/shop")
+            except ApiError as error:
+                assert error.code == "not-found"
+                continue
+            found = client.delete("/api/v1/namespaces/shop")  # nobody else is here to finish that
+            client.put("/api/v1/namespaces/shop/finalize", {**found, "spec": {"finalizers": []}})
+            return name
+    raise AssertionError("nobody holds it")
+
+
 def test_a_stranger_gets_from_rights_to_an_applied_placement(tmp_path: Path, kubeconfig: str) -> None:
     shell = Shell(tmp_path)
     for folder, document in (("placements", PLACEMENT), ("resources", SHOP)):
@@ -74,6 +92,11 @@ def test_a_stranger_gets_from_rights_to_an_applied_placement(tmp_path: Path, kub
     assert "Fleet plan" in (tmp_path / "plan.md").read_text()
     again = shell.play("apply", **files)
     assert "changed=0" in again.stdout, again.stdout
+    member = wiped(kubeconfig)
+    drift = shell.play("drift", **files)
+    assert drift.returncode == 2 and f"on {member}" in drift.stdout + drift.stderr, drift.stdout + drift.stderr
+    assert "changed=1" in shell.play("apply", **files).stdout
+    assert shell.play("drift", **files).returncode == 0
     (tmp_path / ".gitops-fleet" / "records.db").unlink()
     shell.play("join", kubeconfig=kubeconfig, pattern="prod-*")
     recovered = shell.play("recover", **files)
