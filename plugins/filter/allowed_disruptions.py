@@ -89,6 +89,12 @@ _value:
 """
 
 
+def _allowed_disruptions() -> t.Callable[..., t.Any]:
+    from ..module_utils._fleet.templates.disruption import allowed_disruptions
+
+    return allowed_disruptions
+
+
 class FilterModule:
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
-        return {"allowed_disruptions": pure("disruption.allowed_disruptions")}
+        return {"allowed_disruptions": pure(_allowed_disruptions)}

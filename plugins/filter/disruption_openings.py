@@ -55,6 +55,12 @@ _value:
 """
 
 
+def _disruption_openings() -> t.Callable[..., t.Any]:
+    from ..module_utils._fleet.templates.disruption import disruption_openings
+
+    return disruption_openings
+
+
 class FilterModule:
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
-        return {"disruption_openings": pure("disruption.disruption_openings")}
+        return {"disruption_openings": pure(_disruption_openings)}

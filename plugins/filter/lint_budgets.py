@@ -59,6 +59,12 @@ _value:
 """
 
 
+def _lint_budgets() -> t.Callable[..., t.Any]:
+    from ..module_utils._fleet.templates.disruption import lint_budgets
+
+    return lint_budgets
+
+
 class FilterModule:
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
-        return {"lint_budgets": pure("disruption.lint_budgets")}
+        return {"lint_budgets": pure(_lint_budgets)}

@@ -7,17 +7,24 @@ from __future__ import annotations
 
 import typing as t
 
-from ..plugin_utils._pure import fleet, pure
+from ..plugin_utils._pure import pure
 
 
 def explain_placement(placement: t.Any, facts: t.Any, cluster: t.Any) -> dict[str, t.Any]:
-    explained: dict[str, t.Any] = fleet("decisions.explanation")(placement, facts, str(cluster))
-    return explained
+    from ..module_utils._fleet.templates.decisions import explanation
+
+    return explanation(placement, facts, str(cluster))
+
+
+def _decisions() -> t.Callable[..., t.Any]:
+    from ..module_utils._fleet.templates.decisions import decisions
+
+    return decisions
 
 
 class FilterModule:
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
         return {
-            "placement_decisions": pure("decisions.decisions"),
-            "explain_placement": pure(explain_placement),
+            "placement_decisions": pure(_decisions),
+            "explain_placement": pure(lambda: explain_placement),
         }

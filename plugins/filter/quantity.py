@@ -42,6 +42,12 @@ _value:
 """
 
 
+def _quantity() -> t.Callable[..., t.Any]:
+    from ..module_utils._fleet.templates.amounts import quantity
+
+    return quantity
+
+
 class FilterModule:
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
-        return {"quantity": pure("amounts.quantity")}
+        return {"quantity": pure(_quantity)}

@@ -7,7 +7,7 @@ import typing as t
 
 from ansible.utils.display import Display
 
-from ..plugin_utils._pure import fleet, pure
+from ..plugin_utils._pure import pure
 
 DOCUMENTATION = r"""
 name: update_stages
@@ -89,7 +89,9 @@ _value:
 
 
 def update_stages(strategy: t.Any, members: t.Any) -> list[dict[str, t.Any]]:
-    rows, warnings = fleet("stages.update_stages")(strategy, members)
+    from ..module_utils._fleet.templates.stages import update_stages as stages_of
+
+    rows, warnings = stages_of(strategy, members)
     for each in warnings:
         Display().warning(f"gitops.fleet.update_stages: {each.message}")
     return rows
@@ -97,4 +99,4 @@ def update_stages(strategy: t.Any, members: t.Any) -> list[dict[str, t.Any]]:
 
 class FilterModule:
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
-        return {"update_stages": pure(update_stages)}
+        return {"update_stages": pure(lambda: update_stages)}

@@ -52,6 +52,12 @@ _value:
 """
 
 
+def _upgrade_path() -> t.Callable[..., t.Any]:
+    from ..module_utils._fleet.templates.versions import upgrade_path
+
+    return upgrade_path
+
+
 class FilterModule:
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
-        return {"upgrade_path": pure("versions.upgrade_path")}
+        return {"upgrade_path": pure(_upgrade_path)}

@@ -8,7 +8,6 @@ Private to this collection.
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import json
 import typing as t
@@ -19,11 +18,11 @@ from ansible.errors import AnsibleFilterError
 from ..module_utils._core.errors import FleetError
 
 
-def pure(function: str | t.Callable[..., t.Any]) -> t.Callable[..., t.Any]:
-    """The function for templates. Problems are told in words; Ansible puts the name of the plugin before them.
+def pure(load: t.Callable[[], t.Callable[..., t.Any]]) -> t.Callable[..., t.Any]:
+    """A function for templates. Problems are told in words; Ansible puts the name of the plugin before them.
 
-    A text such as ``disruption.lint_budgets`` names a function of ``_fleet`` that is imported at its first use: Ansible
-    loads all filters of a collection for any of them, and again in every worker.
+    ``load`` imports the function at its first use: Ansible loads all filters of a collection for any of them, and again
+    in every worker.
     """
 
     def called(*given: t.Any, **named: t.Any) -> t.Any:
@@ -31,7 +30,7 @@ def pure(function: str | t.Callable[..., t.Any]) -> t.Callable[..., t.Any]:
             arguments = [plain(each) for each in given], {key: plain(each) for key, each in named.items()}
         except (TypeError, ValueError, RecursionError) as error:
             raise AnsibleFilterError(f"this value is no data: {error}") from None
-        answer = fleet(function) if isinstance(function, str) else function
+        answer = load()
         try:
             inspect.signature(answer).bind(*arguments[0], **arguments[1])
         except TypeError as error:
@@ -42,12 +41,6 @@ def pure(function: str | t.Callable[..., t.Any]) -> t.Callable[..., t.Any]:
             raise AnsibleFilterError(str(error)) from None
 
     return called
-
-
-def fleet(name: str) -> t.Callable[..., t.Any]:
-    """A function of ``_fleet`` by its module and name."""
-    module, _dot, function = name.rpartition(".")
-    return getattr(importlib.import_module(f"..module_utils._fleet.{module}", __package__), function)
 
 
 def plain(value: t.Any) -> t.Any:

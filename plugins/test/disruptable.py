@@ -92,6 +92,12 @@ _value:
 """
 
 
+def _is_disruptable() -> t.Callable[..., t.Any]:
+    from ..module_utils._fleet.templates.disruption import is_disruptable
+
+    return is_disruptable
+
+
 class TestModule:
     def tests(self) -> dict[str, t.Callable[..., t.Any]]:
-        return {"disruptable": pure("disruption.is_disruptable")}
+        return {"disruptable": pure(_is_disruptable)}

@@ -66,6 +66,12 @@ _value:
 """
 
 
+def _selected_by() -> t.Callable[..., t.Any]:
+    from ..module_utils._fleet.templates.selecting import selected_by
+
+    return selected_by
+
+
 class TestModule:
     def tests(self) -> dict[str, t.Callable[..., t.Any]]:
-        return {"selected_by": pure("selecting.selected_by")}
+        return {"selected_by": pure(_selected_by)}

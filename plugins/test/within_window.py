@@ -76,6 +76,12 @@ _value:
 """
 
 
+def _within_window() -> t.Callable[..., t.Any]:
+    from ..module_utils._fleet.templates.windows import within_window
+
+    return within_window
+
+
 class TestModule:
     def tests(self) -> dict[str, t.Callable[..., t.Any]]:
-        return {"within_window": pure("windows.within_window")}
+        return {"within_window": pure(_within_window)}
