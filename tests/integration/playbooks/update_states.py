@@ -14,7 +14,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec im
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.commands import record
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.decide import decide
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.tree import run_of, status_of
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import MemberView, RunState
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import MemberView, RunState, UpdateSeen
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.status import derive
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.journal import Change, run_document
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join import Wish, join
@@ -84,8 +84,8 @@ def _carry_on(records: Records, name: str, meanwhile: Change = lambda state: sta
     now = datetime.now(UTC).replace(microsecond=0)
     made = present(records, name, written([], [], strict=True), write=False).run
     begun = started(records, made, {}, now, write=True).run
-    views = {member: MemberView(name=member) for member in DRIVERS}
-    state = decide(meanwhile(decide(run_of(begun), views, (), now).run), views, (), now).run
+    seen = UpdateSeen(members={member: MemberView(name=member) for member in DRIVERS})
+    state = decide(meanwhile(decide(run_of(begun), seen, now).state), seen, now).state
     status = replace(status_of(state, derive(state), begun.status), epoch=1)
     records.replace({**run_document(records, name), "status": encode(status)})
     lease = records.acquire(f"run/{name}", "tests", 60)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from ..._core.errors import FleetError
+from ..._core.machine import Decision
 from ..._core.objects.updates.update_run import UpdateRun
 from ..._core.updates.approvals import Terms
 from ..._core.updates.commands import record, referenced
@@ -21,10 +22,11 @@ from ..._core.updates.decide import decide
 from ..._core.updates.dispatch import operations_of
 from ..._core.updates.run import (
     Begin,
-    Decision,
     MemberRow,
     OpenGate,
     RunState,
+    UpdateAct,
+    UpdateSeen,
 )
 from ..._core.updates.status import derive
 from ..._core.values.update_states import (
@@ -192,25 +194,28 @@ class Conductor:
             return self._ending("time-limit", now) if self.journal.store(self.journal.state) else None
         self._sight.refresh(now)
         decision = self._decide(now)
-        if not self.journal.store(decision.run):
+        if not self.journal.store(decision.state):
             return None
         self._progress.stored(self.journal.state, now)
         self._carry_out(decision)
-        self._sight.keep_only({row.name: row.operation for row in in_flight(decision.run)}, operations_of(decision.run))
+        self._sight.keep_only(
+            {row.name: row.operation for row in in_flight(decision.state)}, operations_of(decision.state)
+        )
         return self._at_rest(decision, now)
 
-    def _decide(self, now: datetime) -> Decision:
+    def _decide(self, now: datetime) -> Decision[RunState, UpdateAct]:
         """Decides until everybody who is to begin was looked at, and may."""
         self._gates.prove(self.journal.run, self.journal.state, now)
-        run, given = self._gates.seen(self.journal.run, self.journal.state, now)
+        state = self.journal.state
+        approvals, shown = self._gates.seen(self.journal.run, state, now)
         while True:
-            decision = decide(run, self._sight.views, given, now)
-            begins = [each for each in decision.actions if isinstance(each, Begin)]
+            decision = decide(state, UpdateSeen(members=dict(self._sight.views), approvals=approvals, gates=shown), now)
+            begins = [each for each in decision.acts if isinstance(each, Begin)]
             clear = not self._orders.interrupted() and self._sight.clear(begins, now)
             if self._orders.interrupted():
-                return Decision(run=run)
+                return Decision(state=state)
             if clear:
-                return replace(decision, run=self._with_versions(decision.run, begins))
+                return replace(decision, state=self._with_versions(decision.state, begins))
 
     def _with_versions(self, run: RunState, begins: t.Sequence[Begin]) -> RunState:
         """Parts of the intent that nobody can find out later on: what a member was at before its upgrade, and where it
@@ -219,20 +224,20 @@ class Conductor:
             run = referenced(run, each.operation, self._orders.here(), self._sight.versions.get(each.member, ""))
         return run
 
-    def _carry_out(self, decision: Decision) -> None:
+    def _carry_out(self, decision: Decision[RunState, UpdateAct]) -> None:
         """The intents are stored: now gates are shown and upgrades begun.
 
         Whatever is in flight and was not decided just now was begun by somebody before: it is looked for first.
         """
-        self._gates.publish(self.journal.run, decision.run, self.journal.lease)
-        fresh = {each.operation for each in decision.actions if isinstance(each, Begin)}
-        for row in in_flight(decision.run):
+        self._gates.publish(self.journal.run, decision.state, self.journal.lease)
+        fresh = {each.operation for each in decision.acts if isinstance(each, Begin)}
+        for row in in_flight(decision.state):
             if row.operation not in self._begun:
                 resumed = row.operation not in fresh
                 ours = not resumed or self._taken_up(row)
                 self._works.begin(self._work(row), resumed=resumed, only_follow=not ours)
                 self._begun.add(row.operation)
-        for action in decision.actions:
+        for action in decision.acts:
             self._changed = True
             if isinstance(action, OpenGate):
                 self._progress.gate_opened(action)
@@ -294,23 +299,23 @@ class Conductor:
             raise error
         self._loaded = now - RELOAD
 
-    def _at_rest(self, decision: Decision, now: datetime) -> Ending | None:
+    def _at_rest(self, decision: Decision[RunState, UpdateAct], now: datetime) -> Ending | None:
         """The ending, if nothing is in flight and nothing will be soon."""
-        if in_flight(decision.run) or any(isinstance(each, Begin) for each in decision.actions):
+        if in_flight(decision.state) or any(isinstance(each, Begin) for each in decision.acts):
             self._busy = now
             return None
-        state = derive(decision.run).state
+        state = derive(decision.state).state
         if state in SETTLED:
             return self._ending("settled", now)
         look, wake = self._sight.next_look(), decision.wake_at
         if wake is not None and wake - now <= self._orders.max_idle:
-            self._progress.waiting(decision.run, wake, now)
+            self._progress.waiting(decision.state, wake, now)
             return None
         if wake is None and look is None or now >= self._busy + self._orders.max_idle:
             return self._ending("waiting", now, wake or look)
         if wake is not None and look is None:
             return self._ending("waiting", now, wake)
-        self._progress.waiting(decision.run, look, now)
+        self._progress.waiting(decision.state, look, now)
         return None
 
     def _ending(self, why: str, now: datetime, resume_at: datetime | None = None) -> Ending:

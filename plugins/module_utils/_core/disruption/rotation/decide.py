@@ -16,11 +16,11 @@ from datetime import datetime
 
 from ...cluster.pod import reschedulable
 from ...errors import FleetError, Problem
+from ...machine import Blocker
 from ...objects.karpenter.node_pool import REASONS
 from ...schema.codec import write_time
 from ...schema.fields import fields_of
 from ...values.int_or_percent import scaled
-from ..blockers import Blocker
 from ..budgets.budgets import rule_of
 from .admission import Admission
 from .held import Held

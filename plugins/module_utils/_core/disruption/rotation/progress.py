@@ -10,7 +10,7 @@ import typing as t
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from ..blockers import Blocker
+from ...machine import Blocker
 from .input import RotationNode, Sight
 from .state import (
     AFTER,
