@@ -16,10 +16,10 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.decide 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.tree import run_of, status_of
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import MemberView, RunState, UpdateSeen
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.status import derive
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.journal import Change, run_document
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join import Wish, join
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.claims import claim
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gates import GateKeeper
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.run_record import run_document
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import written
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import (
     present,
@@ -79,7 +79,7 @@ def _present(records: Records, *documents: dict[str, t.Any]) -> None:
     present(records, documents[0]["metadata"]["name"], written([], documents, strict=True), write=True)
 
 
-def _carry_on(records: Records, name: str, meanwhile: Change = lambda state: state) -> None:
+def _carry_on(records: Records, name: str, meanwhile: t.Callable[[RunState], RunState] = lambda state: state) -> None:
     """Started, and as far as it goes; with ``meanwhile`` between two looks at it."""
     now = datetime.now(UTC).replace(microsecond=0)
     made = present(records, name, written([], [], strict=True), write=False).run
