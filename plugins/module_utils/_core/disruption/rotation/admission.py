@@ -83,6 +83,7 @@ class Admission:
             since=self._now,
             not_before=None,
             blocked_since=None,
+            release="",
             code="",
             text="",
         )
