@@ -228,11 +228,12 @@ class Conductor(t.Generic[S, X, A]):
 
         Whatever is in flight and was not decided just now was begun by somebody before: it is looked for first.
         """
-        fresh = {each.operation for each in decision.acts}
+        fresh = {each.operation: each for each in decision.acts}
         flying = self._steering.acts_in_flight(decision.state)
         for act in flying:
             if act.operation not in self._begun:
-                self._carry_out_one(act, decision.state, resumed=act.operation not in fresh)
+                now = fresh.get(act.operation)
+                self._carry_out_one(now or act, decision.state, resumed=now is None)
                 self._begun.add(act.operation)
         followed = {each.operation for each in flying}
         for act in decision.acts:

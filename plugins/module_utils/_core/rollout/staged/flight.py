@@ -171,7 +171,8 @@ def _owed(flight: Flight, cluster: ClusterUpdatingStatus, held: Held) -> bool:
         return False
     recorded = find_condition(cluster.conditions, STARTED)
     begun = find_condition(held.binding.status.conditions, ROLLOUT_STARTED)
-    since, last = recorded and recorded.last_transition_time, begun and begun.last_transition_time
+    since = recorded.last_transition_time if recorded else None
+    last = begun.last_transition_time if begun else None
     return since is not None and (last is None or last < since)
 
 
