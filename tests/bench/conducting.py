@@ -22,9 +22,10 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[2] / ".cache" / "collections"))
 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.tree import run_of
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases import versions
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.update_states import NEW
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.executor import Executor, Pace
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.loop import Orders, conduct
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.loop import RunLimits
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import (
     IN_PROGRESS,
     NOT_BEGUN,
@@ -38,6 +39,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.leases import 
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.monitor import Sight
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.progress import Progress as Told
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import written
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.steering import conduct_run
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import present, started
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
 
@@ -101,13 +103,15 @@ def main(folder: Path) -> None:
         members=members,
     )
     told = Told(
+        run=run,
         say=_nothing,
         emit=_nothing,
         journal=lambda kind, reason, message: records.event("UpdateRun", "run", kind, reason, message, _now()),
         versions=sight.versions,
     )
-    orders = Orders(holder=holder_name(os.environ), here=lambda: here(folder / "operations"))
-    conduct(records, "run", sight, Executor(drivers, Pace(interval=0.5)), _now, told, orders)
+    works = Executor(drivers, versions, Pace(interval=0.5))
+    limits = RunLimits(holder=holder_name(os.environ))
+    conduct_run(records, "run", sight, works, _now, told, limits, lambda: here(folder / "operations"))
 
 
 def bench_resume_1000() -> list[Row]:

@@ -14,7 +14,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.pod_dis
     PodDisruptionBudget,
     PodDisruptionBudgets,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation.decide import begin, step
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation.decide import begin, decide
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation.input import (
     BudgetScope,
     RotationNode,
@@ -78,12 +78,12 @@ def bench_rotation_5000() -> list[Row]:
     sight = _sight()
     now = NOW.replace(hour=20)
     state = begin([each.name for each in sight.nodes], sight, RotationSettings(first_wave=NODES), now)
-    state = step(state, sight, now).state
+    state = decide(state, sight, now).state
     runs = []
     for _time in range(7):
         # Which labels a PodDisruptionBudget covers is found anew, as it is when a cluster has just been read.
         begun = time.perf_counter()
-        found = step(state, _fresh(sight), now)
+        found = decide(state, _fresh(sight), now)
         runs.append(time.perf_counter() - begun)
     setup = (
         f"{NODES:,} nodes, {NODES * PODS_EACH:,} pods, {POOLS} pools and the fleet with budgets, 20 PDBs; "

@@ -21,7 +21,12 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.commands import record, start
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.decide import decide
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import MemberView, Obstacle, RunState
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import (
+    MemberView,
+    Obstacle,
+    RunState,
+    UpdateSeen,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.status import derive
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.strategy import Candidate, resolve
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values import update_states as states
@@ -84,22 +89,22 @@ def bench_resolve_strategy() -> list[Row]:
 
 def _decided(size: int) -> Row:
     run, views = started(size)
-    taken = _median(lambda: decide(run, views, (), NOW))
+    taken = _median(lambda: decide(run, UpdateSeen(members=views), NOW))
     return f"decide_{size}", taken * 1_000, "ms", f"first decision over {size:,} members in 10 groups of one stage"
 
 
 def _redecided(size: int) -> Row:
     run, views = started(size)
-    run = decide(run, views, (), NOW).run
+    run = decide(run, UpdateSeen(members=views), NOW).state
     first = next(row for group in run.stages[0].groups for row in group.members if row.state == states.RUNNING)
     ended = record(run, first.operation, states.COMPLETED, NOW)
-    taken = _median(lambda: decide(ended, views, (), NOW))
+    taken = _median(lambda: decide(ended, UpdateSeen(members=views), NOW))
     return f"redecide_{size}", taken * 1_000, "ms", f"the decision after one of {size:,} members ended"
 
 
 def _derived(size: int) -> Row:
     run, views = started(size)
-    run = decide(run, views, (), NOW).run
+    run = decide(run, UpdateSeen(members=views), NOW).state
     return f"derive_{size}", _median(lambda: derive(run)) * 1_000, "ms", f"states of a run of {size:,} members"
 
 

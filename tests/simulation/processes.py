@@ -14,10 +14,11 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases import versions
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.executor import Executor, Pace
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.loop import Ending
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import Driver, Work
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.host import machine
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.steering import RunEnding
 from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Records
 from ansible_collections.gitops.fleet.tests.simulation.virtual_time import BEGINNING, Died, Fiber, VirtualTime
 
@@ -61,7 +62,7 @@ class Process:
     cut_off_until: datetime = BEGINNING
     told: str = ""
     said: list[str] = field(default_factory=list)
-    result: Ending | FleetError | None = None
+    result: RunEnding | FleetError | None = None
     fibers: list[Fiber] = field(default_factory=list)
 
     def write(self, what: str, effect: t.Callable[[], t.Any]) -> t.Any:
@@ -145,7 +146,7 @@ class FiberExecutor(Executor):
 
     def __init__(self, drivers: t.Mapping[str, Driver], process: Process) -> None:
         time = process.time
-        super().__init__(drivers, PACE, clock=time.seconds, sleep=time.sleep)
+        super().__init__(drivers, versions, PACE, clock=time.seconds, sleep=time.sleep)
         self._process = process
         self._conductor: Fiber | None = None
 

@@ -28,10 +28,10 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.values.update_s
     SKIPPED,
     STOPPED,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.loop import Ending
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.claims import mark_of
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gate import Approver, Which, complete
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gates import gates_of
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.steering import RunEnding
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import skipped, started, stopped
 from ansible_collections.gitops.fleet.tests.simulation.members import LOCAL, NEW, Member
 from ansible_collections.gitops.fleet.tests.simulation.processes import Hook, Process, nothing
@@ -106,7 +106,7 @@ def driven(world: World, *hooks: Hook, **orders: t.Any) -> list[Process]:
     while len(started_) < 40:
         process = world.conducted(hooks[len(started_)] if len(started_) < len(hooks) else nothing, **orders)
         started_.append(process)
-        if isinstance(process.result, Ending) and derive(process.result.state).state in (COMPLETED, SKIPPED, FAILED):
+        if isinstance(process.result, RunEnding) and derive(process.result.state).state in (COMPLETED, SKIPPED, FAILED):
             return started_
         world.time.run_for(20 if isinstance(process.result, FleetError) else 1)
     raise AssertionError(f"40 conductors did not bring it to its end: {started_[-1]}")

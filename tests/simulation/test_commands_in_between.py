@@ -20,9 +20,9 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.values.update_s
     STOPPED,
     USER,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.loop import Ending
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gate import Which, complete
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gates import gates_of
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.steering import RunEnding
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import skipped, started, stopped
 from ansible_collections.gitops.fleet.tests.simulation import scenario
 from ansible_collections.gitops.fleet.tests.simulation.processes import Hook, Point, Process
@@ -93,7 +93,7 @@ def test_stop(worlds):
         assert len(then) == 1 and world.state().stop_requested, seed
         known = {row.operation for row in rows(then[0])} | {""}
         assert {row.operation for row in rows(world.state())} <= known, seed
-        assert isinstance(process.result, Ending), seed
+        assert isinstance(process.result, RunEnding), seed
         if derive(process.result.state).state == STOPPED:
             started(world.records, world.run(), {}, world.time.now, write=True)
         scenario.driven(world)

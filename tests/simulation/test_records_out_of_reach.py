@@ -10,7 +10,8 @@ import random
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.loop import LEASE_SECONDS, Ending
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.loop import LEASE_SECONDS
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.steering import RunEnding
 from ansible_collections.gitops.fleet.tests.simulation import scenario
 from ansible_collections.gitops.fleet.tests.simulation.processes import AFTER, BEFORE, Hook, Point, Process
 
@@ -34,7 +35,7 @@ def test_out_of_reach_at_every_write(new_path, undisturbed, first, side):
     """``present`` and ``started`` are commands of people, who try again; conducting is not, once it is on its way."""
     world = scenario.world(new_path())
     for process in scenario.driven(world, *[out_of_reach(first, side, 3)] * 40):
-        assert isinstance(process.result, Ending) or not process.said, process.result
+        assert isinstance(process.result, RunEnding) or not process.said, process.result
     world.time.run_for(LEASE_SECONDS)
     assert scenario.ending(world) == undisturbed
     world.close()

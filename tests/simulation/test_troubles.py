@@ -21,7 +21,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.values.update_s
     UNREACHABLE,
     UPGRADE_FAILED,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.loop import Ending
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.steering import RunEnding
 from ansible_collections.gitops.fleet.tests.simulation import scenario
 from ansible_collections.gitops.fleet.tests.simulation.members import Member
 from ansible_collections.gitops.fleet.tests.simulation.processes import Process
@@ -45,8 +45,8 @@ def member(name: str, seconds: int = 6, away: t.Sequence[Interval] = (), well: b
     return Member(name, "all", plan=((seconds, well),), away=intervals)
 
 
-def ending_of(process: Process) -> Ending:
-    assert isinstance(process.result, Ending), process.result
+def ending_of(process: Process) -> RunEnding:
+    assert isinstance(process.result, RunEnding), process.result
     return process.result
 
 

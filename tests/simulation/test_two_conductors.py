@@ -9,9 +9,9 @@ import random
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.loop import Ending
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.claims import LEASE_SECONDS as CLAIM_SECONDS
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.claims import busy
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.steering import RunEnding
 from ansible_collections.gitops.fleet.tests.simulation import scenario
 from ansible_collections.gitops.fleet.tests.simulation.processes import AFTER, BEFORE, Hook, Point, Process
 from ansible_collections.gitops.fleet.tests.simulation.world import World, nobody
@@ -26,7 +26,7 @@ def test_the_second_is_told_who_holds_the_run_and_for_how_long(new_path, undistu
     assert isinstance(refused, FleetError) and refused.code == "lease-held"
     assert "run/release is being worked on by user@elsewhere:1, since 5 s" in refused.message
     world.finish(first)
-    assert isinstance(first.result, Ending)
+    assert isinstance(first.result, RunEnding)
     scenario.driven(world)
     assert scenario.ending(world) == undisturbed
     world.close()
@@ -53,7 +53,7 @@ def test_a_frozen_one_is_replaced_and_its_next_write_fails(new_path, many):
             assert left.status.epoch > epoch, what
             world.finish(frozen)
             assert world.run() == left, what
-            had_nothing_to_write = isinstance(frozen.result, Ending) and frozen.result.why == "settled"
+            had_nothing_to_write = isinstance(frozen.result, RunEnding) and frozen.result.why == "settled"
             assert had_nothing_to_write or getattr(frozen.result, "code", "") == "lease-lost", what
             world.time.run_for(CLAIM_SECONDS)
             marks = [each for each in world.records.list("FleetMember") if busy(world.records, each)]

@@ -18,8 +18,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.values.update_s
     RUNNING,
     SKIPPED,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.loop import Ending
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.claims import mark_of
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.steering import RunEnding
 from ansible_collections.gitops.fleet.tests.simulation.members import Member
 from ansible_collections.gitops.fleet.tests.simulation.processes import AFTER, Point, Process
 from ansible_collections.gitops.fleet.tests.simulation.world import World, gone, rows, run_manifest
@@ -44,7 +44,7 @@ def waits(world: World) -> bool:
 
 
 def ended(world: World, process: Process) -> str:
-    assert isinstance(process.result, Ending), process.result
+    assert isinstance(process.result, RunEnding), process.result
     assert not any(mark_of(each) for each in world.records.list("FleetMember")) and not world.records.leases()
     assert not world.broken and all(len(each.upgrades) == 1 for each in world.members.values())
     return derive(process.result.state).state
@@ -72,11 +72,11 @@ def test_it_waits_too_while_nobody_conducts_the_earlier_one(new_path):
 
     world.conducted(dies, run="earlier")
     later = world.conducted(run="later")
-    assert isinstance(later.result, Ending) and later.result.why == "waiting" and later.result.resume_at is not None
+    assert isinstance(later.result, RunEnding) and later.result.why == "waiting" and later.result.resume_at is not None
     assert waits(world)
     world.time.run_for(1000)
-    assert isinstance(world.conducted(run="later").result, Ending) and waits(world)
-    assert isinstance(world.conducted(run="earlier").result, Ending)
+    assert isinstance(world.conducted(run="later").result, RunEnding) and waits(world)
+    assert isinstance(world.conducted(run="earlier").result, RunEnding)
     assert ended(world, world.conducted(run="later")) == SKIPPED
     world.close()
 

@@ -22,13 +22,14 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run imp
     StageRow,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.update_states import NEW, RUNNING
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.journal import read_run
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.loop import Ending, Orders, conduct
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.loop import RunLimits
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import Work
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.leases import holder_name
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.monitor import Sight
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.progress import Progress
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.run_record import read_run
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import Written, written
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.steering import RunEnding, conduct_run
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import present, started
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
 from ansible_collections.gitops.fleet.tests.simulation.members import NEW as TARGET
@@ -150,7 +151,7 @@ class World:
         except FleetError as error:
             process.result = error
 
-    def _conduct(self, process: Process, records: t.Any, name: str, orders: t.Mapping[str, t.Any]) -> Ending:
+    def _conduct(self, process: Process, records: t.Any, name: str, orders: t.Mapping[str, t.Any]) -> RunEnding:
         """What the verb does for state ``completed``."""
         run = present(records, name, self.given, write=True).run
         if run.status.phase == NEW:
@@ -165,6 +166,7 @@ class World:
             members=tuple(row.name for row in rows(run_of(run))),
         )
         progress = Progress(
+            run=run,
             say=process.said.append,
             emit=lambda line: process.write("line", lambda: self.journal.append(json.dumps(line))),
             journal=lambda kind, reason, message: suppressed(
@@ -172,9 +174,10 @@ class World:
             ),
             versions=sight.versions,
         )
-        given = Orders(holder=process.holder, here=lambda: process.machine, interrupted=lambda: process.told, **orders)
+        given = RunLimits(holder=process.holder, interrupted=lambda: process.told, **orders)
         works = FiberExecutor(drivers, process)
-        return conduct(records, name, sight, works, self.time.clock, progress, given)
+        here = process.machine
+        return conduct_run(records, name, sight, works, self.time.clock, progress, given, lambda: here)
 
     def _judged(self, hook: Hook, run: str) -> Hook:
         """The hook, and a look at every write of the run: nobody is dispatched after a stop or a breach."""

@@ -26,15 +26,17 @@ def answer(input: dict[str, t.Any]) -> dict[str, t.Any]:
     latest = [each["metadata"]["name"] for each in input["resourceSnapshots"] if _latest(each["metadata"])]
     wanted = content.Wanted(resource_snapshot=latest[0] if latest else "", overrides={})
     placement = decode(crp.ClusterResourcePlacement, input["placement"])
-    out = rolling.roll(placement, [held(each) for each in input["bindings"]], wanted, now, upstream=True)
+    state = rolling.RolloutState(bindings=tuple(held(each) for each in input["bindings"]))
+    out = rolling.decide(state, rolling.RolloutSeen(placement=placement, wanted=wanted, upstream=True), now)
+    report, numbers = out.state.report, out.state.report.calculation
     seconds = int((out.wake_at - now).total_seconds()) if out.wake_at else 0
-    actions = {each.binding: camel(each.action.replace("-", "_")) for each in out.steps}
+    actions = {each.binding: camel(each.action.replace("-", "_")) for each in out.acts}
     return {
-        "error": out.error and {"kind": "UnexpectedBehavior"},
-        "requeue": out.outcome in AGAIN,
+        "error": report.error and {"kind": "UnexpectedBehavior"},
+        "requeue": report.outcome in AGAIN,
         "requeueAfterSeconds": seconds,
-        "calculation": out.calculation and {camel(key): value for key, value in out.calculation.as_dict().items()},
-        "bindings": [row(each, actions.get(each.name, "none")) for each in out.bindings],
+        "calculation": numbers and {camel(key): value for key, value in numbers.as_dict().items()},
+        "bindings": [row(each, actions.get(each.name, "none")) for each in out.state.bindings],
     }
 
 

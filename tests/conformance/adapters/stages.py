@@ -36,18 +36,21 @@ def answer(input: dict[str, t.Any]) -> dict[str, t.Any]:
         resource_snapshots=tuple(decode(meta.ObjectMeta, each["metadata"]) for each in input["resourceSnapshots"]),
         clusters=tuple(decode(member_cluster.MemberCluster, each) for each in input["clusters"]),
         bindings=tuple(held(each) for each in input["bindings"]),
+        upstream=True,
     )
-    out = staged.decide(decode(staged_update_run.ClusterStagedUpdateRun, input["updateRun"]), world, now, upstream=True)
-    after = staged_world.carried_out(out.run, world, out.actions, now)
-    again, status = None if out.problems else out.wake_at, {"stagesStatus": []} | encode(out.run.status)
-    told = {each.binding: "markStarted" for each in out.actions if isinstance(each, staged_world.MarkStarted)}
-    bound = {each.binding for each in out.actions if isinstance(each, staged_world.BindCluster)}
+    run = decode(staged_update_run.ClusterStagedUpdateRun, input["updateRun"])
+    out = staged.decide(staged.StagedState(run=run), world, now)
+    run, failure = out.state.run, out.state.failure
+    after = staged_world.carried_out(run, world, out.acts, now)
+    again, status = None if out.waits else out.wake_at, {"stagesStatus": []} | encode(run.status)
+    told = {each.binding: "markStarted" for each in out.acts if isinstance(each, staged_world.MarkStarted)}
+    bound = {each.binding for each in out.acts if isinstance(each, staged_world.BindCluster)}
     told |= {each.name: "update" if each.state == "Bound" else "bind" for each in world.bindings if each.name in bound}
-    return {camel(name): getattr(out.run.status, name) for name in USED} | {
-        "error": {"kind": "Other"} if out.problems else None,
+    return {camel(name): getattr(run.status, name) for name in USED} | {
+        "error": {"kind": "Other"} if out.waits else None,
         "requeue": again is not None,
         "requeueAfterSeconds": int((again - now).total_seconds()) if again else 0,
-        "failure": out.failure and {"code": camel(out.failure.code.replace("-", "_"))} | out.failure.counts,
+        "failure": failure and {"code": camel(failure.code.replace("-", "_"))} | failure.counts,
         "conditions": _conditions(status),
         "stagesStatus": [_stage(each) for each in status["stagesStatus"]],
         "deletionStageStatus": _stage(status["deletionStageStatus"]) if "deletionStageStatus" in status else None,

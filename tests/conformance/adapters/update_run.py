@@ -27,9 +27,10 @@ def answer(input: Data) -> list[Data]:
             at, given = _happened(at, event, now, fleet)
         except FleetError:
             refused = True
-        made = decide(at, {name: view(each) for name, each in fleet.items()}, given, now)
-        at = made.run
-        begun = tuple(each for each in made.actions if isinstance(each, run.Begin))
+        seen = run.UpdateSeen(members={name: view(each) for name, each in fleet.items()}, approvals=given)
+        made = decide(at, seen, now)
+        at = made.state
+        begun = tuple(each for each in made.acts if isinstance(each, run.Begin))
         steps.append(step(index, at, begun, fleet, input["strategy"], now) | ({"refused": True} if refused else {}))
     return steps
 

@@ -19,6 +19,7 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.fleet_member import FleetMember
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases import versions
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.executor import Ended, Executor, Pace
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers import contract
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import Progress, Work
@@ -175,7 +176,7 @@ def _binaries_that_hang(folder: Path) -> Path:
 
 
 def _carry_out(place: Place, work: Work) -> Ended:
-    executor = Executor({place.name: place.driver}, Pace(interval=0.1))
+    executor = Executor({place.name: place.driver}, versions, Pace(interval=0.1))
     executor.begin(work)
     end = time.monotonic() + 60
     while time.monotonic() < end:

@@ -14,12 +14,12 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec im
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.commands import record
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.decide import decide
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.tree import run_of, status_of
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import MemberView, RunState
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import MemberView, RunState, UpdateSeen
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.status import derive
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.journal import Change, run_document
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join import Wish, join
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.claims import claim
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gates import GateKeeper
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.run_record import run_document
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import written
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import (
     present,
@@ -79,13 +79,13 @@ def _present(records: Records, *documents: dict[str, t.Any]) -> None:
     present(records, documents[0]["metadata"]["name"], written([], documents, strict=True), write=True)
 
 
-def _carry_on(records: Records, name: str, meanwhile: Change = lambda state: state) -> None:
+def _carry_on(records: Records, name: str, meanwhile: t.Callable[[RunState], RunState] = lambda state: state) -> None:
     """Started, and as far as it goes; with ``meanwhile`` between two looks at it."""
     now = datetime.now(UTC).replace(microsecond=0)
     made = present(records, name, written([], [], strict=True), write=False).run
     begun = started(records, made, {}, now, write=True).run
-    views = {member: MemberView(name=member) for member in DRIVERS}
-    state = decide(meanwhile(decide(run_of(begun), views, (), now).run), views, (), now).run
+    seen = UpdateSeen(members={member: MemberView(name=member) for member in DRIVERS})
+    state = decide(meanwhile(decide(run_of(begun), seen, now).state), seen, now).state
     status = replace(status_of(state, derive(state), begun.status), epoch=1)
     records.replace({**run_document(records, name), "status": encode(status)})
     lease = records.acquire(f"run/{name}", "tests", 60)

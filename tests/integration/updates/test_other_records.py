@@ -13,10 +13,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.journal import read_run
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join import join
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.member_lease import MemberLeases
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gates import GateKeeper
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.run_record import read_run
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.credentials import connection_from_kubeconfig

@@ -17,7 +17,6 @@ from pathlib import Path
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.update_run import UpdateRun
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.approvals import MADE_BY
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.executor import Pace
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.journal import read_run
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.environments.hub import install
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join import CLUSTER_API, IDENTITY, join
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join import Wish as JoinWish
@@ -29,6 +28,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.conduc
     verdict,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gate import user
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.run_record import read_run
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import written
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import present
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.access import version

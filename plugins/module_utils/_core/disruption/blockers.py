@@ -9,7 +9,6 @@ Upstream stops at the first gate that is closed; here all are told, in the order
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass, field
 from datetime import datetime
 
 from ..cluster.cluster_state import ClusterState
@@ -21,23 +20,10 @@ from ..cluster.pod import (
 )
 from ..cluster.pod_disruption_budget import PodDisruptionBudget, PodDisruptionBudgets
 from ..cluster.state_node import POOL, StateNode
-from ..schema.meta import EMPTY
+from ..machine import Blocker
 
 # Graceful methods always respect pods; eventual ones do so unless the NodeClaim has a terminationGracePeriod.
 GRACEFUL, EVENTUAL = "graceful", "eventual"
-
-
-@dataclass(frozen=True)
-class Blocker:
-    """One gate that is closed: its code, a sentence, and what it speaks of. ``by_pod``: a deadline overrides it."""
-
-    code: str
-    text: str
-    by_pod: bool = False
-    about: t.Mapping[str, str | int] = field(default_factory=lambda: EMPTY, hash=False)
-
-    def as_dict(self) -> dict[str, t.Any]:
-        return {"code": self.code, "text": self.text, "byPod": self.by_pod, **self.about}
 
 
 def blockers(state: ClusterState, node: StateNode, now: datetime, kind: str = GRACEFUL) -> tuple[Blocker, ...]:

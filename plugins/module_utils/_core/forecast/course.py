@@ -10,12 +10,12 @@ import typing as t
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
+from ..machine import Decision
 from ..updates.decide import decide
 from ..updates.facts import DONE
 from ..updates.run import (
     Approval,
     Begin,
-    Decision,
     GateRow,
     GroupRow,
     MemberRow,
@@ -23,6 +23,8 @@ from ..updates.run import (
     OpenGate,
     RunState,
     StageRow,
+    UpdateAct,
+    UpdateSeen,
 )
 from ..updates.status import derive, look
 from ..values.update_states import COMPLETED, PENDING, RUNNING
@@ -107,7 +109,7 @@ class Course:
         self._forget_obstacles()
         decided = self._decided()
         self._approvals, self._wake = [], decided.wake_at
-        for action in decided.actions:
+        for action in decided.acts:
             if isinstance(action, Begin):
                 self._begin(action.member, self.now)
                 if self.told:
@@ -115,22 +117,22 @@ class Course:
             elif isinstance(action, OpenGate):
                 self._open(action.gate)
 
-    def _decided(self) -> Decision:
+    def _decided(self) -> Decision[RunState, UpdateAct]:
         """The decision over the stage that is going on, and over the next one when that is done at once.
 
         Stages come strictly one after another, so the others change nothing; that one follows does.
         """
-        actions: list[Begin | OpenGate] = []
+        acts: list[UpdateAct] = []
         while True:
             at, last = self._stage, self._stage + 1 == len(self.run.stages)
             some = replace(self.run, stages=(self.run.stages[at], *(() if last else (FOLLOWING,))))
-            decided = decide(some, self.views, self._approvals, self.now)
-            stages = (*self.run.stages[:at], decided.run.stages[0], *self.run.stages[at + 1 :])
-            self.run = replace(decided.run, stages=stages)
-            actions += (each for each in decided.actions if each.stage != FOLLOWING.name)
-            flying = self._in_flight + sum(isinstance(each, Begin) for each in actions)
+            decided = decide(some, UpdateSeen(members=self.views, approvals=self._approvals), self.now)
+            stages = (*self.run.stages[:at], decided.state.stages[0], *self.run.stages[at + 1 :])
+            self.run = replace(decided.state, stages=stages)
+            acts += (each for each in decided.acts if each.stage != FOLLOWING.name)
+            flying = self._in_flight + sum(isinstance(each, Begin) for each in acts)
             if last or flying or look(stages[at], self.run).state not in DONE:
-                return replace(decided, actions=tuple(actions))
+                return replace(decided, acts=tuple(acts))
             self._stage += 1
 
     def _begin(self, member: str, started: datetime) -> None:

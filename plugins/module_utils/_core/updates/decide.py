@@ -9,6 +9,7 @@ import typing as t
 from dataclasses import replace
 from datetime import datetime
 
+from ..machine import Blocker, Decision, Wait
 from ..values.update_states import (
     ACTIVE,
     FAILED,
@@ -19,18 +20,19 @@ from ..values.update_states import (
     STOPPED,
 )
 from . import gates
+from .approvals import with_gates
 from .dispatch import Turn, dispatch
 from .facts import DONE, latched
 from .run import (
-    Approval,
     Begin,
-    Decision,
     GroupRow,
     MemberRow,
     Members,
     Obstacle,
     RunState,
     StageRow,
+    UpdateAct,
+    UpdateSeen,
 )
 from .status import StageLook, run_state
 from .timing import obstacles
@@ -40,16 +42,18 @@ _LEFT_IN_FLIGHT = Obstacle(reason=MEMBER_GONE, message="left the fleet during it
 _IDLE = frozenset((NOT_STARTED, PENDING, STOPPED))
 
 
-def decide(run: RunState, members: Members, approvals: t.Sequence[Approval], now: datetime) -> Decision:
+def decide(state: RunState, seen: UpdateSeen, now: datetime) -> Decision[RunState, UpdateAct]:
     """Everything that follows at ``now``: gates open and complete, waits begin and end, members start.
 
-    Pure, and settled: with its own result, the same members, approvals and instant it gives no action and changes
+    Pure, and settled: with its own result, the same members, approvals and instant it gives no act and changes
     nothing. A run that was never started stays as it is. Sequence and states are those of Azure Fleet Manager's update
     runs: stages one after another, groups side by side, members as slots, windows and obstacles allow.
     """
-    if run.phase != ACTIVE:
-        return Decision(run=run)
-    desk = gates.Desk(run, now, {each.gate: each for each in approvals})
+    if state.phase != ACTIVE:
+        return Decision(state=state)
+    run = with_gates(state, lambda gate: seen.gates.get(gate.id, gate)) if seen.gates else state
+    members = seen.members
+    desk = gates.Desk(run, now, {each.gate: each for each in seen.approvals})
     begun: list[Begin] = []
     stages: list[StageRow] = []
     ahead = True
@@ -69,7 +73,19 @@ def decide(run: RunState, members: Members, approvals: t.Sequence[Approval], now
         started=run.started or (now if begun else None),
         completed=(run.completed or now) if ended else None,
     )
-    return Decision(run=run, actions=(*desk.opened, *begun), wake_at=_wake_at(run, looks, members, now))
+    wake_at = _wake_at(run, looks, members, now)
+    return Decision(state=run, acts=(*desk.opened, *begun), waits=_waits(run), wake_at=wake_at)
+
+
+def acts_in_flight(state: RunState) -> tuple[Begin, ...]:
+    """The attempts that are Running. A gate is shown anew by whoever conducts the run, and is none of them."""
+    return tuple(
+        Begin(stage=stage.name, group=group.name, member=row.name, attempt=row.attempt, operation=row.operation)
+        for stage in state.stages
+        for group in stage.groups
+        for row in group.members
+        if row.state == RUNNING
+    )
 
 
 def _advanced(stage: StageRow, members: Members, desk: gates.Desk, begun: list[Begin], last: bool) -> StageRow:
@@ -150,3 +166,15 @@ def _wake_at(run: RunState, looks: t.Sequence[StageLook], members: Members, now:
                 waiting = (row for row in group.members if row.state == PENDING)
                 found += [at for row in waiting for at in obstacles.wakes_at(row, members[row.name], run, now)]
     return min(found, default=None)
+
+
+def _waits(run: RunState) -> tuple[Wait, ...]:
+    """Members whose turn it is and that cannot start, each with its obstacle."""
+    return tuple(
+        Wait(row.name, (Blocker(row.reason, row.message),))
+        for stage in run.stages
+        if stage.reached
+        for group in stage.groups
+        for row in group.members
+        if row.state == PENDING
+    )

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from ..values.update_states import NEW, NOT_STARTED
@@ -189,12 +189,19 @@ class OpenGate:
     timing: str
     gate: GateRow
 
+    @property
+    def operation(self) -> str:
+        return self.gate.id
+
+
+UpdateAct = Begin | OpenGate  # pylint: disable=unsupported-binary-operation  # Python 3.11 can
+
 
 @dataclass(frozen=True, kw_only=True)
-class Decision:
-    """``run`` is to be stored before ``actions`` are carried out. ``wake_at`` is the next instant at which time alone
-    can change something; None if only an event can."""
+class UpdateSeen:
+    """What a decision looks at beside the run. ``gates`` are open gates as their objects have them, by id; one that is
+    not named is taken as the run has it."""
 
-    run: RunState
-    actions: tuple[Begin | OpenGate, ...] = ()
-    wake_at: datetime | None = None
+    members: Members
+    approvals: t.Sequence[Approval] = ()
+    gates: t.Mapping[str, GateRow] = field(default_factory=dict)

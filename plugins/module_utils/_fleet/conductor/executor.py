@@ -18,6 +18,7 @@ from .operation import (
     Closed,
     Ended,
     Event,
+    Goal,
     Operation,
     Pace,
     Said,
@@ -30,7 +31,9 @@ Sleep = t.Callable[[float], None]
 
 
 class Executor:
-    """Carries out work on members. Safe to use from one thread; its own threads never keep the process alive.
+    """Carries out work on members, towards ``goal``.
+
+    Safe to use from one thread; its own threads never keep the process alive.
 
     What was begun goes on when this object, or the whole process, ends: take it up again with ``resumed``.
     ``clock`` gives monotonic seconds; ``sleep`` is for tests, by default sleeping ends at once when it is closed.
@@ -39,12 +42,14 @@ class Executor:
     def __init__(
         self,
         drivers: t.Mapping[str, Driver],
+        goal: Goal,
         pace: Pace | None = None,
         *,
         clock: Clock = time.monotonic,
         sleep: Sleep | None = None,
     ) -> None:
         self._drivers = drivers
+        self._goal = goal
         self._pace = pace or Pace()
         self._clock = clock
         self._sleep = sleep
@@ -102,7 +107,7 @@ class Executor:
             driver = self._drivers.get(work.member)
             if driver is None:
                 raise FleetError("no-driver", "nothing is known of how this member is upgraded", work.member)
-            operation = Operation(driver, work, self._pace, self._tell, self._clock, self._pause)
+            operation = Operation(driver, work, self._goal, self._pace, self._tell, self._clock, self._pause)
             self._forget(work, operation.run(resumed, only_follow))
         except Closed:
             self._forget(work)

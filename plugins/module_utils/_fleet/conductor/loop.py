@@ -1,366 +1,294 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The loop that carries an update run on: decide, write the intent, begin, observe, record, until it ends or waits.
+"""The loop that carries a machine on: see, decide, store the intents, begin acts, record, until it ends or waits.
 
-Killed at any instant it can be started again: what is in flight is in the records before it is begun, and is looked at
-on the member before anything is repeated.
+It knows machines by the shape of ``_core.machine`` only; what is special to one stands behind its ``Steering``. Killed
+at any instant it can be started again: what is in flight is in the records before it is begun, and is looked for
+before anything is repeated.
 """
 
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from ..._core.errors import FleetError
-from ..._core.objects.updates.update_run import UpdateRun
-from ..._core.updates.approvals import Terms
-from ..._core.updates.commands import record, referenced
-from ..._core.updates.decide import decide
-from ..._core.updates.dispatch import operations_of
-from ..._core.updates.run import (
-    Begin,
-    Decision,
-    MemberRow,
-    OpenGate,
-    RunState,
-)
-from ..._core.updates.status import derive
-from ..._core.values.update_states import (
-    COMPLETED,
-    FAILED,
-    OPERATION_LOST,
-    RUNNING,
-    UNREACHABLE,
-)
-from ..._store.records import Records
-from ..drivers.contract import Work
-from ..drivers.host import is_intent
+from ..._core.machine import Act, Decision
+from ..._store.records import Lease, Records
 from ..leases import take
-from ..updates.gates import GateKeeper
-from ..updates.monitor import Sight
-from ..updates.progress import Progress
-from .executor import (
-    Begun,
-    Blocked,
-    Ended,
-    Event,
-    Said,
-)
-from .journal import Change, Journal
+from .journal import Book, Change, Journal
 
 LEASE_SECONDS = 60
 POLL = 1.0
 RELOAD = timedelta(seconds=5)
-TRY_AGAIN = timedelta(seconds=5)
 # What a hub may answer once and not the next time. Whatever is noted is kept meanwhile.
 PASSING = ("unreachable", "timeout", "bad-answer", "too-many-requests", "server-error", "records-busy")
 
 Clock = t.Callable[[], datetime]
-SETTLED = ("Completed", "Skipped", "Failed", "Stopped")
+S = t.TypeVar("S")
+X = t.TypeVar("X")
+A = t.TypeVar("A", bound=Act)
+Told = t.TypeVar("Told", contravariant=True)
 
 
-class Works(t.Protocol):
-    """What the conductor wants of an executor; see ``executor.Executor``."""
+class Steering(t.Protocol[S, X, A]):
+    """One machine with what it needs of the world. The loop calls it from one thread."""
 
-    def begin(self, work: Work, resumed: bool, only_follow: bool = False) -> None: ...
+    @property
+    def book(self) -> Book[S]: ...
 
-    def events(self) -> tuple[Event, ...]: ...
+    def see(self, state: S, now: datetime) -> X:
+        """What is true of the world, once a turn."""
 
-    def wait(self, seconds: float) -> object: ...
+    def decide(self, state: S, seen: X, now: datetime) -> Decision[S, A]: ...
 
-    def close(self) -> None: ...
+    def acts_in_flight(self, state: S) -> tuple[A, ...]: ...
+
+    def clear(self, decision: Decision[S, A], seen: X, now: datetime) -> X | None:
+        """Looks closely at what is about to be begun, and takes hold of it. None if all of it may begin, else what is
+        seen by now: then it is decided anew."""
+
+    def before_store(self, decision: Decision[S, A]) -> S:
+        """The state with parts of the intent that nobody can find out later on."""
+
+    def stored(self, state: S, lease: Lease) -> None:
+        """Shows people what they have to see of a state that is stored, before anything is begun."""
+
+    def carry_out(self, act: A, state: S, resumed: bool) -> Change[S] | None:
+        """Begins the act; one that is ``resumed`` was meant by somebody before, and is looked for first.
+
+        What comes of it is told by ``record``, or seen. A change if it may not be begun.
+        """
+
+    def release(self, state: S) -> None:
+        """Lets go of everything that only acts need which are in flight no more."""
+
+    def record(self, state: S, now: datetime) -> t.Iterable[Change[S]]:
+        """What happened to acts since the last call. Each change does nothing where it is applied twice."""
+
+    def keep(self, state: S, now: datetime) -> None:
+        """Keeps what acts in flight need, and begins again what could not be begun before."""
+
+    def settled(self, state: S) -> bool:
+        """Whether it has ended, or stands until somebody starts it again."""
+
+    def next_look(self) -> datetime | None:
+        """When something that stands in the way is looked at again, if anything does."""
+
+    def wait(self, seconds: float) -> object:
+        """Until there is something to record, at most so long."""
+
+    def close(self) -> None:
+        """Nothing is begun or followed any more. What is in flight goes on."""
+
+
+class Telling(t.Protocol[Told]):
+    """Tells people and machines what goes on."""
+
+    def say(self, text: str, /) -> None: ...
+
+    def begin(self, state: Told, now: datetime) -> None: ...
+
+    def stored(self, state: Told, now: datetime) -> None: ...
+
+    def waiting(self, state: Told, until: datetime | None, now: datetime) -> None: ...
+
+    def end(self, state: Told, why: str, now: datetime) -> None: ...
 
 
 @dataclass(frozen=True, kw_only=True)
-class Orders:
-    """How a run is conducted. ``time_limit``: start nothing and end after that long; ``max_idle``: end when nothing is
-    in flight and nothing can start within that long. ``interrupted`` is asked often and says why to end at once.
-    ``here`` says where operations are begun, as in ``drivers.host``; it is asked when one is about to be.
-    ``terms`` are what approvals have to be, ``since`` says from when on the hub vouches for their names."""
+class RunLimits:
+    """For how long a machine is conducted, by whom. ``time_limit``: start nothing and end after that long;
+    ``max_idle``: end when nothing is in flight and nothing can start within that long. ``interrupted`` is asked often
+    and says why to end at once."""
 
     holder: str
-    here: t.Callable[[], str]
-    terms: Terms = Terms()
-    since: t.Callable[[], datetime | None] = lambda: None
     time_limit: timedelta | None = None
     max_idle: timedelta = timedelta(minutes=2)
     interrupted: t.Callable[[], str] = lambda: ""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ending:
+class Ending(t.Generic[S]):
     """How conducting ended. ``why``: settled, waiting, time-limit, or what ``interrupted`` said.
 
     ``resume_at`` is when it is worth being started again, None if only an approval or another run's end can help.
-    ``witnessed`` are members that this conductor saw at the target; ``behind`` are Completed and not there, by version.
     """
 
-    run: UpdateRun
-    state: RunState
+    state: S
     why: str
     changed: bool
     resume_at: datetime | None = None
-    witnessed: frozenset[str] = frozenset()
-    behind: t.Mapping[str, str] = field(default_factory=dict)
 
 
 def conduct(
-    records: Records, name: str, sight: Sight, works: Works, clock: Clock, progress: Progress, orders: Orders
-) -> Ending:
-    """Conducts the run until it is settled, waits for longer than allowed, or is out of time.
+    records: Records, lease: str, steering: Steering[S, X, A], clock: Clock, telling: Telling[S], limits: RunLimits
+) -> Ending[S]:
+    """Conducts the machine until it is settled, waits for longer than allowed, or is out of time.
 
-    FleetError ``lease-held`` (another conductor is at it), ``lease-lost`` (it was taken over), ``run-deleted``,
-    ``no-such-run``. Upgrades in flight go on in every case.
+    FleetError ``lease-held`` (another conductor is at it), ``lease-lost`` (it was taken over), and those of its book.
+    What is in flight goes on in every case.
     """
-    lease = take(records, f"run/{name}", orders.holder, LEASE_SECONDS)
+    held = take(records, lease, limits.holder, LEASE_SECONDS)
     conductor = None
     try:
-        journal = Journal(records, name, lease)
-        conductor = Conductor(records, journal, sight, works, clock, progress, orders)
+        conductor = Conductor(Journal(records, steering.book, held), steering, clock, telling, limits)
         return conductor.run()
     finally:
-        works.close()
-        _release(records, conductor.journal.lease if conductor else lease)
+        steering.close()
+        _release(records, conductor.journal.lease if conductor else held)
 
 
-class Conductor:
-    """One conducting of one run, by one thread; the works have threads of their own."""
+class Conductor(t.Generic[S, X, A]):
+    """One conducting of one machine, by one thread; its steering may have threads of its own."""
 
     def __init__(
-        self,
-        records: Records,
-        journal: Journal,
-        sight: Sight,
-        works: Works,
-        clock: Clock,
-        progress: Progress,
-        orders: Orders,
+        self, journal: Journal[S], steering: Steering[S, X, A], clock: Clock, telling: Telling[S], limits: RunLimits
     ) -> None:
         self.journal = journal
-        self._sight = sight
-        self._works = works
+        self._steering = steering
         self._clock = clock
-        self._progress = progress
-        self._orders = orders
+        self._telling = telling
+        self._limits = limits
         self._began = self._loaded = self._renewed = self._busy = clock()
-        self._gates = GateKeeper(records, orders.since, orders.terms, progress.warned)
         self._begun: set[str] = set()
-        self._witnessed: set[str] = set()
-        self._retries: dict[str, datetime] = {}
-        self._blocked_since: dict[str, datetime] = {}
         self._failing_since: datetime | None = None
         self._changed = False
 
-    def run(self) -> Ending:
-        self._progress.begin(self.journal.run, self.journal.state, self._clock())
+    def run(self) -> Ending[S]:
+        self._telling.begin(self.journal.state, self._clock())
         while True:
             now = self._clock()
-            why = self._orders.interrupted()
+            why = self._limits.interrupted()
             if why:
-                self._last_words(now)
+                self._flush(now)
                 return self._ending(why, now)
             try:
-                ending = self._turn(now)
+                ending = self._tick(now)
                 self._failing_since = None
             except FleetError as error:
-                self._bear(error, now)
+                self._tolerate_outage(error, now)
                 ending = None
             if ending is not None:
                 return ending
-            self._works.wait(POLL)
+            self._steering.wait(POLL)
 
-    def _last_words(self, now: datetime) -> None:
-        """What has ended is recorded, if the records answer; else the next conductor sees it on the member."""
+    def _flush(self, now: datetime) -> None:
+        """What has ended is recorded, if the records answer; else the next conductor looks for it."""
         try:
-            self._hear(now)
-            self.journal.store(self.journal.state)
+            self._record(now)
+            self._store(self.journal.state)
         except FleetError as error:
             if error.code not in PASSING:
                 raise
 
-    def _turn(self, now: datetime) -> Ending | None:
-        self._hear(now)  # first of all: events that nobody takes would make every wait end at once
+    def _tick(self, now: datetime) -> Ending[S] | None:
+        self._record(now)  # first of all: events that nobody takes would make every wait end at once
         self._keep_leases(now)
-        self._try_again(now)
         if now >= self._loaded + RELOAD:
             self.journal.load()
             self._loaded = now
-        out_of_time = self._orders.time_limit is not None and now >= self._began + self._orders.time_limit
+        out_of_time = self._limits.time_limit is not None and now >= self._began + self._limits.time_limit
         if out_of_time:
-            return self._ending("time-limit", now) if self.journal.store(self.journal.state) else None
-        self._sight.refresh(now)
+            return self._ending("time-limit", now) if self._store(self.journal.state) else None
         decision = self._decide(now)
-        if not self.journal.store(decision.run):
+        if not self._store(decision.state):
             return None
-        self._progress.stored(self.journal.state, now)
+        self._telling.stored(self.journal.state, now)
+        self._steering.stored(decision.state, self.journal.lease)
         self._carry_out(decision)
-        self._sight.keep_only({row.name: row.operation for row in in_flight(decision.run)}, operations_of(decision.run))
+        self._steering.release(decision.state)
         return self._at_rest(decision, now)
 
-    def _decide(self, now: datetime) -> Decision:
-        """Decides until everybody who is to begin was looked at, and may."""
-        self._gates.prove(self.journal.run, self.journal.state, now)
-        run, given = self._gates.seen(self.journal.run, self.journal.state, now)
+    def _record(self, now: datetime) -> None:
+        for change in self._steering.record(self.journal.state, now):
+            self._changed = True
+            self.journal.note(change)
+
+    def _store(self, state: S) -> bool:
+        return self.journal.store(state, bool(self._steering.acts_in_flight(state)))
+
+    def _decide(self, now: datetime) -> Decision[S, A]:
+        """Decides until everything that is to begin was looked at, and may."""
+        state = self.journal.state
+        seen = self._steering.see(state, now)
         while True:
-            decision = decide(run, self._sight.views, given, now)
-            begins = [each for each in decision.actions if isinstance(each, Begin)]
-            clear = not self._orders.interrupted() and self._sight.clear(begins, now)
-            if self._orders.interrupted():
-                return Decision(run=run)
-            if clear:
-                return replace(decision, run=self._with_versions(decision.run, begins))
+            decision = self._steering.decide(state, seen, now)
+            again = None if self._limits.interrupted() else self._steering.clear(decision, seen, now)
+            if self._limits.interrupted():
+                return Decision(state=state)
+            if again is None:
+                return replace(decision, state=self._steering.before_store(decision))
+            seen = again
 
-    def _with_versions(self, run: RunState, begins: t.Sequence[Begin]) -> RunState:
-        """Parts of the intent that nobody can find out later on: what a member was at before its upgrade, and where it
-        is about to be begun."""
-        for each in begins:
-            run = referenced(run, each.operation, self._orders.here(), self._sight.versions.get(each.member, ""))
-        return run
-
-    def _carry_out(self, decision: Decision) -> None:
-        """The intents are stored: now gates are shown and upgrades begun.
+    def _carry_out(self, decision: Decision[S, A]) -> None:
+        """The intents are stored: now acts are begun.
 
         Whatever is in flight and was not decided just now was begun by somebody before: it is looked for first.
         """
-        self._gates.publish(self.journal.run, decision.run, self.journal.lease)
-        fresh = {each.operation for each in decision.actions if isinstance(each, Begin)}
-        for row in in_flight(decision.run):
-            if row.operation not in self._begun:
-                resumed = row.operation not in fresh
-                ours = not resumed or self._taken_up(row)
-                self._works.begin(self._work(row), resumed=resumed, only_follow=not ours)
-                self._begun.add(row.operation)
-        for action in decision.actions:
+        fresh = {each.operation: each for each in decision.acts}
+        flying = self._steering.acts_in_flight(decision.state)
+        for act in flying:
+            if act.operation not in self._begun:
+                now = fresh.get(act.operation)
+                self._carry_out_one(now or act, decision.state, resumed=now is None)
+                self._begun.add(act.operation)
+        followed = {each.operation for each in flying}
+        for act in decision.acts:
             self._changed = True
-            if isinstance(action, OpenGate):
-                self._progress.gate_opened(action)
+            if act.operation not in followed:
+                self._carry_out_one(act, decision.state, resumed=False)
 
-    def _taken_up(self, row: MemberRow) -> bool:
-        """Whether the intent may be carried out. It may not if the member does not bear its mark, which is there before
-        the intent is: then somebody else wrote it, and it is recorded as one that nobody may carry out any more."""
-        if self._sight.bears(row.name, row.operation) or not is_intent(row.reference):
-            self._sight.take_up(row.name, row.operation)
-            return True
-        self.journal.note(lambda run: referenced(run, row.operation, ""))
-        return False
-
-    def _hear(self, now: datetime) -> None:
-        for event in self._works.events():
-            self._changed = True
-            if isinstance(event, Said):
-                self._progress.said(event.operation, event.message)
-            elif isinstance(event, Blocked):
-                self._blocked(event, now)
-            else:
-                self._blocked_since.pop(event.operation, None)
-                if isinstance(event, Ended) and event.result == COMPLETED:
-                    self._witnessed.add(event.operation)
-                self.journal.note(change_of(event, now))
-
-    def _try_again(self, now: datetime) -> None:
-        for operation in [one for one, at in self._retries.items() if now >= at]:
-            del self._retries[operation]
-            row = next((each for each in in_flight(self.journal.state) if each.operation == operation), None)
-            if row:
-                self._works.begin(self._work(row), resumed=True)
-
-    def _blocked(self, event: Blocked, now: datetime) -> None:
-        """The member stopped answering between the look and the beginning: tried again, but not for ever."""
-        since = self._blocked_since.setdefault(event.operation, now)
-        if now < since + self.journal.state.unreachable_timeout:
-            self._retries[event.operation] = now + TRY_AGAIN
-            self._progress.said(event.operation, event.message)
-            return
-        reason = OPERATION_LOST if event.reason == UNREACHABLE else event.reason
-        ended = Ended(operation=event.operation, result=FAILED, reason=reason, message=event.message)
-        self.journal.note(change_of(ended, now))
+    def _carry_out_one(self, act: A, state: S, resumed: bool) -> None:
+        change = self._steering.carry_out(act, state, resumed)
+        if change is not None:
+            self.journal.note(change)
 
     def _keep_leases(self, now: datetime) -> None:
         if now >= self._renewed + timedelta(seconds=LEASE_SECONDS / 3):
             self.journal.renew()
             self._renewed = now
-        self._sight.renew(now)
+        self._steering.keep(self.journal.state, now)
 
-    def _bear(self, error: FleetError, now: datetime) -> None:
+    def _tolerate_outage(self, error: FleetError, now: datetime) -> None:
         """A hub that does not answer for a moment ends nothing; it does when the lease has run out meanwhile."""
         if error.code not in PASSING:
             raise error
         if self._failing_since is None:
             self._failing_since = now
-            self._progress.say(f"the records cannot be reached, trying again: {error.message}")
+            self._telling.say(f"the records cannot be reached, trying again: {error.message}")
         if now >= self._failing_since + timedelta(seconds=LEASE_SECONDS):
             raise error
         self._loaded = now - RELOAD
 
-    def _at_rest(self, decision: Decision, now: datetime) -> Ending | None:
+    def _at_rest(self, decision: Decision[S, A], now: datetime) -> Ending[S] | None:
         """The ending, if nothing is in flight and nothing will be soon."""
-        if in_flight(decision.run) or any(isinstance(each, Begin) for each in decision.actions):
+        if self._steering.acts_in_flight(decision.state):
             self._busy = now
             return None
-        state = derive(decision.run).state
-        if state in SETTLED:
+        if self._steering.settled(decision.state):
             return self._ending("settled", now)
-        look, wake = self._sight.next_look(), decision.wake_at
-        if wake is not None and wake - now <= self._orders.max_idle:
-            self._progress.waiting(decision.run, wake, now)
+        look, wake = self._steering.next_look(), decision.wake_at
+        if wake is not None and wake - now <= self._limits.max_idle:
+            self._telling.waiting(decision.state, wake, now)
             return None
-        if wake is None and look is None or now >= self._busy + self._orders.max_idle:
+        if wake is None and look is None or now >= self._busy + self._limits.max_idle:
             return self._ending("waiting", now, wake or look)
         if wake is not None and look is None:
             return self._ending("waiting", now, wake)
-        self._progress.waiting(decision.run, look, now)
+        self._telling.waiting(decision.state, look, now)
         return None
 
-    def _ending(self, why: str, now: datetime, resume_at: datetime | None = None) -> Ending:
+    def _ending(self, why: str, now: datetime, resume_at: datetime | None = None) -> Ending[S]:
         if why not in ("settled", "waiting"):
             resume_at = now
-        self._progress.end(self.journal.state, why, now)
-        rows = (row for stage in self.journal.state.stages for group in stage.groups for row in group.members)
-        return Ending(
-            run=self.journal.run,
-            state=self.journal.state,
-            why=why,
-            changed=self._changed,
-            resume_at=resume_at,
-            witnessed=frozenset(row.name for row in rows if row.operation in self._witnessed),
-        )
-
-    def _work(self, row: MemberRow) -> Work:
-        upgrade = self.journal.run.spec.managed_cluster_update.upgrade
-        return Work(
-            operation=row.operation,
-            run=self.journal.run.name,
-            member=row.name,
-            upgrade_type=upgrade.type,
-            target=self.journal.run.target,
-            attempt=row.attempt,
-            reference=row.reference,
-        )
+        self._telling.end(self.journal.state, why, now)
+        return Ending(state=self.journal.state, why=why, changed=self._changed, resume_at=resume_at)
 
 
-def in_flight(run: RunState) -> list[MemberRow]:
-    return [row for stage in run.stages for group in stage.groups for row in group.members if row.state == RUNNING]
-
-
-def change_of(event: Begun | Ended, now: datetime) -> Change:
-    """What an event does to the run; nothing if its operation is not in flight any more."""
-    if isinstance(event, Begun):
-        return lambda run: referenced(run, event.operation, event.reference, event.version_before)
-    return lambda run: record(
-        run,
-        event.operation,
-        event.result,
-        now,
-        message=event.message,
-        reason=event.reason,
-        version_before=event.version_before,
-        version_after=event.version_after,
-    )
-
-
-def _release(records: Records, lease: t.Any) -> None:
+def _release(records: Records, lease: Lease) -> None:
     try:
         records.release(lease)
     except FleetError as error:

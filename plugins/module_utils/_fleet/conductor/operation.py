@@ -9,7 +9,6 @@ import typing as t
 from dataclasses import dataclass, replace
 
 from ..._core.errors import FleetError
-from ..._core.updates.releases.versions import nothing_to_do, reached, step_refused
 from ..._core.values import update_states as states
 from ..drivers.contract import (
     FAILED,
@@ -86,6 +85,26 @@ class Blocked:
     message: str = ""
 
 
+class Reason(t.Protocol):
+    """``reason`` is one of ``_core.values.update_states``."""
+
+    @property
+    def reason(self) -> str: ...
+
+    @property
+    def message(self) -> str: ...
+
+
+class Goal(t.Protocol):
+    """Whether what a member says of itself is what an operation is for; such as ``_core.updates.releases.versions``."""
+
+    def reached(self, version: str, target: str) -> bool: ...
+
+    def nothing_to_do(self, version: str, target: str) -> Reason | None: ...
+
+    def step_refused(self, version: str, target: str) -> Reason | None: ...
+
+
 Event = t.Union[Begun, Said, Ended, Blocked]  # noqa: UP007  # pylint takes the other form for an error
 Clock = t.Callable[[], float]
 Pause = t.Callable[[float], None]
@@ -102,10 +121,18 @@ class Operation:
     """One operation. ``pause`` sleeps and raises Closed when nobody follows any more; ``tell`` takes Begun and Said."""
 
     def __init__(
-        self, driver: Driver, work: Work, pace: Pace, tell: t.Callable[[Event], None], clock: Clock, pause: Pause
+        self,
+        driver: Driver,
+        work: Work,
+        goal: Goal,
+        pace: Pace,
+        tell: t.Callable[[Event], None],
+        clock: Clock,
+        pause: Pause,
     ) -> None:
         self._driver = driver
         self._work = work
+        self._goal = goal
         self._pace = pace
         self._tell = tell
         self._clock = clock
@@ -136,10 +163,10 @@ class Operation:
         if seen.busy and seen.busy != self._work.operation:
             return self._blocked(states.OPERATION_IN_PROGRESS, f"{seen.busy} is under way on the member")
         self.version_before = seen.version
-        done = nothing_to_do(seen.version, self._work.target)
+        done = self._goal.nothing_to_do(seen.version, self._work.target)
         if done:
             return self._ended(states.SKIPPED, done.reason, done.message, version_after=seen.version)
-        refused = step_refused(seen.version, self._work.target)
+        refused = self._goal.step_refused(seen.version, self._work.target)
         if refused:
             return self._ended(states.FAILED, refused.reason, refused.message, version_after=seen.version)
         self._pause(0)
@@ -171,7 +198,7 @@ class Operation:
         seen = self._await_target(self._pace.settle)
         if isinstance(seen, FleetError):
             message = f"the driver says it is done, but the member does not answer: {seen}"
-        elif reached(seen.version, self._work.target):
+        elif self._goal.reached(seen.version, self._work.target):
             return self._ended(states.COMPLETED, version_after=seen.version)
         else:
             message = f"the driver says it is done, but the member is at {seen.version}, not {self._work.target}"
@@ -182,7 +209,7 @@ class Operation:
         """Begun where nothing can be seen from here: only the member can tell."""
         self._say(f"{why or 'nothing is known of the operation here'}; watching the member itself")
         seen = self._await_target(self._pace.lost_after)
-        if not isinstance(seen, FleetError) and reached(seen.version, self._work.target):
+        if not isinstance(seen, FleetError) and self._goal.reached(seen.version, self._work.target):
             return self._ended(states.COMPLETED, version_after=seen.version)
         state = str(seen) if isinstance(seen, FleetError) else f"the member is at {seen.version}"
         message = f"the operation cannot be seen from here, nor its end in {self._pace.lost_after:g} s: {state}"
@@ -195,7 +222,7 @@ class Operation:
         end = self._clock() + seconds
         while True:
             seen = self._look()
-            if not isinstance(seen, FleetError) and reached(seen.version, self._work.target):
+            if not isinstance(seen, FleetError) and self._goal.reached(seen.version, self._work.target):
                 return seen
             left = end - self._clock()
             if left <= 0:

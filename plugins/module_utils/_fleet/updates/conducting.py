@@ -19,7 +19,7 @@ from ..._core.objects.updates.update_run import UpdateRun
 from ..._core.updates.approvals import Terms
 from ..._core.updates.record.summary import gist
 from ..._core.updates.record.tree import run_of
-from ..._core.updates.releases.versions import reached
+from ..._core.updates.releases import versions
 from ..._core.updates.run import MemberRow, RunState
 from ..._core.updates.status import derive
 from ..._core.values.update_states import (
@@ -41,7 +41,7 @@ from ..._local.locks import make_folder
 from ..._store.records import Records
 from ..conductor.executor import Executor, Pace
 from ..conductor.interrupts import Interrupts
-from ..conductor.loop import Ending, Orders, conduct
+from ..conductor.loop import RunLimits
 from ..drivers.contract import Driver, Observation
 from ..drivers.host import here
 from ..drivers.options import Place, drivers_from
@@ -57,6 +57,7 @@ from .leases import held, upgrade_leases
 from .monitor import Sight
 from .progress import Progress
 from .sources import Written
+from .steering import ApprovalRules, RunEnding, conduct_run, rows_of
 from .update_run import Outcome, started
 
 Say = t.Callable[[str], None]
@@ -96,10 +97,10 @@ def carry_on(
     environ: t.Mapping[str, str],
     say: Say,
     who: str = "",
-) -> Ending:
+) -> RunEnding:
     """Starts the run if it never was, as ``who``, and conducts it.
 
-    FleetError as of ``started`` and ``conduct``, and of drivers.
+    FleetError as of ``started`` and ``conduct_run``, and of drivers.
     """
     members_to_write(records, hub)
     with _drivers(records, run, hub, wish, environ, MemberLeases(records, holder)) as (drivers, clients):
@@ -112,23 +113,21 @@ def carry_on(
             drivers=drivers,
             target=run.target,
             holder=task,
-            members=tuple(row.name for stage in run_of(run).stages for group in stage.groups for row in group.members),
+            members=tuple(row.name for row in rows_of(run_of(run))),
             permits=_permits(records, run),
             leases=leases,
         )
-        works = Executor(held(drivers, leases), wish.pace)
+        works = Executor(held(drivers, leases), versions, wish.pace)
         with Interrupts() as interrupts, events_file(wish.events, say) as emit:
-            progress = Progress(say=say, emit=emit, journal=_journal(records, run.name), versions=sight.versions)
-            orders = Orders(
-                holder=holder,
-                here=partial(here, operations_folder(wish.operations, environ)),
-                terms=wish.terms,
-                since=lambda: vouched_since(hub),
-                time_limit=wish.time_limit,
-                max_idle=wish.max_idle,
-                interrupted=interrupts,
+            progress = Progress(
+                run=run, say=say, emit=emit, journal=_journal(records, run.name), versions=sight.versions
             )
-            ending = conduct(records, run.name, sight, works, clock, progress, orders)
+            limits = RunLimits(
+                holder=holder, time_limit=wish.time_limit, max_idle=wish.max_idle, interrupted=interrupts
+            )
+            place = partial(here, operations_folder(wish.operations, environ))
+            rules = ApprovalRules(terms=wish.terms, since=lambda: vouched_since(hub))
+            ending = conduct_run(records, run.name, sight, works, clock, progress, limits, place, rules)
             return replace(ending, behind=_behind(ending, drivers, wish.threads))
 
 
@@ -173,12 +172,12 @@ def observed(drivers: t.Mapping[str, Driver], threads: int) -> dict[str, str]:
     return {name: answer.version for name, answer in answers.items() if isinstance(answer, Observation)}
 
 
-def _behind(ending: Ending, drivers: t.Mapping[str, Driver], threads: int) -> dict[str, str]:
+def _behind(ending: RunEnding, drivers: t.Mapping[str, Driver], threads: int) -> dict[str, str]:
     """Members that count as being at the target and answer with a lower version. A record is no witness: whoever may
     write the run's status can write such a word there. Members that do not answer now are believed."""
     if ending.why != "settled":
         return {}
-    rows = [row for stage in ending.state.stages for group in stage.groups for row in group.members]
+    rows = list(rows_of(ending.state))
     asked = {row.name: drivers[row.name] for row in rows if _there(row) and row.name in drivers}
     found = observed({name: each for name, each in asked.items() if name not in ending.witnessed}, threads)
     return {name: version for name, version in found.items() if not _reached(version, ending.run.target)}
@@ -192,15 +191,15 @@ def _there(row: MemberRow) -> bool:
 
 def _reached(version: str, target: str) -> bool:
     try:
-        return reached(version, target)
+        return versions.reached(version, target)
     except ValueError:
         return False
 
 
-def verdict(ending: Ending) -> Verdict:
+def verdict(ending: RunEnding) -> Verdict:
     """Done only if every member is where it should be; a run that waits is no failure, one that lost members is."""
     status = derive(ending.state)
-    rows = [row for stage in ending.state.stages for group in stage.groups for row in group.members]
+    rows = list(rows_of(ending.state))
     if ending.why == "settled" and status.state == FAILED:
         return Verdict(outcome=FAILURE, code="run-failed", message=status.message)
     if ending.why == "settled" and status.state == STOPPED:
@@ -278,7 +277,7 @@ def _drivers(
 
 def _members_of(records: Records, run: UpdateRun) -> dict[str, FleetMember]:
     """Those of the run that are in the fleet."""
-    names = {row.name for stage in run_of(run).stages for group in stage.groups for row in group.members}
+    names = {row.name for row in rows_of(run_of(run))}
     return {name: member.fleet for name, member in recorded_members(records).items() if name in names}
 
 

@@ -27,7 +27,6 @@ from ..._core.values.update_states import (
 from ..._kube.access import who_am_i
 from ..._kube.client import KubeClient
 from ..._store.records import Record, Records
-from ..conductor.journal import read_run
 from ..recorded import recorded
 from .approval_policy import vouched_since
 from .claims import KIND as RUN
@@ -37,6 +36,7 @@ from .gates import (
     gates_of,
     target_of,
 )
+from .run_record import read_run
 
 _ATTEMPTS = 5
 

@@ -20,7 +20,6 @@ from ..._core.updates.approvals import (
     judged,
     mistaken,
     unproven,
-    with_gates,
 )
 from ..._core.updates.integrity import placed_gates, recorded_digest
 from ..._core.updates.record.summary import UNVERIFIED
@@ -85,8 +84,8 @@ class GateKeeper:
                 raise FleetError("gate-unproven", message, f"UpdateRun/{run.name}", hint)
             self._proven.add((gate.id, gate.by))
 
-    def seen(self, run: UpdateRun, state: RunState, now: datetime) -> tuple[RunState, tuple[Approval, ...]]:
-        """The run with open gates as their objects have them, and the approvals that count.
+    def seen(self, run: UpdateRun, state: RunState, now: datetime) -> tuple[tuple[Approval, ...], dict[str, GateRow]]:
+        """The approvals that count, and open gates by id as their objects have them.
 
         A Gate with one that does not count, or that cannot be read, is deleted, so that somebody else can approve it:
         it opens again.
@@ -117,7 +116,7 @@ class GateKeeper:
                 self.records.delete(KIND, placed.gate.id)
                 self._shown.pop(placed.gate.id, None)
             rows[placed.gate.id] = as_shown(placed.gate, None if why else gate)
-        return (with_gates(state, lambda row: rows.get(row.id, row)) if rows else state), tuple(found)
+        return tuple(found), rows
 
     def publish(self, run: UpdateRun, state: RunState, lease: Lease) -> None:
         """Makes the Gate objects say what the run says."""

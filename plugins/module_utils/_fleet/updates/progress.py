@@ -41,21 +41,19 @@ class Progress:
     ``versions`` are those last seen on the members.
     """
 
+    run: UpdateRun
     say: t.Callable[[str], None]
     emit: t.Callable[[Line], None]
     journal: t.Callable[[str, str, str], None]
     versions: t.Mapping[str, str]
-    _run: str = ""
-    _target: str = ""
-    _makers: tuple[str, ...] = ()
     _told: RunState | None = None
     _status: RunStatus = RunStatus()
     _reminded: datetime | None = None
     _words: dict[str, str] = field(default_factory=dict)
 
-    def begin(self, run: UpdateRun, state: RunState, now: datetime) -> None:
+    def begin(self, state: RunState, now: datetime) -> None:
+        run = self.run
         goal = f"{run.spec.managed_cluster_update.upgrade.type} to {run.target or 'newer node images'}"
-        self._run, self._target, self._makers = run.name, run.target, named_makers(run)
         self._told, self._status, self._reminded = state, derive(state), now
         self.say(f"run {run.name}: {goal}; {counted(state)}")
         self._event(now, "conducting", state=self._status.state, message=f"{goal}; {counted(state)}")
@@ -74,7 +72,7 @@ class Progress:
             if (new.state, new.message) != (last.state, last.message):
                 self._level("stage", stage.name, new.state, new.message, now)
         if (self._status.state, self._status.message) != (told.state, told.message):
-            self._level("run", self._run, self._status.state, self._status.message, now)
+            self._level("run", self.run.name, self._status.state, self._status.message, now)
 
     def gate_opened(self, action: OpenGate) -> None:
         place = f"{action.timing.lower()} {'group ' + action.group if action.group else 'stage ' + action.stage}"
@@ -102,7 +100,7 @@ class Progress:
 
     def end(self, state: RunState, why: str, now: datetime) -> None:
         status = derive(state)
-        self.say(f"run {self._run} {status.state}: {counted(state)}" + ("" if why == "settled" else f" ({why})"))
+        self.say(f"run {self.run.name} {status.state}: {counted(state)}" + ("" if why == "settled" else f" ({why})"))
         self._event(now, "ended", state=status.state, message=why)
 
     def _gates(self, state: RunState, before: RunState, now: datetime) -> None:
@@ -112,7 +110,11 @@ class Progress:
             if gate.state == past.gate.state:
                 continue
             if gate.state != PENDING:
-                by = f" by {completed_by(gate.by, gate.verified, self._makers)}" if gate.state == COMPLETED else ""
+                by = (
+                    f" by {completed_by(gate.by, gate.verified, named_makers(self.run))}"
+                    if gate.state == COMPLETED
+                    else ""
+                )
                 self.say(f"  gate {gate.name or 'without name'} {placed.position} {gate.state}{by}")
             self._event(
                 now,
@@ -154,7 +156,7 @@ class Progress:
         words = f"{row.name} {row.state}"
         if row.state == RUNNING:
             again = f", attempt {row.attempt}" if row.attempt > 1 else ""
-            return f"{words} ({self.versions.get(row.name, '?')} -> {self._target}{again})"
+            return f"{words} ({self.versions.get(row.name, '?')} -> {self.run.target}{again})"
         if row.state in (PENDING, SKIPPED, FAILED):
             why = gist(row.message) or row.reason
             return f"{words}: {why}" if why else words
@@ -167,7 +169,7 @@ class Progress:
         self.journal("Warning" if state == FAILED else "Normal", f"{level.capitalize()}{state}", message or name)
 
     def _event(self, now: datetime, type: str, **fields: t.Any) -> None:
-        self.emit({"at": write_time(now), "run": self._run, "type": type, **{k: v for k, v in fields.items() if v}})
+        self.emit({"at": write_time(now), "run": self.run.name, "type": type, **{k: v for k, v in fields.items() if v}})
 
 
 def counted(run: RunState) -> str:

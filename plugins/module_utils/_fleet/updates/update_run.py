@@ -31,16 +31,11 @@ from ..._core.values.update_states import (
     TERMINAL,
 )
 from ..._store.records import Record, Records
-from ..conductor.journal import (
-    Change,
-    proven,
-    read_run,
-    run_document,
-)
 from ..recorded import recorded
 from .claims import KIND, busy
 from .gates import KIND as GATE
 from .gates import RUN_LABEL
+from .run_record import proven, read_run, run_document
 from .sources import API, Written, keep
 
 _ATTEMPTS = 10
@@ -206,7 +201,9 @@ def absent(records: Records, name: str, force: bool, write: bool) -> bool:
     return True
 
 
-def _commanded(records: Records, run: UpdateRun, change: Change, write: bool, who: str = "") -> Outcome:
+def _commanded(
+    records: Records, run: UpdateRun, change: t.Callable[[RunState], RunState], write: bool, who: str = ""
+) -> Outcome:
     """The run after a command. It takes no lease: the conductor, if there is one, meets the change and goes on."""
     for _attempt in range(_ATTEMPTS):
         state = run_of(run)

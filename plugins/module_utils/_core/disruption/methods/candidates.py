@@ -14,11 +14,11 @@ from ...cluster.eviction_cost import savings_ratio
 from ...cluster.new_nodes import Option
 from ...cluster.simulation import Move
 from ...cluster.state_node import StateNode
+from ...machine import Blocker
 from ...objects.karpenter.node_pool import DRIFTED, EMPTY_REASON, UNDERUTILIZED
 from ..blockers import (
     EVENTUAL,
     GRACEFUL,
-    Blocker,
     blockers,
 )
 from ..budgets.census import PoolAllowance, pool_allowances

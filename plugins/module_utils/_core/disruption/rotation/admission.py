@@ -11,9 +11,9 @@ from datetime import datetime
 
 from ...cluster.pod import evictable
 from ...cluster.pod_disruption_budget import PodDisruptionBudget, PodDisruptionBudgets
+from ...machine import Blocker
 from ...schema.codec import write_time
 from ...values.int_or_percent import scaled
-from ..blockers import Blocker
 from .input import (
     RotationNode,
     ScopeLeft,
@@ -83,6 +83,7 @@ class Admission:
             since=self._now,
             not_before=None,
             blocked_since=None,
+            release="",
             code="",
             text="",
         )

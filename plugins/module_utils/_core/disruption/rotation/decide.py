@@ -3,24 +3,22 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Rotation: nodes are replaced in growing waves, within the budgets of their pools and of the fleet.
 
-``begin`` makes the state and ``step`` moves it on: which nodes now, what holds each other one back, and when to look
-again. Both are pure; the state is stored before the acts are carried out, and ``acts_in_flight`` names them again.
+``begin`` makes the state and ``decide`` moves it on: which nodes now, what holds each other one back, and when to look
+again, in the shape of ``_core.machine``.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import typing as t
-from dataclasses import dataclass
 from datetime import datetime
 
 from ...cluster.pod import reschedulable
 from ...errors import FleetError, Problem
+from ...machine import Blocker, Decision, Wait
 from ...objects.karpenter.node_pool import REASONS
-from ...schema.codec import write_time
 from ...schema.fields import fields_of
 from ...values.int_or_percent import scaled
-from ..blockers import Blocker
 from ..budgets.budgets import rule_of
 from .admission import Admission
 from .held import Held
@@ -28,8 +26,9 @@ from .input import Sight, scopes_left
 from .progress import (
     ADD_NODE,
     DRAIN,
-    Act,
+    RELEASE,
     Progress,
+    RotationAct,
 )
 from .state import (
     BEFORE,
@@ -47,39 +46,6 @@ from .state import (
 from .wake import next_instant
 
 RUNNING, WAITS, DONE = "running", "waiting", "done"
-
-
-@dataclass(frozen=True)
-class Wait:
-    """A node that is not begun now, and everything that holds it back."""
-
-    node: str
-    blockers: tuple[Blocker, ...]
-
-    def as_dict(self) -> dict[str, t.Any]:
-        return {"node": self.node, "blockers": [each.as_dict() for each in self.blockers]}
-
-
-@dataclass(frozen=True)
-class Step:
-    """``outcome``: running while nodes are in flight, waiting while none is, done. ``next_at``: look again then at the
-    latest; None: only something new to see can change anything."""
-
-    state: RotationState
-    acts: tuple[Act, ...]
-    waits: tuple[Wait, ...]
-    next_at: datetime | None
-    outcome: str
-
-    def as_dict(self) -> dict[str, t.Any]:
-        return {
-            "acts": [each.as_dict() for each in self.acts],
-            "waits": [each.as_dict() for each in self.waits],
-            "nextAt": write_time(self.next_at) if self.next_at else None,
-            "outcome": self.outcome,
-            "counts": self.state.counts,
-            "halted": self.state.halted,
-        }
 
 
 def begin(names: t.Iterable[str], sight: Sight, settings: RotationSettings, now: datetime) -> RotationState:
@@ -102,23 +68,23 @@ def begin(names: t.Iterable[str], sight: Sight, settings: RotationSettings, now:
     return RotationState(settings=settings, nodes=nodes, known=tuple(sorted(there)), started_at=now)
 
 
-def step(state: RotationState, sight: Sight, now: datetime) -> Step:
+def decide(state: RotationState, seen: Sight, now: datetime) -> Decision[RotationState, RotationAct]:
     """The next step at an aware instant; the state of a rotation that is done stays as it is."""
     if state.done:
-        return Step(state, (), (), None, DONE)
-    held = Held(sight, now)
-    progress = Progress(state, sight, now, held.of)
+        return Decision(state=state)
+    held = Held(seen, now)
+    progress = Progress(state, seen, now, held.of)
     nodes = {each.name: each if each.ended else progress.of(each) for each in state.nodes}
     current = dataclasses.replace(state, nodes=tuple(nodes.values()))
-    current = dataclasses.replace(current, halted=_halted(current, sight, now))
-    there = {each.name: each for each in sight.nodes}
+    current = dataclasses.replace(current, halted=_halted(current, seen, now))
+    there = {each.name: each for each in seen.nodes}
     blocked = {name: held.of(there[name]) for name, each in nodes.items() if each.phase == WAITING}
     for name, why in blocked.items():
-        nodes[name] = _while_blocked(nodes[name], why, current, sight.open(there[name].cluster), now)
+        nodes[name] = _while_blocked(nodes[name], why, current, seen.open(there[name].cluster), now)
     current = dataclasses.replace(current, nodes=tuple(nodes.values()))
-    admission = Admission(current, sight, scopes_left(current, sight, now), now)
+    admission = Admission(current, seen, scopes_left(current, seen, now), now)
     waits, begun = [], []
-    for each in _in_order(current.nodes, sight):
+    for each in _in_order(current.nodes, seen):
         why = blocked[each.name] or admission.refusals(each, there[each.name])
         if why:
             waits.append(Wait(each.name, why))
@@ -126,14 +92,30 @@ def step(state: RotationState, sight: Sight, now: datetime) -> Step:
             nodes[each.name] = admission.begun(each, there[each.name])
             begun.append(_act(nodes[each.name]))
     current = dataclasses.replace(current, nodes=tuple(nodes.values()), wave=admission.wave)
-    instant = None if current.done else next_instant(current, sight, admission.scopes, held.until, now)
-    outcome = DONE if current.done else RUNNING if any(each.in_flight for each in current.nodes) else WAITS
-    return Step(current, (*progress.acts, *begun), tuple(waits), instant, outcome)
+    instant = None if current.done else next_instant(current, seen, admission.scopes, held.until, now)
+    return Decision(state=current, acts=(*progress.acts, *begun), waits=tuple(waits), wake_at=instant)
 
 
-def acts_in_flight(state: RotationState) -> tuple[Act, ...]:
-    """What has been begun and not ended, for whoever takes over after a crash."""
-    return tuple(_act(each) for each in state.nodes if each.phase in (SURGING, DRAINING))
+def outcome(state: RotationState) -> str:
+    """running while nodes are in flight, waiting while none is, done."""
+    return DONE if state.done else RUNNING if any(each.in_flight for each in state.nodes) else WAITS
+
+
+def acts_in_flight(state: RotationState) -> tuple[RotationAct, ...]:
+    """What has been begun and not ended. A release ends when it was carried out: see ``released``."""
+    releases = (
+        RotationAct(RELEASE, each.name, each.pool, each.attempts, each.release) for each in state.nodes if each.release
+    )
+    return (*releases, *(_act(each) for each in state.nodes if each.phase in (SURGING, DRAINING)))
+
+
+def released(state: RotationState, operation: str) -> RotationState:
+    """The state once that release was carried out; the same if there is none of that name."""
+    names = {each.node for each in acts_in_flight(state) if each.kind == RELEASE and each.operation == operation}
+    if not names:
+        return state
+    nodes = (dataclasses.replace(each, release="") if each.name in names else each for each in state.nodes)
+    return dataclasses.replace(state, nodes=tuple(nodes))
 
 
 def _halted(state: RotationState, sight: Sight, now: datetime) -> str:
@@ -170,8 +152,8 @@ def _in_order(nodes: t.Iterable[NodeProgress], sight: Sight) -> list[NodeProgres
     )
 
 
-def _act(node: NodeProgress) -> Act:
-    return Act(ADD_NODE if node.phase == SURGING else DRAIN, node.name, node.pool)
+def _act(node: NodeProgress) -> RotationAct:
+    return RotationAct(ADD_NODE if node.phase == SURGING else DRAIN, node.name, node.pool, node.attempts)
 
 
 def _bad_settings(settings: RotationSettings) -> t.Iterator[Problem]:

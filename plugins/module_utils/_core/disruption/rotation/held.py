@@ -8,7 +8,8 @@ from __future__ import annotations
 from datetime import datetime
 
 from ...cluster.pod import DO_NOT_DISRUPT, protection
-from ..blockers import Blocker, pod_blockers
+from ...machine import Blocker
+from ..blockers import pod_blockers
 from .admission import NO_LIMITS
 from .input import RotationNode, Sight
 

@@ -14,11 +14,11 @@ from functools import cached_property
 from ...cluster.pod import DO_NOT_DISRUPT, Pod
 from ...cluster.pod_disruption_budget import PodDisruptionBudgets
 from ...cluster.state_node import Node, StateNode
+from ...machine import Blocker
 from ...objects.karpenter.node_pool import Budget
 from ...schema.codec import write_time
 from ...schema.meta import EMPTY
 from ...windows.fleet_windows import WindowAnswer
-from ..blockers import Blocker
 from ..budgets.budgets import Allowed, allowed, limit_or_none
 from .state import RotationState
 

@@ -10,7 +10,7 @@ import typing as t
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from ..blockers import Blocker
+from ...machine import Blocker
 from .input import RotationNode, Sight
 from .state import (
     AFTER,
@@ -31,13 +31,21 @@ ADD_NODE, DRAIN, RELEASE = "add-node", "drain", "release"
 
 
 @dataclass(frozen=True)
-class Act:
-    """Something to be done, each safe to be done again."""
+class RotationAct:
+    """Something to be done with a node, safe to be done again: add-node (one more of its pool), drain, release.
+
+    ``attempt`` counts from 1 how often the node was begun. Names of operations are unique within one rotation.
+    """
 
     kind: str
     node: str
     pool: str
+    attempt: int
     text: str = ""
+
+    @property
+    def operation(self) -> str:
+        return f"{self.node}.{self.attempt}.{self.kind}"
 
     def as_dict(self) -> dict[str, str]:
         return {"kind": self.kind, "node": self.node, "pool": self.pool, "text": self.text}
@@ -52,7 +60,7 @@ class Progress:
     def __init__(self, state: RotationState, sight: Sight, now: datetime, held: Held) -> None:
         self._settings, self._sight, self._now, self._held = state.settings, sight, now, held
         self._there = {each.name: each for each in sight.nodes}
-        self.acts: list[Act] = []
+        self.acts: list[RotationAct] = []
         taken = {each.replacement for each in state.nodes if each.replacement}
         known = set(state.known)
         self._fresh = sorted(
@@ -79,7 +87,7 @@ class Progress:
         new = self._take(node)
         if new is None:
             return node
-        self.acts.append(Act(DRAIN, node.name, node.pool, f"{new.name} is there"))
+        self.acts.append(RotationAct(DRAIN, node.name, node.pool, node.attempts, f"{new.name} is there"))
         return dataclasses.replace(self._turn(node, DRAINING), replacement=new.name)
 
     def draining(self, node: NodeProgress) -> NodeProgress:
@@ -110,7 +118,8 @@ class Progress:
         """Tried again later if it may be; a node that is gone can only be given up."""
         old = self._old(node)
         if old is not None:
-            self.acts.append(Act(RELEASE, node.name, node.pool, text))
+            self.acts.append(RotationAct(RELEASE, node.name, node.pool, node.attempts, text))
+            node = dataclasses.replace(node, release=text)
         if old is None or node.attempts >= self._settings.attempts:
             return self._end(node, GIVEN_UP, code, text)
         later = self._now + timedelta(seconds=self._settings.retry_after)

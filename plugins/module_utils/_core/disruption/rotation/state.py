@@ -60,6 +60,7 @@ class NodeProgress:
     not_before: datetime | None = prop("When it may be tried again.", default=None)
     blocked_since: datetime | None = prop("Since when it is blocked.", default=None)
     replacement: str = prop("Node that came for it.", default="")
+    release: str = prop("Why it is to be let go, until that is done.", default="")
     code: str = prop("Why it ended.", default="")
     text: str = prop("The same in words.", default="")
 

@@ -6,10 +6,12 @@
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from ...errors import Problem
+from ...machine import Decision
+from ...objects.placements.binding import BOUND
 from ...objects.placements.cluster_resource_placement import ClusterResourcePlacement
 from ...objects.placements.rollout_strategy import ApplyStrategy, ServerSideApplyConfig
 from ..conditions import status_is
@@ -19,7 +21,7 @@ from ..content import (
     Wanted,
     by_name,
 )
-from ..readiness import ROLLOUT_STARTED, later
+from ..readiness import APPLIED, AVAILABLE, DIFF_REPORTED, ROLLOUT_STARTED, later
 from . import after
 from .barrier import Barrier, barrier
 from .budget import (
@@ -38,7 +40,7 @@ from .candidates import (
     counted,
     judged,
 )
-from .waiting import Wait, waiting
+from .waiting import BindingWait, waiting
 
 HOLD, MARK_STARTED, PUSH_APPLY_STRATEGY = "hold", "mark-started", "push-apply-strategy"
 IGNORED, PUSHED, BLOCKED, NO_CONTENT, DONE, ROLLING = (
@@ -49,70 +51,104 @@ IGNORED, PUSHED, BLOCKED, NO_CONTENT, DONE, ROLLING = (
     "up-to-date",
     "rolling",
 )
+RECORDED = (HOLD, MARK_STARTED)
 CLEAN_UP_CHECK = timedelta(seconds=5)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Step:
-    """One write: bind, update (both to ``content``), remove, hold (RolloutStarted False), mark-started,
-    push-apply-strategy."""
+class RolloutAct:
+    """What one binding asks of its cluster: bind, update (both to ``content``), remove, hold (RolloutStarted False),
+    mark-started, push-apply-strategy. ``generation`` is that of the binding once it is stored; hold and mark-started
+    are done by then.
+    """
 
     binding: str
     cluster: str
     action: str
     content: Content | None = None
+    generation: int = 0
+
+    @property
+    def operation(self) -> str:
+        if self.action == REMOVE:
+            return f"{self.binding}.{REMOVE}"
+        return f"{self.binding}.{self.generation}.{self.action if self.action in RECORDED else 'apply'}"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rolled:
-    """The decision of one instant.
+class RolloutReport:
+    """What a decision came to. ``outcome`` says how far it got; only ``rolling`` and ``up-to-date`` have a calculation.
 
-    ``outcome`` says how far it got; only ``rolling`` and ``up-to-date`` have a calculation. ``steps`` are in the order
-    in which budgets were spent, ``waits`` by binding. ``bindings`` are all of them once the steps are carried out.
-    ``wake_at`` is the next instant at which time alone can change something; None if only an event can. ``error`` is
-    upstream's failure and occurs only with ``upstream=True``.
+    ``waits`` are by binding. ``error`` is upstream's failure and occurs only with ``upstream=True``.
     """
 
-    outcome: str
-    steps: tuple[Step, ...] = ()
-    waits: tuple[Wait, ...] = ()
-    bindings: tuple[Held, ...] = ()
+    outcome: str = ""
+    waits: tuple[BindingWait, ...] = ()
     calculation: Calculation | None = None
-    wake_at: datetime | None = None
     findings: tuple[Problem, ...] = ()
     error: Problem | None = None
 
 
-def roll(
-    placement: ClusterResourcePlacement,
-    bindings: t.Iterable[Held],
-    wanted: Wanted,
-    now: datetime,
-    *,
-    applied_only: bool = False,
-    upstream: bool = False,
-) -> Rolled:
-    """Decide which bindings of ``placement`` begin to change at ``now``; the order of ``bindings`` does not matter.
+@dataclass(frozen=True, kw_only=True)
+class RolloutState:
+    """The bindings of a placement, which are all that is stored, and the report of the decision that made them so."""
 
-    With ``applied_only`` a cluster counts as ready once everything is applied and the waiting period is over, whether
-    or not its objects are available. ``upstream`` brings back all that KubeFleet does by accident. FleetError for a
-    budget that is no number, and for PickN without one.
+    bindings: tuple[Held, ...]
+    report: RolloutReport = field(default=RolloutReport(), compare=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RolloutSeen:
+    """With ``applied_only`` a cluster counts as ready once everything is applied and the waiting period is over, even
+    if its objects are not available. ``upstream`` brings back all that KubeFleet does by accident."""
+
+    placement: ClusterResourcePlacement
+    wanted: Wanted
+    applied_only: bool = False
+    upstream: bool = False
+
+
+RolloutDecision = Decision[RolloutState, RolloutAct]
+
+
+def decide(state: RolloutState, seen: RolloutSeen, now: datetime) -> RolloutDecision:
+    """Decide which bindings begin to change at ``now``; their order does not matter. Acts are in the order in which
+    budgets were spent.
+
+    FleetError for a budget that is no number, and for PickN without one.
     """
-    held = by_name(bindings)
-    strategy = placement.spec.strategy
-    if placement.metadata.deletion_timestamp or strategy.type != "RollingUpdate":
-        return Rolled(outcome=IGNORED, bindings=tuple(held))
-    pushes = _pushes(held, defaulted(strategy.apply_strategy), upstream)
+    held = by_name(state.bindings)
+    strategy = seen.placement.spec.strategy
+    if seen.placement.metadata.deletion_timestamp or strategy.type != "RollingUpdate":
+        return _decision(held, RolloutReport(outcome=IGNORED))
+    pushes = _pushes(held, defaulted(strategy.apply_strategy), seen.upstream)
     if pushes:
-        return _carried_out(placement, held, pushes, now, Rolled(outcome=PUSHED, wake_at=now))
+        return _decision(held, RolloutReport(outcome=PUSHED), _Writes(seen.placement, pushes, now), now)
     block = barrier(held)
-    if upstream and (block.error or block.blocked):
+    if seen.upstream and (block.error or block.blocked):
         wake_at = None if block.error else later(now, CLEAN_UP_CHECK)
-        return Rolled(outcome=BLOCKED, bindings=tuple(held), wake_at=wake_at, error=block.error)
-    if not wanted.resource_snapshot:
-        return Rolled(outcome=NO_CONTENT, bindings=tuple(held), findings=block.findings)
-    look = Look(unavailable_period(placement), now, applied_only, upstream)
-    return _rolled(placement, [judged(each, wanted, look) for each in held], wanted, block, look)
+        return _decision(held, RolloutReport(outcome=BLOCKED, error=block.error), wake_at=wake_at)
+    if not seen.wanted.resource_snapshot:
+        return _decision(held, RolloutReport(outcome=NO_CONTENT, findings=block.findings))
+    look = Look(unavailable_period(seen.placement), now, seen.applied_only, seen.upstream)
+    return _rolled(seen.placement, [judged(each, seen.wanted, look) for each in held], seen.wanted, block, look)
+
+
+def acts_in_flight(state: RolloutState) -> tuple[RolloutAct, ...]:
+    """Clusters that have not yet told anything of what their binding holds, and bindings that are being removed."""
+    return tuple(act for each in by_name(state.bindings) if (act := _in_flight(each)) is not None)
+
+
+def _in_flight(held: Held) -> RolloutAct | None:
+    generation = held.binding.metadata.generation
+    if held.deleting:
+        return RolloutAct(binding=held.name, cluster=held.cluster, action=REMOVE, generation=generation)
+    told = (each for each in held.binding.status.conditions if each.type in (APPLIED, AVAILABLE, DIFF_REPORTED))
+    if held.state != BOUND or any(each.observed_generation == generation for each in told):
+        return None
+    return RolloutAct(
+        binding=held.name, cluster=held.cluster, action=UPDATE, content=held.content, generation=generation
+    )
 
 
 def defaulted(strategy: ApplyStrategy | None) -> ApplyStrategy:
@@ -125,20 +161,20 @@ def defaulted(strategy: ApplyStrategy | None) -> ApplyStrategy:
 
 def _rolled(
     placement: ClusterResourcePlacement, rows: list[Judged], wanted: Wanted, block: Barrier, look: Look
-) -> Rolled:
+) -> RolloutDecision:
     picked = sum(1 for each in rows if each.picked)
     calculation = _calculation(rows, target_of(placement, picked), look)
     if not any(each.wants for each in rows):
         marked = [each for each in rows if each.picked and (look.upstream or not each.held.deleting)]
         steps = [_mark(each) for each in marked if not _says(each, after.STARTED)]
-        rolled = Rolled(
+        report = RolloutReport(
             outcome=DONE,
             calculation=calculation,
             waits=waiting(rows, frozenset(), None, block.blocked),
             findings=block.findings,
-            wake_at=None if look.upstream else _wake_at(rows),
         )
-        return _carried_out(placement, [each.held for each in rows], steps, look.now, rolled)
+        wake_at = None if look.upstream else _wake_at(rows)
+        return _decision([each.held for each in rows], report, _Writes(placement, steps, look.now), wake_at)
     limit = limits(placement, picked, upstream=look.upstream)
     calculation = replace(
         calculation,
@@ -148,14 +184,15 @@ def _rolled(
         max_to_add=limit.target + limit.max_surge - calculation.can_be_ready,
     )
     chosen = _chosen(rows, calculation, limit, block, look)
-    rolled = Rolled(
+    report = RolloutReport(
         outcome=ROLLING,
         calculation=calculation,
         waits=waiting(rows, frozenset(each.held.name for each in chosen), limit, block.blocked),
         findings=block.findings,
-        wake_at=later(look.now, calculation.min_wait) if look.upstream else _wake_at(rows),
     )
-    return _carried_out(placement, [each.held for each in rows], _steps(rows, chosen, wanted, look), look.now, rolled)
+    wake_at = later(look.now, calculation.min_wait) if look.upstream else _wake_at(rows)
+    writes = _Writes(placement, _steps(rows, chosen, wanted, look), look.now)
+    return _decision([each.held for each in rows], report, writes, wake_at)
 
 
 def _calculation(rows: t.Sequence[Judged], target: int, look: Look) -> Calculation:
@@ -197,25 +234,25 @@ def _chosen(
     ]
 
 
-def _steps(rows: t.Sequence[Judged], chosen: t.Sequence[Judged], wanted: Wanted, look: Look) -> list[Step]:
+def _steps(rows: t.Sequence[Judged], chosen: t.Sequence[Judged], wanted: Wanted, look: Look) -> list[RolloutAct]:
     taken = {each.held.name for each in chosen}
     steps = []
     for each in rows:
         if each.wants in (BIND, UPDATE) and each.held.name not in taken:
             if look.upstream or not _says(each, after.NOT_YET):
-                steps.append(Step(binding=each.held.name, cluster=each.held.cluster, action=HOLD))
+                steps.append(RolloutAct(binding=each.held.name, cluster=each.held.cluster, action=HOLD))
         elif _holds_wanted(each) and (look.upstream or not _says(each, after.STARTED)):
             steps.append(_mark(each))
     for each in chosen:
         content = None if each.wants == REMOVE else wanted.of(each.held.cluster)
-        steps.append(Step(binding=each.held.name, cluster=each.held.cluster, action=each.wants, content=content))
+        steps.append(RolloutAct(binding=each.held.name, cluster=each.held.cluster, action=each.wants, content=content))
     return steps
 
 
-def _pushes(held: t.Sequence[Held], strategy: ApplyStrategy, upstream: bool) -> list[Step]:
+def _pushes(held: t.Sequence[Held], strategy: ApplyStrategy, upstream: bool) -> list[RolloutAct]:
     """Bindings, of any state, that carry another apply strategy; upstream takes an absent one for another."""
     return [
-        Step(binding=each.name, cluster=each.cluster, action=PUSH_APPLY_STRATEGY)
+        RolloutAct(binding=each.name, cluster=each.cluster, action=PUSH_APPLY_STRATEGY)
         for each in held
         if not each.deleting and strategy != _carried(each, upstream)
     ]
@@ -226,8 +263,8 @@ def _carried(each: Held, upstream: bool) -> ApplyStrategy | None:
     return carried if upstream else defaulted(carried)
 
 
-def _mark(each: Judged) -> Step:
-    return Step(binding=each.held.name, cluster=each.held.cluster, action=MARK_STARTED)
+def _mark(each: Judged) -> RolloutAct:
+    return RolloutAct(binding=each.held.name, cluster=each.held.cluster, action=MARK_STARTED)
 
 
 def _holds_wanted(each: Judged) -> bool:
@@ -244,23 +281,35 @@ def _wake_at(rows: t.Iterable[Judged]) -> datetime | None:
     return min((each.readiness.at for each in rows if each.readiness.at), default=None)
 
 
-def _carried_out(
-    placement: ClusterResourcePlacement, held: t.Sequence[Held], steps: t.Sequence[Step], now: datetime, rolled: Rolled
-) -> Rolled:
+@dataclass(frozen=True)
+class _Writes:
+    placement: ClusterResourcePlacement
+    acts: t.Sequence[RolloutAct]
+    now: datetime
+
+
+def _decision(
+    held: t.Sequence[Held], report: RolloutReport, writes: _Writes | None = None, wake_at: datetime | None = None
+) -> RolloutDecision:
+    """With the bindings as they are once ``writes`` are done."""
     done = {each.name: each for each in held}
-    strategy = defaulted(placement.spec.strategy.apply_strategy)
-    for step in steps:
-        done[step.binding] = _written(done[step.binding], step, strategy, now)
-    return replace(rolled, steps=tuple(steps), bindings=tuple(done[each.name] for each in held))
+    acts: list[RolloutAct] = []
+    if writes:
+        strategy = defaulted(writes.placement.spec.strategy.apply_strategy)
+        for act in writes.acts:
+            done[act.binding] = _written(done[act.binding], act, strategy, writes.now)
+            acts.append(replace(act, generation=done[act.binding].binding.metadata.generation))
+    state = RolloutState(bindings=tuple(done[each.name] for each in held), report=report)
+    return Decision(state=state, acts=tuple(acts), waits=tuple(each.in_words for each in report.waits), wake_at=wake_at)
 
 
-def _written(held: Held, step: Step, strategy: ApplyStrategy, now: datetime) -> Held:
-    if step.content is not None:
-        return after.bound(held, step.content, held.binding.spec.apply_strategy, now)
-    if step.action == REMOVE:
+def _written(held: Held, act: RolloutAct, strategy: ApplyStrategy, now: datetime) -> Held:
+    if act.content is not None:
+        return after.bound(held, act.content, held.binding.spec.apply_strategy, now)
+    if act.action == REMOVE:
         return after.removed(held, now)
-    if step.action == HOLD:
+    if act.action == HOLD:
         return after.held_back(held, now)
-    if step.action == MARK_STARTED:
+    if act.action == MARK_STARTED:
         return after.confirmed(held, now)
     return after.with_apply_strategy(held, strategy)

@@ -9,6 +9,7 @@ import typing as t
 from dataclasses import dataclass
 from datetime import datetime
 
+from ...machine import Blocker, Wait
 from ...schema.codec import write_time
 from .barrier import CLEANING_UP
 from .budget import Limits
@@ -20,7 +21,7 @@ NAMED = 3
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wait:
+class BindingWait:
     """One binding that waits.
 
     ``wants`` is bind, update or remove; empty where it holds what it shall and is not ready yet. ``reason`` is
@@ -35,6 +36,11 @@ class Wait:
     message: str
     blockers: tuple[str, ...] = ()
     until: datetime | None = None
+
+    @property
+    def in_words(self) -> Wait:
+        about = {"cluster": self.cluster, "wants": self.wants}
+        return Wait(self.binding, (Blocker(self.reason, self.message, about=about),))
 
     def as_dict(self) -> dict[str, t.Any]:
         row: dict[str, t.Any] = {key: value for key, value in vars(self).items() if value not in (None, ())}
@@ -65,12 +71,12 @@ class _Spent:
 
 def waiting(
     rows: t.Sequence[Judged], chosen: t.Container[str], limit: Limits | None, blocked: t.Mapping[str, str]
-) -> tuple[Wait, ...]:
+) -> tuple[BindingWait, ...]:
     """A reason for each binding that wants a change and was not chosen, and for each that is not ready yet."""
     held = counted(rows)
     unready = _Spent.by(each for each in held if not each.ready or each.leaving)
     coming = _Spent.by(each for each in held if each.can_be_ready)
-    waits: list[Wait] = []
+    waits: list[BindingWait] = []
     for each in rows:
         if each.held.name in chosen:
             continue
@@ -83,18 +89,18 @@ def waiting(
     return tuple(waits)
 
 
-def _over_surge(each: Judged, limit: Limits, coming: _Spent) -> Wait:
+def _over_surge(each: Judged, limit: Limits, coming: _Spent) -> BindingWait:
     message = f"{limit.target} clusters and {limit.max_surge} more may hold it at once, and {len(coming.names)} do"
     return _wait(each, MAX_SURGE, message, coming.names, coming.until)
 
 
-def _over_limit(each: Judged, limit: Limits, unready: _Spent) -> Wait:
+def _over_limit(each: Judged, limit: Limits, unready: _Spent) -> BindingWait:
     message = f"{limit.max_unavailable} of {limit.target} clusters may be unavailable at once"
     more = unready.named(", and not ready or on the way out are ")
     return _wait(each, MAX_UNAVAILABLE, message + more, unready.names, unready.until)
 
 
-def _unready(each: Judged) -> list[Wait]:
+def _unready(each: Judged) -> list[BindingWait]:
     if each.held.deleting:
         return [_wait(each, LEAVING, "it is being removed")]
     if each.ready:
@@ -106,7 +112,7 @@ def _unready(each: Judged) -> list[Wait]:
     return [_wait(each, NOT_READY, message, until=until)]
 
 
-def _blocked(each: Judged, reason: str) -> Wait:
+def _blocked(each: Judged, reason: str) -> BindingWait:
     if reason == CLEANING_UP:
         return _wait(each, reason, "what the cluster held before is still being removed")
     return _wait(each, reason, "another binding holds the same cluster")
@@ -114,8 +120,8 @@ def _blocked(each: Judged, reason: str) -> Wait:
 
 def _wait(
     each: Judged, reason: str, message: str, blockers: tuple[str, ...] = (), until: datetime | None = None
-) -> Wait:
-    return Wait(
+) -> BindingWait:
+    return BindingWait(
         binding=each.held.name,
         cluster=each.held.cluster,
         wants=each.wants,

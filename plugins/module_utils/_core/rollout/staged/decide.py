@@ -9,10 +9,12 @@ and never fails it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import typing as t
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from ...errors import Problem
+from ...machine import Blocker, Decision, Wait
 from ...objects.staged.strategy import StageConfig
 from ...objects.staged.update_run import (
     INITIALIZE,
@@ -21,7 +23,8 @@ from ...objects.staged.update_run import (
     StagedUpdateRunStatus,
     StageUpdatingStatus,
 )
-from ..conditions import FALSE, TRUE, Row
+from ...schema.meta import find_condition
+from ..conditions import FALSE, TRUE, Row, status_is
 from ..readiness import later
 from . import tasks as staged_tasks
 from .begin import begin
@@ -40,6 +43,7 @@ from .marks import (
     STAGE_SKIPPED,
     STAGE_STOPPED,
     STAGE_STOPPING,
+    STARTED,
     SUCCEEDED,
     Marks,
     at_generation,
@@ -50,6 +54,7 @@ from .marks import (
 from .position import ALL_DONE, resume
 from .world import (
     Action,
+    ClusterInFlight,
     DeleteApproval,
     Failure,
     NotYet,
@@ -63,17 +68,14 @@ EVENT = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class Decision:
-    """``actions`` are carried out first, then ``run`` is stored: each action is found done when it is decided again, so
-    that a crash in between repeats nothing. ``wake_at`` is the next instant at which time alone can change something;
-    None if only an event can. ``problems`` are what may pass, ``failure`` is what ended the run.
-    """
+class StagedState:
+    """The run, which is all that is stored; ``failure`` is what ended it in this very decision."""
 
     run: ClusterStagedUpdateRun
-    actions: tuple[Action, ...] = ()
-    wake_at: datetime | None = None
-    problems: tuple[Problem, ...] = ()
-    failure: Failure | None = None
+    failure: Failure | None = field(default=None, compare=False)
+
+
+StagedDecision = Decision[StagedState, Action]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,37 +91,72 @@ class Step:
     finished: bool = False
 
 
-def decide(run: ClusterStagedUpdateRun, world: World, now: datetime, *, upstream: bool = False) -> Decision:
-    """The next state of ``run`` and what is to be done for it; pure, and the order of ``world`` does not matter.
+def decide(state: StagedState, seen: World, now: datetime) -> StagedDecision:
+    """The next state of the run and what is to be done for it; the order of ``seen`` does not matter.
 
-    ``upstream`` brings back all that KubeFleet does by accident, and its times of looking again.
+    An act is decided again until it is seen done. Waits are what may pass by itself.
     """
-    run = at_generation(run)
-    scene = Scene(run=run, world=world, now=now, upstream=upstream)
+    run = at_generation(state.run)
+    scene = Scene(run=run, world=seen, now=now, upstream=seen.upstream)
     if run.metadata.deletion_timestamp is not None:
-        mine = [each.name for each in world.approvals if each.spec.parent_stage_rollout == run.name]
-        return Decision(run=run, actions=tuple(DeleteApproval(name=name) for name in sorted(mine)))
-    if is_over(scene):
-        return Decision(run=run)
+        mine = [each.name for each in seen.approvals if each.spec.parent_stage_rollout == run.name]
+        return _decision(run, tuple(DeleteApproval(name=name) for name in sorted(mine)))
+    owed = staged_tasks.unaccepted(scene)
+    if is_over(run):
+        return _decision(run, owed)
     begun = scene.holds(run.status.conditions, INITIALIZED)
     try:
         scene, index = resume(scene) if begun else (_begun(scene), 0)
     except NotYet as refusal:
-        return Decision(run=run, problems=(refusal.problem,))
+        return _decision(run, owed, problems=(refusal.problem,))
     except Refused as refusal:
         return _failed(scene, refusal, begun)
     if index == ALL_DONE:
-        return Decision(run=_with(scene, Marks(scene.generation, now).run_done(scene.status)))
+        return _decision(_with(scene, Marks(scene.generation, now).run_done(scene.status)), owed)
     if run.spec.state == INITIALIZE:
-        return Decision(run=scene.run)
-    return _stepped(scene, index)
+        return _decision(scene.run)
+    decision = _stepped(scene, index)
+    return replace(decision, acts=(*owed, *decision.acts))
 
 
-def is_over(scene: Scene) -> bool:
+def acts_in_flight(state: StagedState) -> tuple[ClusterInFlight, ...]:
+    """Clusters whose turn has begun and is not over. In a run that has ended, or was stopped, none is followed."""
+    if settled(state):
+        return ()
+    run = at_generation(state.run)
+    generation, deletion = run.metadata.generation, run.status.deletion_stage_status
+    return tuple(
+        ClusterInFlight(stage=stage.stage_name, cluster=each.cluster_name)
+        for stage in (*run.status.stages_status, *((deletion,) if deletion else ()))
+        for each in stage.clusters
+        if status_is(each.conditions, STARTED, generation, TRUE)
+        and not status_is(each.conditions, SUCCEEDED, generation, TRUE)
+    )
+
+
+def settled(state: StagedState) -> bool:
+    """Whether it has ended, or stands until it is told to go on."""
+    run = at_generation(state.run)
+    progress = find_condition(run.status.conditions, PROGRESSING)
+    return is_over(run) or (progress is not None and progress.reason == RUN_STOPPED[1])
+
+
+def _decision(
+    run: ClusterStagedUpdateRun,
+    acts: tuple[Action, ...] = (),
+    wake_at: datetime | None = None,
+    problems: t.Iterable[Problem] = (),
+    failure: Failure | None = None,
+) -> StagedDecision:
+    waits = tuple(Wait(each.where, (Blocker(each.code, each.message),)) for each in problems)
+    return Decision(state=StagedState(run=run, failure=failure), acts=acts, waits=waits, wake_at=wake_at)
+
+
+def is_over(run: ClusterStagedUpdateRun) -> bool:
     """A run that could not begin, or has ended, is never revived."""
-    conditions = scene.status.conditions
-    ended = any(scene.holds(conditions, SUCCEEDED, each) for each in (TRUE, FALSE))
-    return ended or scene.holds(conditions, INITIALIZED, FALSE)
+    conditions, generation = run.status.conditions, run.metadata.generation
+    ended = any(status_is(conditions, SUCCEEDED, generation, each) for each in (TRUE, FALSE))
+    return ended or status_is(conditions, INITIALIZED, generation, FALSE)
 
 
 def _begun(scene: Scene) -> Scene:
@@ -128,17 +165,17 @@ def _begun(scene: Scene) -> Scene:
     return replace(scene, run=_with(scene, marks.on_run(scene.status, INITIALIZED, RUN_BEGUN)))
 
 
-def _failed(scene: Scene, refusal: Refused, begun: bool) -> Decision:
+def _failed(scene: Scene, refusal: Refused, begun: bool) -> StagedDecision:
     marks = Marks(scene.generation, scene.now)
     if begun:
         status = marks.run_failed(scene.status, refusal.failure.message)
     else:
         row = (FALSE, "UpdateRunInitializedFailed", refusal.failure.message)
         status = marks.on_run(refusal.status, INITIALIZED, row)
-    return Decision(run=_with(scene, status), failure=refusal.failure)
+    return _decision(_with(scene, status), failure=refusal.failure)
 
 
-def _stepped(scene: Scene, index: int) -> Decision:
+def _stepped(scene: Scene, index: int) -> StagedDecision:
     """One step of the stage at ``index``; the delete stage comes after the last."""
     step = _step(scene, index)
     marks = Marks(scene.generation, scene.now)
@@ -152,9 +189,9 @@ def _stepped(scene: Scene, index: int) -> Decision:
         status = marks.run_done(status)
     else:
         status = marks.on_run(status, PROGRESSING, step.row)
-    return Decision(
-        run=_with(scene, status),
-        actions=step.actions,
+    return _decision(
+        _with(scene, status),
+        step.actions,
         wake_at=None if step.failure or step.finished else step.wake_at,
         problems=() if step.failure else step.problems,
         failure=step.failure,
@@ -244,10 +281,12 @@ def _stop_stage(scene: Scene, stage: StageUpdatingStatus) -> Step:
     if not scene.upstream:
         left -= len({*flight.troubled, *flight.stuck})
     if left == 0 and (not flight.problems or not scene.upstream):
-        return Step(stage=marks.on_stage(stage, STAGE_STOPPED), row=RUN_STOPPED, problems=tuple(flight.problems))
+        stopped = marks.on_stage(stage, STAGE_STOPPED)
+        return Step(stage=stopped, row=RUN_STOPPED, actions=tuple(flight.actions), problems=tuple(flight.problems))
     return Step(
         stage=marks.on_stage(stage, STAGE_STOPPING),
         row=run_stuck(stage.stage_name, flight.stuck) if flight.stuck else RUN_STOPPING,
+        actions=tuple(flight.actions),
         wake_at=_look_again(scene, CLUSTER_CHECK, flight.stuck_from),
         problems=tuple(flight.problems),
     )
@@ -256,12 +295,14 @@ def _stop_stage(scene: Scene, stage: StageUpdatingStatus) -> Step:
 def _stop_delete_stage(scene: Scene, stage: StageUpdatingStatus) -> Step:
     """Deletions that have begun are let finish. Upstream counts those that have not begun too, and never stops."""
     marks = Marks(scene.generation, scene.now)
-    stage, _actions = delete(scene, stage, stopping=True)
+    stage, actions = delete(scene, stage, stopping=True)
     left = going(scene, stage)
     stopped = marks.on_stage(stage, STAGE_STOPPING if left else STAGE_STOPPED)
     if left == 0 and (not scene.leaving or not scene.upstream):
         return Step(stage=stopped, row=RUN_STOPPED)
-    return Step(stage=stopped, row=RUN_STOPPING, wake_at=_look_again(scene, CLUSTER_CHECK, EVENT))
+    return Step(
+        stage=stopped, row=RUN_STOPPING, actions=tuple(actions), wake_at=_look_again(scene, CLUSTER_CHECK, EVENT)
+    )
 
 
 def _look_again(scene: Scene, upstream: timedelta, ours: datetime | None) -> datetime | None:

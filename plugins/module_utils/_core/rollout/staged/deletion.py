@@ -27,6 +27,8 @@ from .world import (
 def delete(scene: Scene, stage: StageUpdatingStatus, *, stopping: bool) -> tuple[StageUpdatingStatus, list[Action]]:
     """All bindings are deleted at once; a cluster is done when its binding is gone. While ``stopping``, none begins.
 
+    One that has begun and is not being deleted was recorded by somebody who did not live to delete it.
+
     Refused if a binding contradicts the record.
     """
     marks = Marks(scene.generation, scene.now)
@@ -40,8 +42,9 @@ def delete(scene: Scene, stage: StageUpdatingStatus, *, stopping: bool) -> tuple
             clusters.append(marks.on_cluster(started, SUCCEEDED, CLUSTER_DONE))
             continue
         _check(scene, cluster, held.deleting)
-        if not stopping and not scene.holds(cluster.conditions, STARTED):
-            actions.append(DeleteBinding(cluster=cluster.cluster_name, binding=held.name))
+        begun = scene.holds(cluster.conditions, STARTED)
+        if (begun and not held.deleting) or not (begun or stopping):
+            actions.append(DeleteBinding(stage=DELETE_STAGE, cluster=cluster.cluster_name, binding=held.name))
             cluster = _started(scene, marks, cluster)
         clusters.append(cluster)
     if left:
@@ -68,7 +71,7 @@ def _started(scene: Scene, marks: Marks, cluster: ClusterUpdatingStatus) -> Clus
 def _check(scene: Scene, cluster: ClusterUpdatingStatus, deleting: bool) -> None:
     if scene.holds(cluster.conditions, SUCCEEDED):
         message = f"cluster {cluster.cluster_name} of {DELETE_STAGE} is done and has a binding again"
-    elif scene.holds(cluster.conditions, STARTED) and not deleting:
+    elif scene.upstream and scene.holds(cluster.conditions, STARTED) and not deleting:
         message = f"cluster {cluster.cluster_name} of {DELETE_STAGE} has begun and its binding is not being deleted"
     else:
         return

@@ -96,6 +96,8 @@ def let_finish(scene: Scene, stage: StageUpdatingStatus) -> Flight:
         if held is None:
             flight.fail("binding-missing", _without_binding(cluster))
             flight.clusters.append(cluster)
+        elif _owed(flight, cluster, held):
+            flight.clusters.append(_act(flight, cluster, held))
         else:
             flight.clusters.append(_judge(flight, cluster, held))
     return flight
@@ -113,6 +115,8 @@ def _look(flight: Flight, cluster: ClusterUpdatingStatus, held: Held | None) -> 
         return _start(flight, cluster, held)
     if scene.in_sync(held, cluster) and scene.is_bound(held) and _is_started(held):
         return _judge(flight, cluster, held)
+    if _owed(flight, cluster, held):
+        return _act(flight, cluster, held)
     message = (
         f"the binding of cluster {cluster.cluster_name} was changed while it was being updated; "
         f"is another run at work on the same placement?"
@@ -126,22 +130,10 @@ def _start(flight: Flight, cluster: ClusterUpdatingStatus, held: Held) -> Cluste
 
     Upstream keeps such a cluster's place until the next look, and never marks it started if it has failed.
     """
-    scene, stage = flight.scene, flight.stage.stage_name
+    scene = flight.scene
     started = flight.marks.on_cluster(cluster, STARTED, CLUSTER_STARTED)
-    if not scene.in_sync(held, cluster) or not scene.is_bound(held):
-        flight.actions.append(
-            BindCluster(
-                stage=stage,
-                cluster=cluster.cluster_name,
-                binding=held.name,
-                content=scene.content(cluster),
-                apply_strategy=scene.status.applied_strategy,
-            )
-        )
-        _time(flight, started)
-    elif not _is_started(held):
-        flight.actions.append(MarkStarted(stage=stage, cluster=cluster.cluster_name, binding=held.name))
-        _time(flight, started)
+    if not (scene.in_sync(held, cluster) and scene.is_bound(held) and _is_started(held)):
+        _act(flight, started, held)
     elif scene.upstream:
         result = _result(flight, held)
         if result == TROUBLED:
@@ -152,6 +144,36 @@ def _start(flight: Flight, cluster: ClusterUpdatingStatus, held: Held) -> Cluste
         started = _judge(flight, started, held)
     flight.any_started = True
     return started
+
+
+def _act(flight: Flight, cluster: ClusterUpdatingStatus, held: Held) -> ClusterUpdatingStatus:
+    """Gives the cluster what it is to hold."""
+    scene, stage = flight.scene, flight.stage.stage_name
+    if scene.in_sync(held, cluster) and scene.is_bound(held):
+        flight.actions.append(MarkStarted(stage=stage, cluster=cluster.cluster_name, binding=held.name))
+    else:
+        bind = BindCluster(
+            stage=stage,
+            cluster=cluster.cluster_name,
+            binding=held.name,
+            content=scene.content(cluster),
+            apply_strategy=scene.status.applied_strategy,
+        )
+        flight.actions.append(bind)
+    _time(flight, cluster)
+    return cluster
+
+
+def _owed(flight: Flight, cluster: ClusterUpdatingStatus, held: Held) -> bool:
+    """Whether the cluster is recorded as started by somebody who did not live to give it its content: nobody, neither
+    we nor another run, has begun anything on its binding since. Upstream acts before it records."""
+    if flight.scene.upstream:
+        return False
+    recorded = find_condition(cluster.conditions, STARTED)
+    begun = find_condition(held.binding.status.conditions, ROLLOUT_STARTED)
+    since = recorded.last_transition_time if recorded else None
+    last = begun.last_transition_time if begun else None
+    return since is not None and (last is None or last < since)
 
 
 def _judge(flight: Flight, cluster: ClusterUpdatingStatus, held: Held) -> ClusterUpdatingStatus:

@@ -87,6 +87,22 @@ def after(scene: Scene, stage: StageUpdatingStatus, config: StageConfig) -> Task
     )
 
 
+def unaccepted(scene: Scene) -> tuple[Action, ...]:
+    """Approvals that are recorded as taken by somebody who did not live to say so on the request."""
+    requests = {each.name: each for each in scene.world.approvals}
+    taken = (
+        task.approval_request_name
+        for stage in scene.status.stages_status
+        for task in (*stage.before_stage_task_status, *stage.after_stage_task_status)
+        if scene.holds(task.conditions, REQUEST_APPROVED)
+    )
+    return tuple(
+        AcceptApproval(name=name)
+        for name in taken
+        if not scene.upstream and name in requests and not _says(requests[name], APPROVAL_ACCEPTED)
+    )
+
+
 def _approval(
     scene: Scene, stage: StageUpdatingStatus, task: StageTaskStatus, when: str
 ) -> tuple[StageTaskStatus, bool, list[Action]]:

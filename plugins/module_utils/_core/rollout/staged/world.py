@@ -46,7 +46,8 @@ class World:
     """Everything that belongs to the run's placement.
 
     ``resource_snapshots`` are the metadata of all parts, the one of the live resources among them and labelled latest.
-    ``overrides`` are those that apply to the resources of this run.
+    ``overrides`` are those that apply to the resources of this run. ``upstream`` brings back all that KubeFleet does by
+    accident, its order of acting before recording, and its times of looking again.
     """
 
     placement: ClusterResourcePlacement | None
@@ -57,31 +58,40 @@ class World:
     bindings: tuple[Held, ...] = ()
     overrides: OverridesByCluster = field(default_factory=dict)
     approvals: tuple[ClusterApprovalRequest, ...] = ()
+    upstream: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
-class BindCluster:
-    """Make the binding Bound to ``content`` under ``apply_strategy``; its RolloutStarted begins anew."""
+class ClusterInFlight:
+    """The cluster's turn has begun in a stage, and is not over. Its name is that of the act that begins it; names of
+    operations are unique within a run."""
 
     stage: str
     cluster: str
+
+    @property
+    def operation(self) -> str:
+        return f"{self.stage}/{self.cluster}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class BindCluster(ClusterInFlight):
+    """Make the binding Bound to ``content`` under ``apply_strategy``; its RolloutStarted begins anew."""
+
     binding: str
     content: Content
     apply_strategy: ApplyStrategy | None
 
 
 @dataclass(frozen=True, kw_only=True)
-class MarkStarted:
+class MarkStarted(ClusterInFlight):
     """The binding holds the content already: only its RolloutStarted begins anew."""
 
-    stage: str
-    cluster: str
     binding: str
 
 
 @dataclass(frozen=True, kw_only=True)
-class DeleteBinding:
-    cluster: str
+class DeleteBinding(ClusterInFlight):
     binding: str
 
 
@@ -93,6 +103,10 @@ class RequestApproval:
     stage: str
     task: str
 
+    @property
+    def operation(self) -> str:
+        return f"request {self.name}"
+
 
 @dataclass(frozen=True, kw_only=True)
 class AcceptApproval:
@@ -100,14 +114,23 @@ class AcceptApproval:
 
     name: str
 
+    @property
+    def operation(self) -> str:
+        return f"accept {self.name}"
+
 
 @dataclass(frozen=True, kw_only=True)
 class DeleteApproval:
     name: str
 
+    @property
+    def operation(self) -> str:
+        return f"delete {self.name}"
+
 
 Action = (
-    BindCluster  # pylint: disable=unsupported-binary-operation  # Python 3.11 can
+    ClusterInFlight  # pylint: disable=unsupported-binary-operation  # Python 3.11 can
+    | BindCluster
     | MarkStarted
     | DeleteBinding
     | RequestApproval
@@ -205,7 +228,7 @@ def carried_out(run: ClusterStagedUpdateRun, world: World, actions: t.Iterable[A
             approvals.setdefault(action.name, approval_request(run, action))
         elif isinstance(action, AcceptApproval):
             approvals[action.name] = accepted(approvals[action.name], now)
-        else:
+        elif isinstance(action, DeleteApproval):
             approvals.pop(action.name, None)
     return replace(world, bindings=tuple(by_name(held.values())), approvals=tuple(approvals.values()))
 

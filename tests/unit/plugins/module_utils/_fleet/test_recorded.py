@@ -17,8 +17,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.release_catalog import ReleaseCatalog
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.strategy import UpdateStrategy
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.update_run import UpdateRun
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.journal import proven
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.recorded import recorded
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.run_record import proven
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.random_json import (
     any_json,
     documents_of,

@@ -15,22 +15,29 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.pod_dis
     PodDisruptionBudget,
     PodDisruptionBudgets,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation.decide import Step, begin, step
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation.decide import (
+    begin,
+    decide,
+    outcome,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation.input import (
     BudgetScope,
     RotationNode,
     Sight,
 )
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation.progress import RotationAct
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation.state import (
     RotationSettings,
     RotationState,
 )
+from ansible_collections.gitops.fleet.plugins.module_utils._core.machine import Decision
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.karpenter.node_pool import Budget
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.selector import LabelSelector
 from ansible_collections.gitops.fleet.plugins.module_utils._core.windows.fleet_windows import WindowAnswer
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.disruption.nodes_made import NOW
 
 MINUTE = timedelta(minutes=1)
+RotationDecision = Decision[RotationState, RotationAct]
 
 
 def a_pool_of(count: int, pool: str = "p", **more: t.Any) -> tuple[RotationNode, ...]:
@@ -51,14 +58,14 @@ def scope(*budgets: Budget, name: str = "the fleet", pools: t.Iterable[str] | No
     return BudgetScope(name, budgets, None if pools is None else frozenset(pools))
 
 
-def everything(sight: Sight, settings: RotationSettings, now: datetime = NOW) -> Step:
+def everything(sight: Sight, settings: RotationSettings, now: datetime = NOW) -> RotationDecision:
     """The first step of a rotation of all nodes."""
-    return step(begin([each.name for each in sight.nodes], sight, settings, now), sight, now)
+    return decide(begin([each.name for each in sight.nodes], sight, settings, now), sight, now)
 
 
-def told(found: Step, node: str) -> list[str]:
+def told(found: RotationDecision, node: str) -> list[str]:
     """The codes of what holds a node back."""
-    return [one.code for each in found.waits if each.node == node for one in each.blockers]
+    return [one.code for each in found.waits if each.name == node for one in each.blockers]
 
 
 @dataclass
@@ -106,7 +113,7 @@ class World:
             stop=stop,
         )
 
-    def carry_out(self, found: Step) -> None:
+    def carry_out(self, found: RotationDecision) -> None:
         self.failed = {}
         for act in found.acts:
             if act.kind == "drain":
@@ -157,15 +164,15 @@ class World:
 
 def run(
     world: World, state: RotationState, minutes: int, now: datetime = NOW
-) -> t.Iterator[tuple[datetime, Sight, Step]]:
+) -> t.Iterator[tuple[datetime, Sight, RotationDecision]]:
     """Minute by minute until it is done."""
     for _minute in range(minutes):
         sight = world.sight()
-        found = step(state, sight, now)
+        found = decide(state, sight, now)
         world.carry_out(found)
         yield now, sight, found
         state = found.state
-        if found.outcome == "done":
+        if outcome(found.state) == "done":
             return
         world.pass_a_minute()
         now += MINUTE

@@ -18,6 +18,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run imp
     Begin,
     OpenGate,
     RunState,
+    UpdateSeen,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.status import derive
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values import update_states as states
@@ -45,9 +46,9 @@ def plainly(given: Script) -> RunState:
     events: list[tuple[datetime, str, str]] = []
     approved: list[Approval] = []
     while True:
-        decided = decide(run, given.views, approved, now)
-        run, approved = decided.run, []
-        for action in decided.actions:
+        decided = decide(run, UpdateSeen(members=given.views, approvals=approved), now)
+        run, approved = decided.state, []
+        for action in decided.acts:
             if isinstance(action, Begin):
                 heapq.heappush(events, (now + upgrade(action.member), "", action.operation))
             elif isinstance(action, OpenGate) and action.gate.due is None:

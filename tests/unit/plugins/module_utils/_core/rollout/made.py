@@ -15,7 +15,12 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placeme
     ClusterResourcePlacement,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.content import Held, Overrides, Wanted
-from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.rolling.decide import Rolled, roll
+from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.rolling.decide import (
+    RolloutDecision,
+    RolloutSeen,
+    RolloutState,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.rolling.decide import decide as decide_rollout
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode, write_time
 
 NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
@@ -77,17 +82,19 @@ def pick_n(number: int) -> Manifest:
     return {"placementType": "PickN", "numberOfClusters": number}
 
 
-def decide(policy: Manifest | None, *bindings: Held, content: str = NEW, **more: t.Any) -> Rolled:
+def decide(policy: Manifest | None, *bindings: Held, content: str = NEW, **more: t.Any) -> RolloutDecision:
     """One look at ``NOW``; ``rolling`` are the budgets, ``overrides`` those wanted by cluster."""
     rolling = more.pop("rolling", {})
     overrides = {name: Overrides(cluster=names) for name, names in more.pop("overrides", {}).items()}
     wanted = Wanted(resource_snapshot=content, overrides=overrides)
-    return roll(placement(policy, **rolling), bindings, wanted, more.pop("now", NOW), **more)
+    now = more.pop("now", NOW)
+    seen = RolloutSeen(placement=placement(policy, **rolling), wanted=wanted, **more)
+    return decide_rollout(RolloutState(bindings=bindings), seen, now)
 
 
-def actions(rolled: Rolled) -> dict[str, str]:
-    return {each.cluster: each.action for each in rolled.steps}
+def actions(decision: RolloutDecision) -> dict[str, str]:
+    return {each.cluster: each.action for each in decision.acts}
 
 
-def reasons(rolled: Rolled) -> dict[str, str]:
-    return {each.cluster: each.reason for each in rolled.waits}
+def reasons(decision: RolloutDecision) -> dict[str, str]:
+    return {each.cluster: each.reason for each in decision.state.report.waits}

@@ -21,7 +21,11 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.staged.
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.staged.update_run import ClusterStagedUpdateRun
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.content import Held
-from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.decide import Decision, decide
+from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.decide import (
+    StagedDecision,
+    StagedState,
+    decide,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.world import World, carried_out
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import (
@@ -101,13 +105,13 @@ class Play:
     def __init__(self, world: World, run: ClusterStagedUpdateRun, upstream: bool = False) -> None:
         self.world, self.run, self.upstream, self.now = world, run, upstream, NOW
 
-    def step(self) -> Decision:
-        out = decide(self.run, self.world, self.now, upstream=self.upstream)
-        self.world = carried_out(out.run, self.world, out.actions, self.now)
-        self.run = out.run
+    def step(self) -> StagedDecision:
+        out = decide(StagedState(run=self.run), replace(self.world, upstream=self.upstream), self.now)
+        self.world = carried_out(out.state.run, self.world, out.acts, self.now)
+        self.run = out.state.run
         return out
 
-    def steps(self) -> Decision:
+    def steps(self) -> StagedDecision:
         """Until it has to wait."""
         out = self.step()
         while out.wake_at is not None and out.wake_at <= self.now:

@@ -16,7 +16,12 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placeme
     ClusterResourcePlacement,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.content import Wanted
-from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.rolling.decide import DONE, roll
+from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.rolling.decide import (
+    DONE,
+    RolloutSeen,
+    RolloutState,
+    decide,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import Condition
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.rollout.made import (
@@ -61,17 +66,19 @@ def held_bindings(draw: st.DrawFn):
 @given(bindings=held_bindings(), policy=POLICIES, unavailable=CHOICES, surge=CHOICES, data=st.data())
 def test_no_budget_is_exceeded_and_order_does_not_matter(upstream, bindings, policy, unavailable, surge, data):
     wanting = placement(policy, maxUnavailable=unavailable, maxSurge=surge)
-    out = roll(wanting, bindings, WANTED, NOW, upstream=upstream)
-    assert roll(wanting, data.draw(st.permutations(bindings)), WANTED, NOW, upstream=upstream) == out
-    numbers = out.calculation
+    seen = RolloutSeen(placement=wanting, wanted=WANTED, upstream=upstream)
+    out = decide(RolloutState(bindings=tuple(bindings)), seen, NOW)
+    again = decide(RolloutState(bindings=tuple(data.draw(st.permutations(bindings)))), seen, NOW)
+    assert (again, again.state.report) == (out, out.state.report)
+    numbers = out.state.report.calculation
     if numbers is None or numbers.max_to_remove is None:
         return
-    ready_taken = sum(1 for each in out.steps if each.action in ("update", "remove") and was_ready(bindings, each))
+    ready_taken = sum(1 for each in out.acts if each.action in ("update", "remove") and was_ready(bindings, each))
     assert ready_taken <= max(0, numbers.max_to_remove)
-    assert sum(1 for each in out.steps if each.action == "bind") <= max(0, numbers.max_to_add)
-    explained = {each.binding for each in out.waits} | {each.binding for each in out.steps}
+    assert sum(1 for each in out.acts if each.action == "bind") <= max(0, numbers.max_to_add)
+    explained = {each.binding for each in out.state.report.waits} | {each.binding for each in out.acts}
     assert explained >= {each.name for each in bindings if each.content != WANTED.of(each.cluster)}
-    assert all(each.message for each in out.waits)
+    assert all(each.message for each in out.state.report.waits)
 
 
 def was_ready(bindings, step):
@@ -89,16 +96,19 @@ def was_ready(bindings, step):
 def test_a_rollout_ends_with_the_wanted_content_everywhere(bindings, unavailable, surge, seed):
     """Members come up at random, fail for a while, and recover; maxUnavailable leaves room for one at least."""
     draw = random.Random(seed)
-    wanting, now = placement(None, maxUnavailable=unavailable, maxSurge=surge), NOW
+    seen = RolloutSeen(placement=placement(None, maxUnavailable=unavailable, maxSurge=surge), wanted=WANTED)
+    now = NOW
     for _look in range(400):
-        out = roll(wanting, bindings, WANTED, now)
-        if out.outcome == DONE and not out.waits:
+        out = decide(RolloutState(bindings=tuple(bindings)), seen, now)
+        if out.state.report.outcome == DONE and not out.state.report.waits:
             break
         now = max(now + timedelta(seconds=20), out.wake_at or now)
-        bindings = [reported(draw, each, now) for each in out.bindings if not each.deleting or draw.random() < 0.5]
-    assert out.outcome == DONE
-    assert {each.state for each in out.bindings} <= {BOUND}
-    assert {each.content.resource_snapshot for each in out.bindings} <= {NEW}
+        bindings = [
+            reported(draw, each, now) for each in out.state.bindings if not each.deleting or draw.random() < 0.5
+        ]
+    assert out.state.report.outcome == DONE
+    assert {each.state for each in out.state.bindings} <= {BOUND}
+    assert {each.content.resource_snapshot for each in out.state.bindings} <= {NEW}
 
 
 def reported(draw: random.Random, each, now):
@@ -139,6 +149,6 @@ def test_nothing_but_our_error_comes_of_random_budgets(kind, number, rolling, bi
     except (ValueError, TypeError):
         return
     try:
-        roll(wanting, bindings, WANTED, NOW)
+        decide(RolloutState(bindings=tuple(bindings)), RolloutSeen(placement=wanting, wanted=WANTED), NOW)
     except FleetError as error:
         assert all(each.where.startswith("ClusterResourcePlacement/web spec.") for each in error.problems)

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.staged.update_run import ClusterStagedUpdateRun
-from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.decide import decide
+from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.decide import StagedState, decide
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.layout import concurrency
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.world import BindCluster, DeleteBinding
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode, encode
@@ -65,7 +65,7 @@ def disturb(draw: random.Random, game: Play) -> None:
 
 
 def check(game: Play, out) -> None:
-    assert out.failure is None
+    assert out.state.failure is None
     states, status = game.states(), game.run.status
     stages = [[states[each.cluster_name] for each in one.clusters] for one in status.stages_status]
     configs = status.staged_update_strategy_snapshot.stages
@@ -73,10 +73,10 @@ def check(game: Play, out) -> None:
         assert row.count("started") <= concurrency(configs[index], len(row))
         if set(row) - {"waiting"}:
             assert all(each == "done" for earlier in stages[:index] for each in earlier)
-    if any(isinstance(each, DeleteBinding) for each in out.actions):
+    if any(isinstance(each, DeleteBinding) for each in out.acts):
         assert all(each == "done" for row in stages for each in row)
     if game.run.spec.state == "Stop":
-        assert not [each for each in out.actions if isinstance(each, (BindCluster, DeleteBinding))]
+        assert not [each for each in out.acts if isinstance(each, (BindCluster, DeleteBinding))]
     assert out.wake_at is None or out.wake_at >= game.now
 
 
@@ -89,7 +89,7 @@ def step(draw: random.Random, game: Play) -> None:
         clusters=tuple(draw.sample(game.world.clusters, len(game.world.clusters))),
         approvals=tuple(draw.sample(game.world.approvals, len(game.world.approvals))),
     )
-    expected = decide(game.run, mixed, game.now)
+    expected = decide(StagedState(run=game.run), mixed, game.now)
     out = game.step()
     assert out == expected
     check(game, out)
@@ -159,6 +159,6 @@ def test_a_spoiled_record_ends_the_run_and_raises_nothing(seed):
             run = decode(ClusterStagedUpdateRun, spoiled(draw, document))
         except (ValueError, TypeError):
             continue
-        out = decide(run, game.world, game.now)
-        assert decide(run, game.world, game.now) == out
-        encode(out.run)
+        out = decide(StagedState(run=run), game.world, game.now)
+        assert decide(StagedState(run=run), game.world, game.now) == out
+        encode(out.state.run)

@@ -14,12 +14,12 @@ import typing as t
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
+from ansible_collections.gitops.fleet.plugins.module_utils._core.machine import Decision
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates import commands
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.decide import decide
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import (
     Approval,
     Begin,
-    Decision,
     GateRow,
     GroupRow,
     MemberRow,
@@ -27,6 +27,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run imp
     Obstacle,
     RunState,
     StageRow,
+    UpdateAct,
+    UpdateSeen,
     WaitRow,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.status import RunStatus, derive
@@ -92,14 +94,14 @@ class Play:
     run: RunState
     now: datetime = T0
     views: dict[str, MemberView] = field(default_factory=dict)
-    decided: Decision = field(init=False)
+    decided: Decision[RunState, UpdateAct] = field(init=False)
 
     def __post_init__(self) -> None:
         for stage in self.run.stages:
             for group in stage.groups:
                 for row in group.members:
                     self.views.setdefault(row.name, MemberView(name=row.name))
-        self.decided = Decision(run=self.run)
+        self.decided = Decision(state=self.run)
 
     def start(self) -> Play:
         return self._then(commands.start(self.run, self.now))
@@ -141,14 +143,14 @@ class Play:
         return self._then(self.run)
 
     def _then(self, run: RunState, given: t.Sequence[Approval] = ()) -> Play:
-        self.decided = decide(run, self.views, given, self.now)
-        self.run = self.decided.run
+        self.decided = decide(run, UpdateSeen(members=self.views, approvals=given), self.now)
+        self.run = self.decided.state
         return self
 
     @property
     def begun(self) -> list[str]:
         """Members that the last event started, in order."""
-        return [each.member for each in self.decided.actions if isinstance(each, Begin)]
+        return [each.member for each in self.decided.acts if isinstance(each, Begin)]
 
     @property
     def status(self) -> RunStatus:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._core.machine import Decision
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.strategy import (
     APPROVAL,
     DAYS,
@@ -25,12 +26,13 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates import 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.decide import decide
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import (
     Approval,
-    Decision,
     GateRow,
     MemberRow,
     MemberView,
     Obstacle,
     RunState,
+    UpdateAct,
+    UpdateSeen,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.strategy import Candidate, resolve
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values import update_states as states
@@ -55,7 +57,7 @@ class Script:
     action: str = "create"
     count: int = 0
     before: RunState = field(init=False)
-    decided: Decision = field(init=False)
+    decided: Decision[RunState, UpdateAct] = field(init=False)
 
     def __post_init__(self) -> None:
         self.settle(())
@@ -64,8 +66,8 @@ class Script:
         """``before`` is what the decision started from."""
         self.count += 1
         self.before = self.run
-        self.decided = decide(self.run, self.views, given, self.now)
-        self.run = self.decided.run
+        self.decided = decide(self.run, UpdateSeen(members=self.views, approvals=given), self.now)
+        self.run = self.decided.state
 
     def act(self) -> None:
         names, weights = zip(*ACTIONS, strict=True)

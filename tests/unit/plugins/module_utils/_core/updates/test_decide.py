@@ -198,7 +198,7 @@ def test_18_wait_and_after_gate_together():
     assert run.status.message == "waits for gate X, and waits until 2026-08-17T00:10:00Z"
     assert run.wait(600).tree == "P[s1 P{g C:aC}, s2 N{h N:bN}]"
     assert run.approve("X").tree == "P[s1 C{g C:aC}, s2 P{h N:bN}]"
-    assert [each.gate.name for each in run.decided.actions] == ["Y"]
+    assert [each.gate.name for each in run.decided.acts] == ["Y"]
     assert run.approve("Y").begun == ["b"]
     assert run.gate("Y").by == "anna"
 

@@ -22,7 +22,7 @@ HOUR = 3_600
 
 def test_an_attempt_is_named_after_run_member_and_number():
     run = played("s{g:a}").start().fails("a").start()
-    assert run.decided.actions == (Begin(stage="s", group="g", member="a", attempt=2, operation="r-0f8fad5b.a.2"),)
+    assert run.decided.acts == (Begin(stage="s", group="g", member="a", attempt=2, operation="r-0f8fad5b.a.2"),)
     assert run.member("a").operation == "r-0f8fad5b.a.2"
 
 
@@ -145,7 +145,7 @@ def test_it_wakes_when_an_obstacle_is_said_to_end_but_not_in_the_past():
 
 def test_a_run_that_was_not_started_does_nothing():
     run = played("s{g:a}").leaves("a")
-    assert (run.decided.actions, run.decided.wake_at, run.tree) == ((), None, "N[s N{g N:aN}]")
+    assert (run.decided.acts, run.decided.wake_at, run.tree) == ((), None, "N[s N{g N:aN}]")
 
 
 def test_the_timeout_is_the_runs_own():

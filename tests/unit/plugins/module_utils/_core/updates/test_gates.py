@@ -54,7 +54,7 @@ def test_next_occurrence(after, schedule, expected):
 
 def test_all_gates_of_a_place_open_together_and_all_count():  # U23
     run = Play(changed(laid("s{g:a}"), "g", before_gates=gate("X") + gate("Y"))).start()
-    opened = [action for action in run.decided.actions if isinstance(action, OpenGate)]
+    opened = [action for action in run.decided.acts if isinstance(action, OpenGate)]
     assert [(each.stage, each.group, each.timing, each.gate.name) for each in opened] == [
         ("s", "g", "Before", "X"),
         ("s", "g", "Before", "Y"),

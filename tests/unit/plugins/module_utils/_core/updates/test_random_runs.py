@@ -13,10 +13,11 @@ import os
 from datetime import timedelta
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.machine import Decision
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.decide import decide
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.facts import DONE
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.integrity import oddities
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import Begin, Decision, RunState
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import Begin, RunState, UpdateSeen
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.status import RunStatus, derive
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values import update_states as states
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.updates.simulated import (
@@ -70,8 +71,8 @@ def _check(run: Script, old: RunState, old_status: RunStatus, status: RunStatus,
     assert oddities(run.run) == [], "whatever we make of a run is taken for ours"
     assert run.decided.wake_at is None or run.decided.wake_at > run.now
     if run.run.phase == "active":
-        again = decide(run.run, run.views, (), run.now)
-        assert again == Decision(run=run.run, wake_at=run.decided.wake_at)
+        again = decide(run.run, UpdateSeen(members=run.views), run.now)
+        assert again == Decision(state=run.run, waits=run.decided.waits, wake_at=run.decided.wake_at)
 
 
 def _check_tree(run: RunState, status: RunStatus) -> None:
@@ -110,7 +111,7 @@ def _check_dispatches(run: Script, begun: set[tuple[str, int]]) -> None:
     before = {row.name: row for row in rows(run.before)}
     places = {group.name: (stage, group) for stage in run.before.stages for group in stage.groups}
     states_before = {stage.name: one.state for stage, one in zip(run.run.stages, derive(run.run).stages, strict=True)}
-    for action in run.decided.actions:
+    for action in run.decided.acts:
         assert not run.before.stop_requested
         if not isinstance(action, Begin):
             assert not next(stage for stage in run.before.stages if stage.name == action.stage).breached
@@ -138,16 +139,18 @@ def _check_ends_are_final(run: Script, old: RunState, old_status: RunStatus, sta
 
 def _check_order_of_members(run: Script) -> None:
     turned = dict(reversed(run.views.items()))
-    assert decide(run.before, turned, (), run.now) == decide(run.before, run.views, (), run.now)
+    assert decide(run.before, UpdateSeen(members=turned), run.now) == decide(
+        run.before, UpdateSeen(members=run.views), run.now
+    )
 
 
 def _check_time_alone(run: Script) -> None:
     """Until ``wake_at`` the clock changes nothing; what a halted member waits for wakes nobody."""
     wake = run.decided.wake_at
     later = run.now + timedelta(days=60) if wake is None else wake - timedelta(microseconds=1)
-    made = decide(run.run, run.views, (), later)
-    assert (made.actions, made.wake_at) == ((), wake)
+    made = decide(run.run, UpdateSeen(members=run.views), later)
+    assert (made.acts, made.wake_at) == ((), wake)
     if any(node.breached for stage in run.run.stages for node in (stage, *stage.groups)):
-        assert [row.state for row in rows(made.run)] == [row.state for row in rows(run.run)]
+        assert [row.state for row in rows(made.state)] == [row.state for row in rows(run.run)]
     else:
-        assert made.run == run.run
+        assert made.state == run.run

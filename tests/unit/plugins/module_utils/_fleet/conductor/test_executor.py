@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases import versions
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.executor import (
     Begun,
     Blocked,
@@ -99,7 +100,7 @@ def carried_out(
     only_follow: bool = False,
 ) -> list[Event]:
     time = time or VirtualTime()
-    executor = Executor({"east": driver}, Pace(), clock=time.clock, sleep=time.sleep)
+    executor = Executor({"east": driver}, versions, Pace(), clock=time.clock, sleep=time.sleep)
     executor.begin(one or work(), resumed, only_follow)
     found: list[Event] = []
     while not (found and isinstance(found[-1], Ended | Blocked)):
@@ -172,7 +173,7 @@ def test_what_passes_by_itself_is_no_failure(seen: t.Any, reason: str):
 
 def test_what_was_blocked_may_be_begun_again_as_soon_as_that_is_known():
     driver = Scripted(seen=[DOWN, DOWN, OLD, NEW])
-    executor = Executor({"east": driver})
+    executor = Executor({"east": driver}, versions)
     results = []
     for _try in range(3):
         executor.begin(work())
@@ -217,7 +218,7 @@ def test_a_fault_in_a_driver_is_an_event_and_no_silence():
 
 
 def test_a_member_without_driver_fails():
-    executor = Executor({})
+    executor = Executor({}, versions)
     executor.begin(work())
     assert executor.wait(5)
     (event,) = executor.events()
@@ -314,7 +315,7 @@ def test_closed_it_begins_nothing_and_says_nothing():
             return super().observe(member)
 
     driver = Slow()
-    executor = Executor({"east": driver})
+    executor = Executor({"east": driver}, versions)
     executor.begin(work())
     assert looking.wait(5) and executor.in_flight == ("run-1.east.1",)
     executor.begin(work())
@@ -326,7 +327,9 @@ def test_closed_it_begins_nothing_and_says_nothing():
 
 
 def test_closing_ends_the_wait_between_two_looks_at_once():
-    executor = Executor({"east": Scripted(polls=[Progress(state=IN_PROGRESS, message="long")])}, Pace(interval=3600))
+    executor = Executor(
+        {"east": Scripted(polls=[Progress(state=IN_PROGRESS, message="long")])}, versions, Pace(interval=3600)
+    )
     executor.begin(work())
     said: list[Event] = []
     while not any(isinstance(each, Said) for each in said):

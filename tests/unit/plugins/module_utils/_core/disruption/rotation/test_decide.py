@@ -15,10 +15,11 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.pod_dis
     PodDisruptionBudgets,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation.decide import (
-    Step,
     acts_in_flight,
     begin,
-    step,
+    decide,
+    outcome,
+    released,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation.input import (
     RotationNode,
@@ -40,6 +41,7 @@ from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.disr
 )
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.disruption.rotation_made import (
     MINUTE,
+    RotationDecision,
     a_pool_of,
     everything,
     scope,
@@ -49,7 +51,7 @@ from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.disr
 ALL_AT_ONCE = RotationSettings(first_wave=99)
 
 
-def drained(found: Step) -> list[str]:
+def drained(found: RotationDecision) -> list[str]:
     return [each.node for each in found.acts if each.kind == "drain"]
 
 
@@ -70,8 +72,8 @@ def test_waves_grow_as_long_as_all_goes_well() -> None:
     while found.acts:
         sizes.append(len(drained(found)))
         sight = replaced(sight, *drained(found))
-        found = step(found.state, sight, NOW)
-    assert (sizes, found.outcome) == ([1, 2, 4, 3], "done")
+        found = decide(found.state, sight, NOW)
+    assert (sizes, outcome(found.state)) == ([1, 2, 4, 3], "done")
     assert {each.replacement for each in found.state.nodes} == {f"new-p-{number}" for number in range(10)}
 
 
@@ -79,20 +81,20 @@ def test_a_wave_has_a_largest_size_and_a_pause_after_it() -> None:
     sight = Sight(nodes=a_pool_of(9))
     found = everything(sight, RotationSettings(first_wave=2, growth=9, largest_wave=3, soak=600))
     assert drained(found) == ["p-0", "p-1"]
-    found = step(found.state, replaced(sight, "p-0", "p-1"), NOW)
+    found = decide(found.state, replaced(sight, "p-0", "p-1"), NOW)
     assert drained(found) == []
-    assert (told(found, "p-2"), found.next_at) == (["soak"], NOW + 10 * MINUTE)
-    assert found.outcome == "waiting"
-    assert len(drained(step(found.state, replaced(sight, "p-0", "p-1"), NOW + 10 * MINUTE))) == 3
+    assert (told(found, "p-2"), found.wake_at) == (["soak"], NOW + 10 * MINUTE)
+    assert outcome(found.state) == "waiting"
+    assert len(drained(decide(found.state, replaced(sight, "p-0", "p-1"), NOW + 10 * MINUTE))) == 3
 
 
 def test_after_a_failure_waves_begin_small_again() -> None:
     sight = Sight(nodes=a_pool_of(9))
     settings = RotationSettings(first_wave=1, growth=4, max_failures=9)
-    found = step(everything(sight, settings).state, sight := replaced(sight, "p-0"), NOW)
+    found = decide(everything(sight, settings).state, sight := replaced(sight, "p-0"), NOW)
     assert len(drained(found)) == 4
     failed = dataclasses.replace(replaced(sight, "p-1", "p-2", "p-3"), failed={"p-4": "broken"})
-    assert len(drained(step(found.state, failed, NOW))) == 1
+    assert len(drained(decide(found.state, failed, NOW))) == 1
 
 
 def test_nodes_without_pods_go_first_then_the_oldest() -> None:
@@ -107,7 +109,7 @@ def test_the_budget_of_each_scope_holds_and_is_told_with_its_arithmetic() -> Non
     found = everything(Sight(nodes=nodes, scopes=scopes), ALL_AT_ONCE)
     assert len(drained(found)) == 5
     assert sum(name.startswith("p") for name in drained(found)) == 2
-    waits = {each.node: [one.text for one in each.blockers] for each in found.waits}
+    waits = {each.name: [one.text for one in each.blockers] for each in found.waits}
     assert waits["p-9"] == [
         "pool p: 10 nodes count, limit 2 (20% of 10 nodes is 2) - 0 disrupted - 2 begun now = 0",
         "the fleet: 20 nodes count, limit 5 (5 nodes) - 0 disrupted - 5 begun now = 0",
@@ -119,32 +121,32 @@ def test_nodes_that_are_not_ready_or_deleted_consume_the_budget_d0_65() -> None:
     sick = (RotationNode(name="x", pool="p", ready=False), RotationNode(name="y", pool="p", deleting=True))
     sight = Sight(nodes=(*a_pool_of(8), *sick), scopes=(scope(Budget("3")),))
     state = begin(["p-0", "p-1", "p-2"], sight, ALL_AT_ONCE, NOW)
-    assert drained(step(state, sight, NOW)) == ["p-0"]
+    assert drained(decide(state, sight, NOW)) == ["p-0"]
 
 
 def test_a_place_stays_disrupted_until_the_replacement_is_ready() -> None:
     sight = Sight(nodes=a_pool_of(10), scopes=(scope(Budget("10%")),))
     found = everything(sight, ALL_AT_ONCE)
     assert drained(found) == ["p-0"]
-    missing = step(found.state, gone(sight, "p-0"), NOW)
+    missing = decide(found.state, gone(sight, "p-0"), NOW)
     assert (missing.acts, missing.state.count("Returning")) == ((), 1)
     assert missing.waits[0].blockers[0].text == (
         "the fleet: 10 nodes count, limit 1 (10% of 10 nodes is 1) - 1 disrupted = 0"
     )
-    assert drained(step(missing.state, replaced(sight, "p-0"), NOW)) == ["p-1"]
+    assert drained(decide(missing.state, replaced(sight, "p-0"), NOW)) == ["p-1"]
 
 
 def test_a_pool_that_is_to_shrink_waits_for_no_replacement() -> None:
     sight = Sight(nodes=a_pool_of(3), scopes=(scope(Budget("1")),))
     found = everything(sight, dataclasses.replace(ALL_AT_ONCE, replacement="none"))
-    assert drained(step(found.state, gone(sight, "p-0"), NOW)) == ["p-1"]
+    assert drained(decide(found.state, gone(sight, "p-0"), NOW)) == ["p-1"]
 
 
 def test_a_new_node_may_have_the_name_of_the_old_one() -> None:
     sight = Sight(nodes=a_pool_of(2))
     found = everything(sight, RotationSettings())
     again = dataclasses.replace(sight, nodes=(dataclasses.replace(sight.nodes[0], uid="other"), sight.nodes[1]))
-    found = step(found.state, again, NOW)
+    found = decide(found.state, again, NOW)
     assert [(each.phase, each.replacement) for each in found.state.nodes] == [("Rotated", "p-0"), ("Draining", "")]
 
 
@@ -154,9 +156,9 @@ def test_with_surge_the_new_node_comes_first_d0_07() -> None:
     assert [(each.kind, each.node) for each in found.acts] == [("add-node", "p-0")]
     assert told(found, "p-1") == ["surge"]
     both = dataclasses.replace(sight, nodes=(*sight.nodes, RotationNode(name="n", uid="n", pool="p")))
-    found = step(found.state, both, NOW)
+    found = decide(found.state, both, NOW)
     assert [(each.kind, each.node) for each in found.acts] == [("drain", "p-0"), ("add-node", "p-1")]
-    found = step(found.state, gone(both, "p-0"), NOW)
+    found = decide(found.state, gone(both, "p-0"), NOW)
     assert found.state.nodes[0].phase == "Rotated"
     assert found.state.nodes[0].replacement == "n"
 
@@ -165,14 +167,14 @@ def test_a_surge_does_not_raise_what_a_percentage_allows() -> None:
     sight = Sight(nodes=a_pool_of(10), scopes=(scope(Budget("10%")),))
     found = everything(sight, dataclasses.replace(ALL_AT_ONCE, replacement="before", surge=9))
     eleven = dataclasses.replace(sight, nodes=(*sight.nodes, RotationNode(name="n", uid="n", pool="p")))
-    assert [each.node for each in step(found.state, eleven, NOW).acts] == ["p-0"]
+    assert [each.node for each in decide(found.state, eleven, NOW).acts] == ["p-0"]
 
 
 def test_a_new_node_that_comes_early_does_not_raise_what_a_percentage_allows() -> None:
     sight = Sight(nodes=a_pool_of(10), scopes=(scope(Budget("10%")),))
     found = everything(sight, ALL_AT_ONCE)
     early = dataclasses.replace(sight, nodes=(*sight.nodes, RotationNode(name="n", uid="n", pool="p")))
-    assert drained(step(found.state, early, NOW)) == []
+    assert drained(decide(found.state, early, NOW)) == []
 
 
 def a_pdb(allowed: int) -> dict[str, PodDisruptionBudgets]:
@@ -189,7 +191,7 @@ def test_what_blocks_each_node_is_told() -> None:
     nodes = (*a_pool_of(3), RotationNode(name="q", pool="p", annotated=True), RotationNode(name="r", deleting=True))
     found = everything(Sight(nodes=nodes, pods=pods, limits=a_pdb(0)), ALL_AT_ONCE)
     assert drained(found) == ["p-2"]
-    assert {each.node: [one.code for one in each.blockers] for each in found.waits} == {
+    assert {each.name: [one.code for one in each.blockers] for each in found.waits} == {
         "p-0": ["pdb"],
         "p-1": ["pod-annotation"],
         "q": ["node-annotation"],
@@ -216,34 +218,34 @@ def test_outside_the_window_nothing_begins_and_the_next_one_is_told() -> None:
     shut = {"": WindowAnswer(False, "outside all windows", opens)}
     sight = Sight(nodes=a_pool_of(1), windows=shut)
     found = everything(sight, dataclasses.replace(ALL_AT_ONCE, blocked_timeout=60))
-    assert (found.acts, found.next_at, found.outcome) == ((), opens, "waiting")
+    assert (found.acts, found.wake_at, outcome(found.state)) == ((), opens, "waiting")
     assert found.waits[0].blockers[0].text == "outside all windows, until 2026-11-18T15:00:00Z"
-    assert drained(step(found.state, dataclasses.replace(sight, windows={}), opens)) == ["p-0"]
+    assert drained(decide(found.state, dataclasses.replace(sight, windows={}), opens)) == ["p-0"]
 
 
 def test_the_next_instant_is_that_of_the_budget_that_holds_back() -> None:
     sight = Sight(nodes=a_pool_of(2), scopes=(scope(Budget("0", "0 9 * * 1-5", "8h")),))
     found = everything(sight, ALL_AT_ONCE)
-    assert (found.acts, found.next_at) == ((), NOW.replace(hour=17))
+    assert (found.acts, found.wake_at) == ((), NOW.replace(hour=17))
 
 
 def test_the_next_instant_may_be_the_end_of_a_pods_protection() -> None:
     pod = Pod(name="x", annotations={"karpenter.sh/do-not-disrupt": "1h"}, started_at=NOW - 50 * MINUTE)
     found = everything(Sight(nodes=a_pool_of(1), pods={"p-0": [pod]}), ALL_AT_ONCE)
-    assert found.next_at == NOW + 10 * MINUTE
+    assert found.wake_at == NOW + 10 * MINUTE
 
 
 def test_a_failed_node_is_released_and_tried_again_later_then_given_up() -> None:
     settings = RotationSettings(attempts=2, retry_after=300)
     sight = Sight(nodes=a_pool_of(1))
     failed = dataclasses.replace(sight, failed={"p-0": "the machine does not answer"})
-    found = step(everything(sight, settings).state, failed, NOW)
+    found = decide(everything(sight, settings).state, failed, NOW)
     assert [each.kind for each in found.acts] == ["release"]
-    assert (told(found, "p-0"), found.next_at) == (["retry"], NOW + 5 * MINUTE)
-    found = step(found.state, sight, NOW + 5 * MINUTE)
+    assert (told(found, "p-0"), found.wake_at) == (["retry"], NOW + 5 * MINUTE)
+    found = decide(found.state, sight, NOW + 5 * MINUTE)
     assert drained(found) == ["p-0"]
-    found = step(found.state, failed, NOW + 5 * MINUTE)
-    assert (found.outcome, found.state.nodes[0].phase, found.state.nodes[0].text) == (
+    found = decide(found.state, failed, NOW + 5 * MINUTE)
+    assert (outcome(found.state), found.state.nodes[0].phase, found.state.nodes[0].text) == (
         "done",
         "GivenUp",
         "the machine does not answer",
@@ -253,26 +255,26 @@ def test_a_failed_node_is_released_and_tried_again_later_then_given_up() -> None
 def test_a_drain_that_takes_too_long_is_given_up_with_what_holds_it() -> None:
     sight = Sight(nodes=a_pool_of(1), pods=web_on("p-0"), limits=a_pdb(1))
     found = everything(sight, RotationSettings(node_timeout=600))
-    assert found.next_at == NOW + 10 * MINUTE
+    assert found.wake_at == NOW + 10 * MINUTE
     stuck = dataclasses.replace(sight, limits=a_pdb(0))
-    assert step(found.state, stuck, NOW + 9 * MINUTE).state.nodes[0].phase == "Draining"
-    found = step(found.state, stuck, NOW + 10 * MINUTE)
+    assert decide(found.state, stuck, NOW + 9 * MINUTE).state.nodes[0].phase == "Draining"
+    found = decide(found.state, stuck, NOW + 10 * MINUTE)
     assert found.state.nodes[0].code == "drain-timeout"
     assert "pdb default/web prevents pod evictions" in found.state.nodes[0].text
 
 
 def test_a_node_that_is_gone_without_a_replacement_is_given_up() -> None:
     sight = Sight(nodes=a_pool_of(1))
-    found = step(everything(sight, RotationSettings(node_timeout=600)).state, gone(sight, "p-0"), NOW)
-    found = step(found.state, gone(sight, "p-0"), NOW + 10 * MINUTE)
-    assert (found.outcome, found.state.nodes[0].code) == ("done", "not-replaced")
+    found = decide(everything(sight, RotationSettings(node_timeout=600)).state, gone(sight, "p-0"), NOW)
+    found = decide(found.state, gone(sight, "p-0"), NOW + 10 * MINUTE)
+    assert (outcome(found.state), found.state.nodes[0].code) == ("done", "not-replaced")
 
 
 def test_too_many_failures_end_the_rotation_and_every_other_node_has_its_reason() -> None:
     sight = Sight(nodes=a_pool_of(3), pods=web_on("p-2"), limits=a_pdb(0))
     found = everything(sight, RotationSettings())
-    found = step(found.state, dataclasses.replace(sight, failed={"p-0": "x"}), NOW)
-    assert found.outcome == "done"
+    found = decide(found.state, dataclasses.replace(sight, failed={"p-0": "x"}), NOW)
+    assert outcome(found.state) == "done"
     assert [(each.phase, each.code) for each in found.state.nodes] == [
         ("GivenUp", "failed"),
         ("GivenUp", "halted"),
@@ -285,10 +287,10 @@ def test_a_blocked_node_ends_blocked_when_its_time_is_over() -> None:
     sight = Sight(nodes=a_pool_of(1), pods=web_on("p-0"), limits=a_pdb(0))
     settings = RotationSettings(blocked_timeout=1800)
     found = everything(sight, settings)
-    assert found.next_at == NOW + 30 * MINUTE
-    free = step(found.state, dataclasses.replace(sight, limits=a_pdb(1)), NOW + 29 * MINUTE)
+    assert found.wake_at == NOW + 30 * MINUTE
+    free = decide(found.state, dataclasses.replace(sight, limits=a_pdb(1)), NOW + 29 * MINUTE)
     assert drained(free) == ["p-0"]
-    found = step(found.state, sight, NOW + 30 * MINUTE)
+    found = decide(found.state, sight, NOW + 30 * MINUTE)
     assert [(each.phase, each.code) for each in found.state.nodes] == [("Blocked", "pdb")]
 
 
@@ -296,30 +298,30 @@ def test_the_time_of_a_block_runs_only_while_the_window_is_open() -> None:
     shut = {"": WindowAnswer(False, "outside all windows", NOW + timedelta(hours=9))}
     sight = Sight(nodes=a_pool_of(1), pods=web_on("p-0"), limits=a_pdb(0), windows=shut)
     found = everything(sight, RotationSettings(blocked_timeout=1800))
-    found = step(found.state, sight, NOW + timedelta(hours=8))
-    assert (found.outcome, told(found, "p-0")) == ("waiting", ["pdb"])
+    found = decide(found.state, sight, NOW + timedelta(hours=8))
+    assert (outcome(found.state), told(found, "p-0")) == ("waiting", ["pdb"])
 
 
 def test_a_stop_lets_end_what_has_begun() -> None:
     sight = Sight(nodes=a_pool_of(2))
-    found = step(everything(sight, RotationSettings()).state, dataclasses.replace(sight, stop=True), NOW)
+    found = decide(everything(sight, RotationSettings()).state, dataclasses.replace(sight, stop=True), NOW)
     assert [each.phase for each in found.state.nodes] == ["Draining", "GivenUp"]
-    assert found.outcome == "running"
-    found = step(found.state, replaced(sight, "p-0"), NOW)
-    assert (found.outcome, found.state.counts) == ("done", {"Rotated": 1, "GivenUp": 1})
+    assert outcome(found.state) == "running"
+    found = decide(found.state, replaced(sight, "p-0"), NOW)
+    assert (outcome(found.state), found.state.counts) == ("done", {"Rotated": 1, "GivenUp": 1})
 
 
 def test_a_time_limit_ends_it_too() -> None:
     sight = Sight(nodes=a_pool_of(2), scopes=(scope(Budget("0")),))
     found = everything(sight, RotationSettings(time_limit=3600))
-    assert found.next_at == NOW + timedelta(hours=1)
-    found = step(found.state, sight, NOW + timedelta(hours=1))
-    assert (found.outcome, found.state.halted) == ("done", "its time is over")
+    assert found.wake_at == NOW + timedelta(hours=1)
+    found = decide(found.state, sight, NOW + timedelta(hours=1))
+    assert (outcome(found.state), found.state.halted) == ("done", "its time is over")
 
 
 def test_a_node_that_others_remove_is_done() -> None:
     sight = Sight(nodes=a_pool_of(2), scopes=(scope(Budget("0")),))
-    found = step(everything(sight, RotationSettings()).state, gone(sight, "p-1"), NOW)
+    found = decide(everything(sight, RotationSettings()).state, gone(sight, "p-1"), NOW)
     assert (found.state.nodes[1].phase, found.state.nodes[1].text) == ("Rotated", "others removed it")
 
 
@@ -330,9 +332,9 @@ def test_after_a_crash_the_acts_are_named_again() -> None:
 
 def test_a_rotation_that_is_done_stays_as_it_is() -> None:
     sight = Sight(nodes=a_pool_of(1))
-    done = step(everything(sight, RotationSettings()).state, replaced(sight, "p-0"), NOW).state
-    assert step(done, sight, NOW + MINUTE).state == done
-    assert step(RotationState(), sight, NOW).outcome == "done"
+    done = decide(everything(sight, RotationSettings()).state, replaced(sight, "p-0"), NOW).state
+    assert decide(done, sight, NOW + MINUTE).state == done
+    assert outcome(decide(RotationState(), sight, NOW).state) == "done"
 
 
 def test_all_problems_are_told_before_anything_begins() -> None:
@@ -361,3 +363,15 @@ def test_nodes_of_several_clusters_keep_their_names_apart() -> None:
     found = karpenter_node(node, "east")
     assert found is not None
     assert (found.name, found.pool, found.cluster, found.annotated) == ("east/n", "east/p", "east", True)
+
+
+def test_a_release_is_in_flight_until_it_was_carried_out() -> None:
+    """Whoever comes after a crash between the state and its acts lets the node go all the same."""
+    sight = Sight(nodes=a_pool_of(1))
+    found = everything(sight, RotationSettings())
+    found = decide(found.state, dataclasses.replace(sight, failed={"p-0": "x"}), NOW)
+    (act,) = found.acts
+    assert (act.kind, act.operation) == ("release", "p-0.1.release")
+    assert [each.operation for each in acts_in_flight(found.state)] == [act.operation]
+    after = released(found.state, act.operation)
+    assert acts_in_flight(after) == () and released(after, act.operation) is after

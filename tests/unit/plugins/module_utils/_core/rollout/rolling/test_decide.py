@@ -55,29 +55,29 @@ def leaving(names: str, *conditions, **more):
 def test_changed_content_reaches_the_first_cluster_by_name_D4_102():
     out = decide(pick_n(4), *ready("dcba"))
     assert actions(out) == {"a": "update", "b": "hold", "c": "hold", "d": "hold"}
-    assert [each.content.resource_snapshot for each in out.bindings] == [NEW, OLD, OLD, OLD]
+    assert [each.content.resource_snapshot for each in out.state.bindings] == [NEW, OLD, OLD, OLD]
 
 
 def test_eight_clusters_go_two_at_a_time_D4_81():
     out = decide(pick_n(8), *ready("abcdefgh"))
-    assert [each.cluster for each in out.steps if each.action == "update"] == ["a", "b"]
-    assert out.calculation.as_dict()["max_unavailable"] == 2
+    assert [each.cluster for each in out.acts if each.action == "update"] == ["a", "b"]
+    assert out.state.report.calculation.as_dict()["max_unavailable"] == 2
 
 
 def test_a_cluster_under_way_holds_the_others_back():
     out = decide(pick_n(4), held("a", MID_APPLY, content=NEW), *ready("bcd"))
     assert "update" not in actions(out).values()
     assert reasons(out) == {"a": "not-ready"} | dict.fromkeys("bcd", "max-unavailable")
-    assert {each.blockers for each in out.waits if each.reason == "max-unavailable"} == {("a",)}
+    assert {each.blockers for each in out.state.report.waits if each.reason == "max-unavailable"} == {("a",)}
 
 
 def test_four_untrackable_clusters_go_one_after_another_sixty_seconds_apart_D4_80():
     now, bindings, begun = NOW, [held(name, untrackable(600)) for name in "abcd"], []
     for _round in range(20):
         out = decide(pick_n(4), *bindings, now=now)
-        started = {each.binding for each in out.steps if each.action == "update"}
+        started = {each.binding for each in out.acts if each.action == "update"}
         begun += [(now - NOW).total_seconds()] * len(started)
-        bindings = [applied(each, now) if each.name in started else each for each in out.bindings]
+        bindings = [applied(each, now) if each.name in started else each for each in out.state.bindings]
         if not started and out.wake_at is None:
             break
         now = out.wake_at or now
@@ -94,12 +94,12 @@ def applied(each, now):
 
 def test_nothing_changes_where_all_hold_it():
     out = decide(pick_n(2), *[held(name, READY, STARTED, content=NEW) for name in "ab"])
-    assert (out.outcome, out.steps, out.waits, out.wake_at) == (DONE, (), (), None)
+    assert (out.state.report.outcome, out.acts, out.state.report.waits, out.wake_at) == (DONE, (), (), None)
 
 
 def test_a_missing_rollout_started_is_repaired():
     out = decide(pick_n(1), held("a", READY, content=NEW))
-    assert (out.outcome, actions(out)) == (DONE, {"a": "mark-started"})
+    assert (out.state.report.outcome, actions(out)) == (DONE, {"a": "mark-started"})
 
 
 def test_a_held_cluster_is_told_once():
@@ -112,8 +112,8 @@ def test_a_held_cluster_is_told_once():
 def test_other_overrides_are_changed_content():
     out = decide(pick_n(1), held("a", READY, content=NEW), overrides={"a": ("tune-1",)})
     assert actions(out) == {"a": "update"}
-    assert out.bindings[0].binding.spec.cluster_resource_override_snapshots == ("tune-1",)
-    assert decide(pick_n(1), *out.bindings, overrides={"a": ("tune-1",)}).outcome == DONE
+    assert out.state.bindings[0].binding.spec.cluster_resource_override_snapshots == ("tune-1",)
+    assert decide(pick_n(1), *out.state.bindings, overrides={"a": ("tune-1",)}).state.report.outcome == DONE
 
 
 def test_the_record_of_a_binding_says_which_overrides_of_both_kinds_its_cluster_holds():
@@ -146,9 +146,9 @@ def test_a_cluster_in_the_middle_of_an_apply_has_not_failed():
 
 def test_clusters_that_are_coming_up_count_against_the_surge():
     bindings = [*[held(name, DOWN, content=NEW) for name in "abcd"], *scheduled("ef")]
-    assert [each.cluster for each in decide(pick_n(4), *bindings).steps if each.action == "bind"] == ["e"]
-    assert decide(pick_n(4), *bindings).calculation.can_be_ready == 4
-    assert decide(pick_n(4), *bindings, upstream=True).calculation.can_be_ready == 0
+    assert [each.cluster for each in decide(pick_n(4), *bindings).acts if each.action == "bind"] == ["e"]
+    assert decide(pick_n(4), *bindings).state.report.calculation.can_be_ready == 4
+    assert decide(pick_n(4), *bindings, upstream=True).state.report.calculation.can_be_ready == 0
 
 
 def test_a_first_placement_is_not_throttled():
@@ -159,7 +159,7 @@ def test_a_first_placement_is_not_throttled():
 def test_new_clusters_keep_to_the_surge():
     bindings = [*ready("abcd", content=NEW), *scheduled("efgh")]
     out = decide(pick_n(6), *bindings, rolling={"maxSurge": 1})
-    assert [each.cluster for each in out.steps if each.action == "bind"] == ["e", "f", "g"]
+    assert [each.cluster for each in out.acts if each.action == "bind"] == ["e", "f", "g"]
     assert reasons(out)["h"] == "max-surge"
 
 
@@ -171,7 +171,7 @@ def test_removals_spend_the_budget_before_updates():
 def test_with_nobody_to_spare_nothing_goes():
     out = decide(pick_n(2), *ready("ab"), rolling={"maxUnavailable": 0})
     assert set(actions(out).values()) == {"hold"}
-    assert "0 of 2" in out.waits[0].message
+    assert "0 of 2" in out.state.report.waits[0].message
 
 
 @pytest.mark.parametrize("state", [[DOWN], [FAILED], []])
@@ -190,7 +190,7 @@ def test_a_cluster_on_its_way_out_counts_as_unavailable():
     out = decide(pick_n(3), *ready("ab"), held("c", READY, deleting=True), rolling={"maxUnavailable": 1})
     assert "update" not in actions(out).values()
     assert reasons(out) == {"a": "max-unavailable", "b": "max-unavailable", "c": "leaving"}
-    assert out.waits[0].blockers == ("c",)
+    assert out.state.report.waits[0].blockers == ("c",)
 
 
 def test_a_cluster_on_its_way_out_that_is_not_ready_is_named_too_and_changes_no_number():
@@ -199,7 +199,7 @@ def test_a_cluster_on_its_way_out_that_is_not_ready_is_named_too_and_changes_no_
         return decide(pick_n(3), *bindings, rolling={"maxUnavailable": 1}, **options)
 
     assert reasons(look()) == {"a": "max-unavailable", "b": "max-unavailable", "c": "leaving"}
-    numbers, upstream = look().calculation, look(upstream=True).calculation
+    numbers, upstream = look().state.report.calculation, look(upstream=True).state.report.calculation
     assert (numbers.ready, numbers.can_be_unavailable, numbers.max_to_remove) == (2, 0, 0)
     assert (upstream.ready, upstream.can_be_unavailable, upstream.max_to_remove) == (2, 0, 0)
 
@@ -213,18 +213,18 @@ def test_a_scheduled_binding_that_is_being_deleted_is_not_bound():
 def test_only_the_cluster_that_is_being_cleaned_waits():
     pair = [held("b", READY, name="web-b-0", deleting=True), held("b", name="web-b-1", state="Scheduled")]
     out = decide(pick_n(3), *ready("a"), *pair, *scheduled("c"), rolling={"maxSurge": 3})
-    assert [each.cluster for each in out.steps if each.action == "bind"] == ["c"]
-    assert [each.reason for each in out.waits if each.binding == "web-b-1"] == ["cleaning-up"]
+    assert [each.cluster for each in out.acts if each.action == "bind"] == ["c"]
+    assert [each.reason for each in out.state.report.waits if each.binding == "web-b-1"] == ["cleaning-up"]
     upstream = decide(pick_n(3), *ready("a"), *pair, *scheduled("c"), upstream=True)
-    assert (upstream.outcome, upstream.wake_at) == (BLOCKED, NOW + timedelta(seconds=5))
+    assert (upstream.state.report.outcome, upstream.wake_at) == (BLOCKED, NOW + timedelta(seconds=5))
 
 
 def test_two_live_bindings_on_one_cluster_are_a_finding_and_stop_nobody_else():
     pair = [held("b", READY, name="web-b-0"), held("b", READY, name="web-b-1")]
     out = decide(None, *ready("a"), *pair, rolling={"maxUnavailable": 3})
-    assert [each.cluster for each in out.steps if each.action == "update"] == ["a"]
-    assert [each.code for each in out.findings] == ["two-bindings"]
-    assert decide(None, *pair, upstream=True).error.code == "two-bindings"
+    assert [each.cluster for each in out.acts if each.action == "update"] == ["a"]
+    assert [each.code for each in out.state.report.findings] == ["two-bindings"]
+    assert decide(None, *pair, upstream=True).state.report.error.code == "two-bindings"
 
 
 def test_a_changed_apply_strategy_goes_first_and_everywhere():
@@ -232,19 +232,19 @@ def test_a_changed_apply_strategy_goes_first_and_everywhere():
     bindings = [*ready("a"), *scheduled("b"), *leaving("c"), held("d", deleting=True)]
     out = decide(pick_n(2), *bindings, rolling=rolling)
     assert actions(out) == dict.fromkeys("abc", "push-apply-strategy")
-    assert (out.outcome, out.wake_at) == (PUSHED, NOW)
-    assert decide(pick_n(2), *out.bindings, rolling=rolling).outcome != PUSHED
+    assert (out.state.report.outcome, out.wake_at) == (PUSHED, NOW)
+    assert decide(pick_n(2), *out.state.bindings, rolling=rolling).state.report.outcome != PUSHED
 
 
 def test_an_absent_apply_strategy_is_the_default_one():
     bindings = [held("a", READY, STARTED, content=NEW, strategy=None)]
-    assert decide(pick_n(1), *bindings).outcome == DONE
-    assert decide(pick_n(1), *bindings, upstream=True).outcome == PUSHED
+    assert decide(pick_n(1), *bindings).state.report.outcome == DONE
+    assert decide(pick_n(1), *bindings, upstream=True).state.report.outcome == PUSHED
 
 
 def test_placements_of_others_and_those_without_content_are_left_alone():
-    assert decide(pick_n(1), *ready("a"), rolling={"strategy": {"type": "External"}}).outcome == IGNORED
-    assert decide(pick_n(1), *ready("a"), content="").outcome == NO_CONTENT
+    assert decide(pick_n(1), *ready("a"), rolling={"strategy": {"type": "External"}}).state.report.outcome == IGNORED
+    assert decide(pick_n(1), *ready("a"), content="").state.report.outcome == NO_CONTENT
 
 
 def test_it_wakes_when_time_alone_makes_a_cluster_ready():
@@ -255,6 +255,6 @@ def test_it_wakes_when_time_alone_makes_a_cluster_ready():
 
 def test_waits_are_plain_data():
     out = decide(pick_n(2), held("a", untrackable(10), content=NEW), *ready("b"))
-    rows = [each.as_dict() for each in out.waits]
+    rows = [each.as_dict() for each in out.state.report.waits]
     assert [row["until"] for row in rows] == ["2026-01-15T12:00:50Z"] * 2
     assert rows[1]["blockers"] == ["a"]

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.decide import acts_in_flight
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.world import (
     AcceptApproval,
     BindCluster,
@@ -13,7 +14,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.
     DeleteBinding,
     RequestApproval,
 )
-from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.rollout.made import NEW, held
+from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.rollout.made import NEW, condition, held
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.rollout.staged_made import (
     ALL,
     APPROVAL,
@@ -40,31 +41,31 @@ def minutes(play, out):
 def test_a_run_begins_and_waits_to_be_told():
     game = play(state="Initialize")
     out = game.step()
-    assert (out.actions, out.wake_at) == ((), None)
+    assert (out.acts, out.wake_at) == ((), None)
     assert game.states() == dict.fromkeys("abc", "waiting")
     assert (game.run.status.policy_observed_cluster_count, game.run.status.resource_snapshot_index_used) == (3, "1")
-    assert game.ask("Run").step().actions
+    assert game.ask("Run").step().acts
 
 
 def test_a_whole_run():
     game = play("abc", stage("first", {"wave": "1"}), stage("rest", {"wave": "2"}, maxConcurrency=2), gone="d",
                 labels={"a": {"wave": "1"}, "b": {"wave": "2"}, "c": {"wave": "2"}})  # fmt: skip
     out = game.steps()
-    assert [(type(each), each.cluster, each.content.resource_snapshot) for each in out.actions] == [
+    assert [(type(each), each.cluster, each.content.resource_snapshot) for each in out.acts] == [
         (BindCluster, "a", NEW)
     ]
     assert (game.progress, game.stage(0), game.stage(1)) == ("Progressing", "Started", "")
     out = game.report("a").steps()
     assert game.states() == {"a": "done", "b": "started", "c": "started", "d": "waiting"}
     out = game.report("bc").steps()
-    assert [type(each) for each in out.actions] == [DeleteBinding]
+    assert [type(each) for each in out.acts] == [DeleteBinding]
     assert game.states()["d"] == "started"
     game.vanish("d").steps()
     assert (game.progress, game.succeeded) == ("Succeeded", "True")
     assert [game.stage(index) for index in range(3)] == ["Succeeded"] * 3
     assert {each.content.resource_snapshot for each in game.world.bindings} == {NEW}
     finished = game.run
-    assert game.after(days=1).step().run == finished
+    assert game.after(days=1).step().state.run == finished
 
 
 def test_clusters_in_flight_keep_to_the_concurrency():
@@ -78,13 +79,13 @@ def test_clusters_in_flight_keep_to_the_concurrency():
 def test_a_stage_without_clusters_is_skipped_at_once():
     game = play("a", stage("none"), stage("all", ALL))
     out = game.step()
-    assert (game.stage(0), out.wake_at, out.actions) == ("SkippedNoClusters", game.now, ())
-    assert game.step().actions
+    assert (game.stage(0), out.wake_at, out.acts) == ("SkippedNoClusters", game.now, ())
+    assert game.step().acts
 
 
 def test_a_strategy_without_stages_only_deletes():
     game = Play(replace(world("", gone="d"), strategy=strategy()), run())
-    assert [type(each) for each in game.step().actions] == [DeleteBinding]
+    assert [type(each) for each in game.step().acts] == [DeleteBinding]
     game.vanish("d").step()
     assert game.succeeded == "True"
 
@@ -92,17 +93,17 @@ def test_a_strategy_without_stages_only_deletes():
 def test_upstream_fails_a_run_that_has_deleted_all_there_was():
     game = play("", gone="d", upstream=True)
     game.steps()
-    assert game.vanish("d").step().failure.code == "no-bindings"
+    assert game.vanish("d").step().state.failure.code == "no-bindings"
 
 
 def test_an_approval_before_a_stage():
     game = play("a", stage("all", ALL, beforeStageTasks=[APPROVAL]))
     out = game.step()
-    assert out.actions == (RequestApproval(name="run-before-all", stage="all", task="beforeStage"),)
+    assert out.acts == (RequestApproval(name="run-before-all", stage="all", task="beforeStage"),)
     assert (game.progress, game.stage(0), out.wake_at) == ("Waiting", "Waiting", None)
-    assert game.step().actions == ()
+    assert game.step().acts == ()
     out = game.approve("run-before-all").step()
-    assert [type(each) for each in out.actions] == [AcceptApproval, BindCluster]
+    assert [type(each) for each in out.acts] == [AcceptApproval, BindCluster]
     assert game.progress == "Progressing"
 
 
@@ -112,7 +113,7 @@ def test_an_approval_of_another_generation_is_none():
     request = game.world.approvals[0]
     edited = replace(request, metadata=replace(request.metadata, generation=2))
     game.world = replace(game.world, approvals=(edited,))
-    assert game.approve("run-before-all").step().actions == ()
+    assert game.approve("run-before-all").step().acts == ()
 
 
 def test_an_accepted_approval_cannot_be_withdrawn_and_a_deleted_request_comes_again():
@@ -120,10 +121,10 @@ def test_an_accepted_approval_cannot_be_withdrawn_and_a_deleted_request_comes_ag
     game.steps()
     game.report("a").step()
     game.world = replace(game.world, approvals=())
-    assert [type(each) for each in game.step().actions] == [RequestApproval]
+    assert [type(each) for each in game.step().acts] == [RequestApproval]
     game.approve("run-after-all").step()
     game.world = replace(game.world, approvals=())
-    assert game.steps().failure is None
+    assert game.steps().state.failure is None
     assert game.succeeded == "True"
 
 
@@ -133,7 +134,7 @@ def test_a_taken_name_of_an_approval_request_ends_the_run():
     request = game.world.approvals[0]
     other = replace(request, spec=replace(request.spec, parent_stage_rollout="other"))
     game.world = replace(game.world, approvals=(other,))
-    assert game.step().failure.code == "approval-request-taken"
+    assert game.step().state.failure.code == "approval-request-taken"
     assert (game.progress, game.succeeded, game.stage(0)) == ("Failed", "False", "Failed")
 
 
@@ -164,8 +165,8 @@ def test_a_cluster_that_fails_makes_the_run_stuck_and_never_fails_it():
     assert minutes(game, out) == 5
     game.report("a", "False", "NotAllWorkHaveBeenApplied", "Applied")
     out = game.after(minutes=1).step()
-    assert [each.code for each in out.problems] == ["cluster-troubled"]
-    assert (game.progress, out.failure, minutes(game, out)) == ("Progressing", None, 4)
+    assert [one.code for each in out.waits for one in each.blockers] == ["cluster-troubled"]
+    assert (game.progress, out.state.failure, minutes(game, out)) == ("Progressing", None, 4)
     game.after(minutes=5).step()
     assert game.progress == "Stuck"
     message = next(each.message for each in game.run.status.conditions if each.type == "Progressing")
@@ -216,9 +217,10 @@ def test_a_failed_cluster_that_holds_the_content_already_can_become_stuck():
 def test_a_cluster_that_another_run_takes_ends_the_run():
     game = play("a")
     game.step()
-    game.world = replace(game.world, bindings=(held("a", content="web-0-snapshot"),))
+    theirs = held("a", condition("RolloutStarted", seconds=0), content="web-0-snapshot")
+    game.world = replace(game.world, bindings=(theirs,))
     out = game.step()
-    assert (out.failure.code, game.states(), game.progress) == ("pre-empted", {"a": "failed"}, "Failed")
+    assert (out.state.failure.code, game.states(), game.progress) == ("pre-empted", {"a": "failed"}, "Failed")
     assert (game.stage(0), game.succeeded) == ("Failed", "False")
 
 
@@ -226,13 +228,13 @@ def test_stop_lets_what_is_in_flight_finish():
     game = play("abc", stage("all", ALL, maxConcurrency=2))
     game.step()
     out = game.ask("Stop").step()
-    assert (game.progress, game.stage(0), out.actions) == ("Stopping", "Stopping", ())
+    assert (game.progress, game.stage(0), out.acts) == ("Stopping", "Stopping", ())
     game.report("a").step()
     assert (game.progress, game.states()) == ("Stopping", {"a": "done", "b": "started", "c": "waiting"})
     game.report("b").step()
     assert (game.progress, game.stage(0)) == ("Stopped", "Stopped")
     stopped = game.run
-    assert game.after(minutes=1).step().run == stopped
+    assert game.after(minutes=1).step().state.run == stopped
     game.ask("Run").step()
     assert (game.progress, game.stage(0), game.states()["c"]) == ("Progressing", "Started", "started")
 
@@ -262,7 +264,7 @@ def test_stop_before_the_delete_stage_deletes_nothing(upstream, ends):
     game.step()
     game.report("a").step()
     out = game.ask("Stop").step()
-    assert (game.progress, out.actions, game.states()["d"]) == (ends, (), "waiting")
+    assert (game.progress, out.acts, game.states()["d"]) == (ends, (), "waiting")
 
 
 def test_stop_in_the_delete_stage_lets_deletions_finish():
@@ -288,12 +290,12 @@ def test_editing_the_wanted_state_keeps_what_was_recorded():
 def test_what_cannot_begin_is_over():
     game = Play(replace(world(), placement=None), run())
     out = game.step()
-    assert (out.failure.code, game.progress) == ("placement-not-found", "")
+    assert (out.state.failure.code, game.progress) == ("placement-not-found", "")
     assert [(each.type, each.status, each.reason) for each in game.run.status.conditions] == [
         ("Initialized", "False", "UpdateRunInitializedFailed")
     ]
     game.world = world()
-    assert game.ask("Run").step().run.status.conditions[0].status == "False"
+    assert game.ask("Run").step().state.run.status.conditions[0].status == "False"
 
 
 def test_a_placement_that_is_being_rescheduled_is_tried_again():
@@ -305,9 +307,12 @@ def test_a_placement_that_is_being_rescheduled_is_tried_again():
     )
     game = Play(replace(before, bindings=(*before.bindings[:2], moved)), run())
     out = game.step()
-    assert ([each.code for each in out.problems], game.run.status) == (["not-rescheduled-yet"], run().status)
+    assert ([one.code for each in out.waits for one in each.blockers], game.run.status) == (
+        ["not-rescheduled-yet"],
+        run().status,
+    )
     game.world = before
-    assert game.step().actions
+    assert game.step().acts
 
 
 def test_a_run_without_an_index_takes_the_latest_resources():
@@ -319,7 +324,7 @@ def test_a_run_without_an_index_takes_the_latest_resources():
 def test_an_older_index_brings_its_content_back_D4_61():
     game = Play(world("a"), run(resourceSnapshotIndex="0"))
     game.world = replace(game.world, bindings=(held("a", content=NEW),))
-    assert game.step().actions[0].content.resource_snapshot == "web-0-snapshot"
+    assert game.step().acts[0].content.resource_snapshot == "web-0-snapshot"
 
 
 @pytest.mark.parametrize(
@@ -339,15 +344,15 @@ def test_any_change_of_the_fleet_ends_the_run(change, code):
     game.step()
     game.world = replace(game.world, **change)
     out = game.step()
-    assert out.failure.code == code
-    assert (game.progress, game.succeeded, out.actions) == ("Failed", "False", ())
+    assert out.state.failure.code == code
+    assert (game.progress, game.succeeded, out.acts) == ("Failed", "False", ())
 
 
 def test_editing_or_deleting_the_strategy_changes_nothing():
     game = play("abc", state="Initialize")
     game.step()
     game.world = replace(game.world, strategy=None)
-    assert game.ask("Run").step().actions
+    assert game.ask("Run").step().acts
 
 
 def test_a_deleted_run_takes_its_approval_requests_along():
@@ -355,7 +360,7 @@ def test_a_deleted_run_takes_its_approval_requests_along():
     game.step()
     metadata = replace(game.run.metadata, deletion_timestamp=game.now)
     game.run = replace(game.run, metadata=metadata)
-    assert game.step().actions == (DeleteApproval(name="run-before-all"),)
+    assert game.step().acts == (DeleteApproval(name="run-before-all"),)
 
 
 def test_a_crash_between_actions_and_record_repeats_nothing():
@@ -367,6 +372,38 @@ def test_a_crash_between_actions_and_record_repeats_nothing():
     after_actions = game.world
     game.run = before
     again = game.step()
-    assert not [each for each in again.actions if isinstance(each, (BindCluster, RequestApproval))]
+    assert not [each for each in again.acts if isinstance(each, (BindCluster, RequestApproval))]
     assert game.world.bindings == after_actions.bindings
     assert game.states()["a"] == "started"
+
+
+def test_a_crash_between_record_and_acts_loses_nothing():
+    """What is stored first is decided again until it is seen done, a stop or not."""
+    game = play("a", stage("all", ALL, beforeStageTasks=[APPROVAL]), gone="d")
+    game.step()
+    requested = replace(game.world, approvals=())
+    game.world = requested
+    assert [type(each) for each in game.step().acts] == [RequestApproval]
+    before = game.approve("run-before-all").after(minutes=1).world
+    first = game.step()
+    done = game.world
+    assert [type(each) for each in first.acts] == [AcceptApproval, BindCluster]
+    assert [each.operation for each in acts_in_flight(first.state)] == [first.acts[1].operation] == ["all/a"]
+    game.world = before
+    again = game.after(minutes=1).step()
+    assert (again.acts, again.state, game.states()) == (first.acts, first.state, {"a": "started", "d": "waiting"})
+    game.world = before
+    assert game.ask("Stop").step().acts == first.acts
+    assert [each.name for each in done.bindings] == [each.name for each in game.world.bindings]
+
+
+def test_a_crash_before_deletion_deletes_later():
+    game = play("a", gone="d")
+    game.steps()
+    before = game.report("a").world
+    first = game.steps()
+    assert [type(each) for each in first.acts] == [DeleteBinding]
+    game.world = before
+    assert game.ask("Stop").step().acts == first.acts
+    game.vanish("d")
+    assert game.step().acts == () and game.progress == "Stopped"

@@ -1,0 +1,81 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The shape of everything that goes on by steps: update run, staged run, placement rollout, node rotation.
+
+A machine is two pure functions. ``decide(state, seen, now) -> Decision`` is the next step: ``state`` is what is stored,
+``seen`` what is true of the world, ``now`` an aware instant; no network, no clock, no chance.
+``acts_in_flight(state)`` names what was begun and has not ended, for whoever takes over.
+
+The order is the same for all: the new state, which holds the intents, is stored by compare-and-swap, and only then are
+acts begun. An act is idempotent under its operation name: whoever comes after a crash looks for it under that name
+before it is begun again. Decided anew on its own result, with the same facts at the same instant, a machine changes
+nothing any more.
+"""
+
+from __future__ import annotations
+
+import types
+import typing as t
+from dataclasses import dataclass, field
+from datetime import datetime
+
+NOTHING: t.Mapping[str, str | int] = types.MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class Blocker:
+    """One thing in the state of the world that stands against something: its code, a sentence, and what it speaks of.
+
+    ``by_pod``: a pod holds it, so that a deadline overrides it.
+    """
+
+    code: str
+    text: str
+    by_pod: bool = False
+    about: t.Mapping[str, str | int] = field(default_factory=lambda: NOTHING, hash=False)
+
+    def as_dict(self) -> dict[str, t.Any]:
+        return {"code": self.code, "text": self.text, "byPod": self.by_pod, **self.about}
+
+
+@dataclass(frozen=True)
+class Wait:
+    """What does not go on now, by name, and everything that holds it back."""
+
+    name: str
+    blockers: tuple[Blocker, ...]
+
+
+class Act(t.Protocol):
+    """Something to be done outside. ``operation`` names it: the same act decided again has the same name, another
+    attempt another one."""
+
+    @property
+    def operation(self) -> str: ...
+
+
+S = t.TypeVar("S")
+A = t.TypeVar("A", bound=Act, covariant=True)
+X = t.TypeVar("X", contravariant=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decision(t.Generic[S, A]):
+    """One step. ``state`` is to be stored before ``acts`` are begun. ``waits`` say what does not go on and why.
+
+    ``wake_at`` is the next instant at which time alone can change something; None if only an event can.
+    """
+
+    state: S
+    acts: tuple[A, ...] = ()
+    waits: tuple[Wait, ...] = ()
+    wake_at: datetime | None = None
+
+
+class Machine(t.Protocol[S, X, A]):
+    """The two functions, as a module or an object has them."""
+
+    def decide(self, state: S, seen: X, now: datetime) -> Decision[S, A]: ...
+
+    def acts_in_flight(self, state: S) -> tuple[A, ...]: ...

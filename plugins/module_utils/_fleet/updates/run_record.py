@@ -1,0 +1,79 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The record of one update run: read, proven, and written with another state."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..._core.errors import FleetError
+from ..._core.objects.updates.update_run import UpdateRun
+from ..._core.schema.codec import encode
+from ..._core.updates.integrity import problems_of, recorded_digest
+from ..._core.updates.record.tree import run_of, status_of
+from ..._core.updates.record.trimming import trimmed
+from ..._core.updates.run import RunState
+from ..._core.updates.status import derive
+from ..._store.records import Record, Records
+from ..recorded import recorded
+from .claims import KIND
+
+
+class RunBook:
+    """How a run stands in the records while it is conducted.
+
+    ``run`` is there once it was read: the one that was read or written last.
+    """
+
+    kind = KIND
+    run: UpdateRun
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def read(self, document: Record) -> RunState:
+        """FleetError as of ``proven``."""
+        self.run = proven(document)
+        return run_of(self.run)
+
+    def written(self, document: Record, state: RunState, epoch: int) -> Record:
+        """The document with this state. It counts once it is ``kept``."""
+        status = trimmed(replace(status_of(state, derive(state), self.run.status), epoch=epoch))
+        self._written = replace(self.run, status=status)
+        return {**document, "status": encode(status)}
+
+    def kept(self) -> None:
+        self.run = self._written
+
+    def epoch(self) -> int:
+        return self.run.status.epoch
+
+    def gone(self) -> FleetError:
+        message = "the run was deleted while it was conducted; upgrades in flight go on unobserved"
+        return FleetError("run-deleted", message, self.name)
+
+
+def read_run(records: Records, name: str) -> UpdateRun:
+    """The recorded run; FleetError ``no-such-run``, and as ``proven``."""
+    return proven(run_document(records, name))
+
+
+def proven(document: Record) -> UpdateRun:
+    """The run as it was recorded; goal and digest are those of its spec, whatever its status says of them.
+
+    FleetError ``record-damaged``; ``record-altered`` if its status cannot have come of it.
+    """
+    run = recorded(UpdateRun, document)
+    problems = problems_of(run)
+    if problems:
+        raise FleetError.of(problems)
+    return replace(run, status=replace(run.status, target_version=run.target, digest=recorded_digest(run)))
+
+
+def run_document(records: Records, name: str) -> Record:
+    document = records.get(KIND, name)
+    if document is None:
+        there = ", ".join(each["metadata"]["name"] for each in records.list(KIND)) or "none"
+        raise FleetError("no-such-run", "there is no such update run", name, f"runs that are recorded: {there}")
+    return document

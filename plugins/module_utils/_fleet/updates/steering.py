@@ -1,0 +1,279 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What is special to update runs while they are conducted: members and their claims, gates, drivers, approvals."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+from ..._core.machine import Decision
+from ..._core.objects.updates.update_run import UpdateRun
+from ..._core.updates import decide as machine
+from ..._core.updates.approvals import Terms
+from ..._core.updates.commands import record, referenced
+from ..._core.updates.dispatch import operations_of
+from ..._core.updates.run import (
+    Begin,
+    MemberRow,
+    OpenGate,
+    RunState,
+    UpdateAct,
+    UpdateSeen,
+)
+from ..._core.updates.status import derive
+from ..._core.values.update_states import (
+    COMPLETED,
+    FAILED,
+    OPERATION_LOST,
+    STOPPED,
+    TERMINAL,
+    UNREACHABLE,
+)
+from ..._store.records import Lease, Records
+from ..conductor.journal import Change
+from ..conductor.loop import (
+    Clock,
+    RunLimits,
+    conduct,
+)
+from ..conductor.operation import (
+    Begun,
+    Blocked,
+    Ended,
+    Event,
+    Said,
+)
+from ..drivers.contract import Work
+from ..drivers.host import is_intent
+from .gates import GateKeeper
+from .monitor import Sight
+from .progress import Progress
+from .run_record import RunBook
+
+TRY_AGAIN = timedelta(seconds=5)
+RunChange = Change[RunState]
+
+
+class Works(t.Protocol):
+    """What is wanted of an executor; see ``conductor.executor.Executor``."""
+
+    def begin(self, work: Work, resumed: bool, only_follow: bool = False) -> None: ...
+
+    def events(self) -> tuple[Event, ...]: ...
+
+    def wait(self, seconds: float) -> object: ...
+
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class ApprovalRules:
+    """``terms`` are what approvals have to be, ``since`` says from when on the hub vouches for their names."""
+
+    terms: Terms = Terms()
+    since: t.Callable[[], datetime | None] = lambda: None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunEnding:
+    """How conducting a run ended; ``why`` and ``resume_at`` as of ``conductor.loop.Ending``.
+
+    ``witnessed`` are members that this conductor saw at the target; ``behind`` are Completed and not there, by version.
+    """
+
+    run: UpdateRun
+    state: RunState
+    why: str
+    changed: bool
+    resume_at: datetime | None = None
+    witnessed: frozenset[str] = frozenset()
+    behind: t.Mapping[str, str] = field(default_factory=dict)
+
+
+def conduct_run(
+    records: Records,
+    name: str,
+    sight: Sight,
+    works: Works,
+    clock: Clock,
+    progress: Progress,
+    limits: RunLimits,
+    here: t.Callable[[], str],
+    rules: ApprovalRules = ApprovalRules(),
+) -> RunEnding:
+    """Conducts the run as ``conduct`` does. ``here`` says where operations are begun, as in ``drivers.host``; it is
+    asked when one is about to be.
+
+    FleetError ``run-deleted``, and those of ``conduct``.
+    """
+    book = RunBook(name)
+    gates = GateKeeper(records, rules.since, rules.terms, progress.warned)
+    steering = UpdateSteering(book, sight, works, gates, progress, here)
+    ending = conduct(records, f"run/{name}", steering, clock, progress, limits)
+    return RunEnding(
+        run=book.run,
+        state=ending.state,
+        why=ending.why,
+        changed=ending.changed,
+        resume_at=ending.resume_at,
+        witnessed=steering.witnessed(ending.state),
+    )
+
+
+class UpdateSteering:
+    """An update run for the loop. ``here`` as of ``conduct_run``."""
+
+    def __init__(
+        self,
+        book: RunBook,
+        sight: Sight,
+        works: Works,
+        gates: GateKeeper,
+        progress: Progress,
+        here: t.Callable[[], str],
+    ) -> None:
+        self.book = book
+        self._sight = sight
+        self._works = works
+        self._gates = gates
+        self._progress = progress
+        self._here = here
+        self._completed: set[str] = set()
+        self._retries: dict[str, datetime] = {}
+        self._blocked_since: dict[str, datetime] = {}
+
+    def see(self, state: RunState, now: datetime) -> UpdateSeen:
+        self._sight.refresh(now)
+        self._gates.prove(self.book.run, state, now)
+        approvals, shown = self._gates.seen(self.book.run, state, now)
+        return UpdateSeen(members=dict(self._sight.views), approvals=approvals, gates=shown)
+
+    def decide(self, state: RunState, seen: UpdateSeen, now: datetime) -> Decision[RunState, UpdateAct]:
+        return machine.decide(state, seen, now)
+
+    def acts_in_flight(self, state: RunState) -> tuple[UpdateAct, ...]:
+        return machine.acts_in_flight(state)
+
+    def clear(self, decision: Decision[RunState, UpdateAct], seen: UpdateSeen, now: datetime) -> UpdateSeen | None:
+        begins = [each for each in decision.acts if isinstance(each, Begin)]
+        return None if self._sight.clear(begins, now) else replace(seen, members=dict(self._sight.views))
+
+    def before_store(self, decision: Decision[RunState, UpdateAct]) -> RunState:
+        """With what a member was at before its upgrade, and where that is about to be begun."""
+        run = decision.state
+        for each in decision.acts:
+            if isinstance(each, Begin):
+                run = referenced(run, each.operation, self._here(), self._sight.versions.get(each.member, ""))
+        return run
+
+    def stored(self, state: RunState, lease: Lease) -> None:
+        self._gates.publish(self.book.run, state, lease)
+
+    def carry_out(self, act: UpdateAct, state: RunState, resumed: bool) -> RunChange | None:
+        """Begins an upgrade, unless somebody else wrote its intent; tells of a gate, which is shown by now."""
+        if isinstance(act, OpenGate):
+            self._progress.gate_opened(act)
+            return None
+        work = self._work(act, state)
+        ours = not resumed or self._taken_up(work)
+        self._works.begin(work, resumed=resumed, only_follow=not ours)
+        return None if ours else lambda run: referenced(run, work.operation, "")
+
+    def release(self, state: RunState) -> None:
+        flying = {each.member: each.operation for each in machine.acts_in_flight(state)}
+        self._sight.keep_only(flying, operations_of(state))
+
+    def record(self, state: RunState, now: datetime) -> t.Iterator[RunChange]:
+        for event in self._works.events():
+            if isinstance(event, Said):
+                self._progress.said(event.operation, event.message)
+                yield _nothing
+            elif isinstance(event, Blocked):
+                yield self._blocked(event, state, now)
+            else:
+                self._blocked_since.pop(event.operation, None)
+                if isinstance(event, Ended) and event.result == COMPLETED:
+                    self._completed.add(event.operation)
+                yield change_of(event, now)
+
+    def keep(self, state: RunState, now: datetime) -> None:
+        self._sight.renew(now)
+        for operation in [one for one, at in self._retries.items() if now >= at]:
+            del self._retries[operation]
+            act = next((each for each in machine.acts_in_flight(state) if each.operation == operation), None)
+            if act:
+                self._works.begin(self._work(act, state), resumed=True)
+
+    def settled(self, state: RunState) -> bool:
+        return derive(state).state in (*TERMINAL, STOPPED)
+
+    def next_look(self) -> datetime | None:
+        return self._sight.next_look()
+
+    def wait(self, seconds: float) -> object:
+        return self._works.wait(seconds)
+
+    def close(self) -> None:
+        self._works.close()
+
+    def witnessed(self, state: RunState) -> frozenset[str]:
+        """Members that were seen at the target."""
+        return frozenset(row.name for row in rows_of(state) if row.operation in self._completed)
+
+    def _taken_up(self, work: Work) -> bool:
+        """Whether the intent may be carried out. It may not if the member does not bear its mark, which is there before
+        the intent is: then somebody else wrote it, and it is recorded as one that nobody may carry out any more."""
+        if self._sight.bears(work.member, work.operation) or not is_intent(work.reference):
+            self._sight.take_up(work.member, work.operation)
+            return True
+        return False
+
+    def _blocked(self, event: Blocked, state: RunState, now: datetime) -> RunChange:
+        """The member stopped answering between the look and the beginning: tried again, but not for ever."""
+        since = self._blocked_since.setdefault(event.operation, now)
+        if now < since + state.unreachable_timeout:
+            self._retries[event.operation] = now + TRY_AGAIN
+            self._progress.said(event.operation, event.message)
+            return _nothing
+        reason = OPERATION_LOST if event.reason == UNREACHABLE else event.reason
+        ended = Ended(operation=event.operation, result=FAILED, reason=reason, message=event.message)
+        return change_of(ended, now)
+
+    def _work(self, act: Begin, state: RunState) -> Work:
+        run = self.book.run
+        return Work(
+            operation=act.operation,
+            run=run.name,
+            member=act.member,
+            upgrade_type=run.spec.managed_cluster_update.upgrade.type,
+            target=run.target,
+            attempt=act.attempt,
+            reference=next(row.reference for row in rows_of(state) if row.operation == act.operation),
+        )
+
+
+def rows_of(run: RunState) -> t.Iterator[MemberRow]:
+    return (row for stage in run.stages for group in stage.groups for row in group.members)
+
+
+def _nothing(run: RunState) -> RunState:
+    return run
+
+
+def change_of(event: Begun | Ended, now: datetime) -> RunChange:
+    """What an event does to the run; nothing if its operation is not in flight any more."""
+    if isinstance(event, Begun):
+        return lambda run: referenced(run, event.operation, event.reference, event.version_before)
+    return lambda run: record(
+        run,
+        event.operation,
+        event.result,
+        now,
+        message=event.message,
+        reason=event.reason,
+        version_before=event.version_before,
+        version_after=event.version_after,
+    )
