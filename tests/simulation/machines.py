@@ -32,6 +32,8 @@ from ansible_collections.gitops.fleet.tests.simulation.virtual_time import BEGIN
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.rollout import made, staged_made
 
 KIND, NAME = "UpdateRun", "machine"
+# Done at once, and decided again until it is seen: never in flight.
+ASKING = ("request ", "accept ")
 S = t.TypeVar("S")
 Write = t.Callable[[str, t.Callable[[], object]], object]
 
@@ -72,11 +74,14 @@ class MachineWorld(t.Generic[S]):
     """What there is besides the record, on a clock that moves while the conductor waits.
 
     ``effects`` are operations that really began something, in order: an act that is begun again begins nothing.
+    ``recorded`` gives those that the record has in flight; ``unrecorded`` are those that began without being there.
     """
 
     now: datetime = BEGINNING
     effects: list[str] = field(default_factory=list)
     due: dict[str, datetime] = field(default_factory=dict)
+    recorded: t.Callable[[], set[str]] = set
+    unrecorded: list[str] = field(default_factory=list)
 
     def clock(self) -> datetime:
         return self.now
@@ -84,6 +89,8 @@ class MachineWorld(t.Generic[S]):
     def act(self, act: t.Any, state: S) -> None:
         if act.operation not in self.effects:
             self.effects.append(act.operation)
+            if not act.operation.startswith(ASKING) and act.operation not in self.recorded():
+                self.unrecorded.append(act.operation)
             self.begun(act, state)
 
     def begun(self, act: t.Any, state: S) -> None:

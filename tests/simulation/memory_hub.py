@@ -11,6 +11,7 @@ from __future__ import annotations
 import copy
 import json
 import typing as t
+import uuid
 from dataclasses import dataclass, field
 from datetime import datetime
 from email.utils import format_datetime
@@ -31,6 +32,9 @@ class MemoryHub:
     clock: t.Callable[[], datetime]
     objects: dict[str, Document] = field(default_factory=dict)
     version: int = 0
+
+    def copied(self) -> MemoryHub:
+        return MemoryHub(self.clock, copy.deepcopy(self.objects), self.version)
 
     def read(self, path: str) -> Document:
         if path in self.objects:
@@ -59,7 +63,15 @@ class MemoryHub:
 
     def _keep(self, at: str, document: Document) -> Document:
         self.version += 1
-        own = {"resourceVersion": str(self.version), "uid": at}
+        before = self.objects.get(at, {})
+        metadata = before.get("metadata", {})
+        changed = before.get("spec") != document.get("spec")
+        own = {
+            "resourceVersion": str(self.version),
+            "uid": str(uuid.uuid5(uuid.NAMESPACE_URL, at)),
+            "generation": metadata.get("generation", 0) + changed,
+            "creationTimestamp": metadata.get("creationTimestamp") or f"{self.clock():%Y-%m-%dT%H:%M:%SZ}",
+        }
         self.objects[at] = copy.deepcopy(document) | {"metadata": document["metadata"] | own}
         return self.read(at)
 

@@ -116,7 +116,7 @@ class Watched:
     """Records as one process sees them. A method that is not known as a read or as a write does not exist."""
 
     def __init__(self, records: Records, process: Process) -> None:
-        self.durable, self.place = records.durable, records.place
+        self.durable, self.place, self.close = records.durable, records.place, records.close
         self._records = records
         self._process = process
 

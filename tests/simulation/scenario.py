@@ -34,6 +34,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gates 
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.steering import RunEnding
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import skipped, started, stopped
 from ansible_collections.gitops.fleet.tests.simulation.members import LOCAL, NEW, Member
+from ansible_collections.gitops.fleet.tests.simulation.memory_hub import MemoryHub
 from ansible_collections.gitops.fleet.tests.simulation.processes import Hook, Process, nothing
 from ansible_collections.gitops.fleet.tests.simulation.world import World, gone, rows, run_manifest
 
@@ -94,8 +95,8 @@ def _unless(code: str, command: t.Callable[[], object]) -> None:
             raise
 
 
-def world(path: Path) -> World:
-    made = World(path=path, members=members(), runs=(manifest(),), people=people, holder=gone)
+def world(path: Path, hub: MemoryHub | None = None) -> World:
+    made = World(path=path, members=members(), runs=(manifest(),), people=people, holder=gone, hub=hub)
     made.join()
     return made
 

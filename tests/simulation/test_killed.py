@@ -10,9 +10,12 @@ import random
 import typing as t
 from pathlib import Path
 
+import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Records
 from ansible_collections.gitops.fleet.tests.simulation import scenario
+from ansible_collections.gitops.fleet.tests.simulation.memory_hub import MemoryHub
 from ansible_collections.gitops.fleet.tests.simulation.processes import READS, WRITES, Hook, Point, Process
+from ansible_collections.gitops.fleet.tests.simulation.virtual_time import BEGINNING
 from ansible_collections.gitops.fleet.tests.simulation.world import World
 
 NewPath = t.Callable[[], Path]
@@ -25,13 +28,14 @@ def test_every_method_of_records_is_known_as_a_read_or_a_write():
     assert methods - {"close"} == READS | WRITES
 
 
-def test_killed_at_every_write(new_path, undisturbed):
+@pytest.mark.parametrize("on_hub", [False, True], ids=["sqlite", "hub"])
+def test_killed_at_every_write(new_path, undisturbed, on_hub):
     """A killed process does nothing any more: the world is copied at each point, and another process goes on there.
 
     Before a write everything is mostly as it was after the last one: what is the same is tried once.
     """
     found: list[tuple[Point, World]] = []
-    world = scenario.world(new_path())
+    world = scenario.world(new_path(), MemoryHub(lambda: BEGINNING) if on_hub else None)
 
     def hook(point: Point, _process: Process) -> None:
         if not found or world.visible() != found[-1][1].visible():

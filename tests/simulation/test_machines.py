@@ -106,7 +106,9 @@ def driven(machine: Simulated, place: str, path: Path, fatal: tuple[int, str] = 
     records = PLACES[place](path, world.clock)
     book = machine.book()
     made = {"apiVersion": API, "kind": KIND, "metadata": {"name": NAME}, "spec": {}}
-    records(Mortal(NEVER)).create({**made, "status": {"epoch": 0, "state": book.to_data(state)}})
+    people = records(Mortal(NEVER))
+    people.create({**made, "status": {"epoch": 0, "state": book.to_data(state)}})
+    world.recorded = lambda: in_flight(machine, people)
     first = Mortal(fatal)
     ending = None
     for number, process in enumerate((first, *(Mortal(NEVER) for _again in range(3))), 1):
@@ -116,8 +118,15 @@ def driven(machine: Simulated, place: str, path: Path, fatal: tuple[int, str] = 
             continue
         break
     assert ending is not None and ending.why == "settled", ending
+    assert world.unrecorded == [], "these began before the record knew of them"
     data = TIME.sub("", repr(machine.to_data(ending.state)))
     return Came(state=data, effects=world.effects, points=first.points)
+
+
+def in_flight(machine: Simulated, records: Records) -> set[str]:
+    document = records.get(KIND, NAME)
+    assert document is not None
+    return {each.operation for each in machine.module.acts_in_flight(machine.of_data(document["status"]["state"]))}
 
 
 def conducted(
@@ -130,7 +139,7 @@ def conducted(
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("name", MACHINES)
 def test_killed_at_every_write(name: str, place: str, new_path: NewPath) -> None:
-    """Each act took effect at most once under its name, none is missing, and the end is that of an unkilled one."""
+    """Each act is recorded before it takes effect, and does so once; none is missing, and the end is the same."""
     machine = MACHINES[name]
     whole = driven(machine, place, new_path())
     assert len(whole.effects) == len(set(whole.effects)) >= 5 and whole.points > 10

@@ -31,9 +31,12 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.run_re
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import Written, written
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.steering import RunEnding, conduct_run
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import present, started
+from ansible_collections.gitops.fleet.plugins.module_utils._store.hub import HubRecords
+from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Records
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
 from ansible_collections.gitops.fleet.tests.simulation.members import NEW as TARGET
 from ansible_collections.gitops.fleet.tests.simulation.members import Member, SimulatedDriver
+from ansible_collections.gitops.fleet.tests.simulation.memory_hub import MemoryClient, MemoryHub
 from ansible_collections.gitops.fleet.tests.simulation.processes import (
     AFTER,
     BEFORE,
@@ -78,9 +81,10 @@ class World:
     journal: list[str] = field(default_factory=list)
     broken: list[str] = field(default_factory=list)
     processes: int = 0
+    hub: MemoryHub | None = None
 
     def __post_init__(self) -> None:
-        self.records = SqliteRecords(self.path, self.time.clock)
+        self.records = self._open(None)
         self.given: Written = written((), self.runs, True)
         self._opened = [self.records]
         self.time.spawn(self._watch)
@@ -95,7 +99,8 @@ class World:
 
     def copied(self, path: Path) -> World:
         """The world at this instant, without processes: what is left when all of them are killed."""
-        path.write_bytes(self.path.read_bytes())
+        if self.hub is None:
+            path.write_bytes(self.path.read_bytes())
         return World(
             path=path,
             members=copy.deepcopy(self.members),
@@ -106,11 +111,21 @@ class World:
             journal=list(self.journal),
             broken=list(self.broken),
             processes=self.processes,
+            hub=self.hub.copied() if self.hub else None,
         )
 
     def visible(self) -> t.Any:
         """All that a new process could make anything of."""
-        return self.path.read_bytes() if self.path.exists() else b"", repr(self.members), self.time.now
+        kept = repr(self.hub.objects) if self.hub else self.path.read_bytes() if self.path.exists() else b""
+        return kept, repr(self.members), self.time.now
+
+    def _open(self, process: Process | None) -> Records:
+        """The records as a process sees them, or as people do: of the hub if there is one, else in the file."""
+        if self.hub is not None:
+            self.hub.clock = self.time.clock
+            return HubRecords(MemoryClient(self.hub, process.write if process else at_once), self.time.clock)
+        opened = SqliteRecords(self.path, self.time.clock)
+        return t.cast(Records, Watched(opened, process)) if process else opened
 
     def close(self) -> None:
         self.time.close()
@@ -144,10 +159,10 @@ class World:
         self.time.run(lambda: process.over)
 
     def _conducted(self, process: Process, run: str, orders: t.Mapping[str, t.Any]) -> None:
-        opened = SqliteRecords(self.path, self.time.clock)
+        opened = self._open(process)
         self._opened.append(opened)
         try:
-            process.result = self._conduct(process, t.cast(t.Any, Watched(opened, process)), run, orders)
+            process.result = self._conduct(process, opened, run, orders)
         except FleetError as error:
             process.result = error
 
@@ -210,6 +225,10 @@ class World:
         while True:
             self.time.sleep(1)
             self.people(self)
+
+
+def at_once(_what: str, effect: t.Callable[[], t.Any]) -> t.Any:
+    return effect()
 
 
 def wrong_dispatches(before: RunState, after: RunState) -> list[str]:
