@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from ..values.update_states import NEW, NOT_STARTED
-from ..windows.maintenance import Windows
+from ..windows.spans import Spans
 
 UNREACHABLE_TIMEOUT = timedelta(minutes=30)
 
@@ -149,7 +149,7 @@ class MemberView:
 
     name: str
     in_fleet: bool = True
-    windows: Windows | None = None
+    windows: Spans | None = None
     obstacles: tuple[Obstacle, ...] = ()
     skip: Obstacle | None = None
     fail: Obstacle | None = None

@@ -10,21 +10,19 @@ one. Instants in this file are naive and in UTC.
 from __future__ import annotations
 
 import typing as t
-from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property, lru_cache
-from operator import itemgetter
 
 from ..objects.karpenter.node_pool import Budget
 from ..values.cron import Every, Schedule, parse_utc
 from ..values.duration import as_timedelta, parse_duration
+from .spans import Span, cut, merged
 
 NOTHING = timedelta()
 SECOND = timedelta(seconds=1)
 # Durations are at most 292 years, so that no sum that begins before this year leaves the calendar.
 LAST_YEAR = 9700
-Span = tuple[datetime, datetime]
 
 
 @dataclass(frozen=True)
@@ -49,7 +47,7 @@ class Window:
         found = self._after_hits(self.schedule, start, end)
         if not self.schedule.every_year:
             found = iter(sorted([*found, *self._without_hits(self.schedule, start, end)]))
-        return _cut(merged(found), start, end)
+        return cut(merged(found), start, end)
 
     @property
     def fires(self) -> bool:
@@ -80,34 +78,6 @@ class Window:
                 yield _less(begin, -self.duration), _less(after, -self.duration)
             else:
                 after = hit
-
-
-Extent = t.TypeVar("Extent", datetime, timedelta)
-
-
-def merged(spans: t.Iterable[tuple[Extent, Extent]]) -> list[tuple[Extent, Extent]]:
-    """Spans in the order of their starts, those that meet made one."""
-    out: list[tuple[Extent, Extent]] = []
-    for begin, until in spans:
-        if out and begin <= out[-1][1]:
-            if until > out[-1][1]:
-                out[-1] = (out[-1][0], until)
-        else:
-            out.append((begin, until))
-    return out
-
-
-def _cut(spans: list[Span], start: datetime, end: datetime) -> list[Span]:
-    """The spans that meet [start, end), the first and the last of them cut to it."""
-    kept = spans[bisect_right(spans, start, key=_until) : bisect_left(spans, end, key=_begin)]
-    if kept and kept[0][0] < start:
-        kept[0] = (start, kept[0][1])
-    if kept and kept[-1][1] > end:
-        kept[-1] = (kept[-1][0], end)
-    return kept
-
-
-_begin, _until = itemgetter(0), itemgetter(1)
 
 
 @lru_cache(maxsize=4096)

@@ -14,7 +14,8 @@ from datetime import datetime, timedelta
 
 from ..objects.karpenter.node_pool import Budget
 from ..values.cron import Schedule
-from .budget_schedule import merged, window
+from .budget_schedule import window
+from .spans import merged
 
 DAY, WEEK = 24 * 60, 7 * 24 * 60
 MONDAY = datetime(2024, 1, 1)

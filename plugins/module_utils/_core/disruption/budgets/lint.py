@@ -18,8 +18,9 @@ from ...objects.karpenter.node_pool import REASONS, Budget
 from ...objects.karpenter.node_pool_schema import BUDGETS
 from ...schema.codec import write_time
 from ...values.cron import Schedule
+from ...windows.spans import Spans
 from .budgets import rule_of
-from .facts import ReasonFacts, Spans, facts
+from .facts import ReasonFacts, facts
 from .mending import only_inside_windows, windows_in_words, with_base
 
 ERROR, WARNING, NOTE = "error", "warning", "note"
