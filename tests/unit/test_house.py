@@ -90,3 +90,16 @@ def test_every_module_has_its_action_plugin_and_the_other_way_round():
     modules = {file.stem for file in (ROOT / "plugins" / "modules").glob("*.py")}
     actions = {file.stem for file in (ROOT / "plugins" / "action").glob("*.py")}
     assert modules - {"__init__"} == actions - {"__init__"}
+
+
+VERSIONS = ("v1", "v1beta1")
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / "plugins" / "module_utils").rglob("*.py")), ids=below_rooms)
+def test_groups_of_the_api_are_written_in_one_place(file):
+    """Docstrings and messages may name them. ``gitops.fleet`` alone is also a label, ``gitops.fleet/v1`` a tool's name."""
+    upstream = [f"{part}.kubernetes-fleet.io" for part in ("placement", "cluster")]
+    whole = {"gitops.fleet/v1alpha1", *upstream, *(f"{each}/{version}" for each in upstream for version in VERSIONS)}
+    constants = {node.value for node in ast.walk(ast.parse(file.read_text("utf-8"))) if isinstance(node, ast.Constant)}
+    found = {each for each in constants if isinstance(each, str) and each in whole}
+    assert not found or below_rooms(file) == "_core/objects/api_groups.py", found

@@ -14,12 +14,13 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.api_groups import CLUSTER_API
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.update_run import UpdateRun
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.approvals import MADE_BY
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.executor import Pace
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.journal import read_run
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.environments.hub import install
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join import CLUSTER_API, IDENTITY, join
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join import IDENTITY, join
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join import Wish as JoinWish
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.approval_policy import path_of, shipped
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.conducting import (

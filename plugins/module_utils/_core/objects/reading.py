@@ -15,6 +15,7 @@ from ..schema.codec import decode
 from ..schema.finding import Finding
 from ..schema.metadata_rules import check_metadata
 from ..schema.rules import Found, beyond
+from .api_groups import PLACEMENT_GROUP
 from .clusters.fleet_maintenance import FleetMaintenance
 from .clusters.fleet_member import FleetMember
 from .clusters.maintenance_rules import check_fleet_maintenance, warn_fleet_maintenance
@@ -199,7 +200,7 @@ def _kind(document: t.Any) -> Kind | tuple[Found, ...]:
     api_version, name = str(given["apiVersion"]), str(given["kind"])
     group, _slash, version = api_version.rpartition("/")
     if group.endswith("kubefleet.dev"):
-        hint = "write it for placement.kubernetes-fleet.io/v1, which is what is read and written here"
+        hint = f"write it for {PLACEMENT_GROUP}/v1, which is what is read and written here"
         return (Found("unsupported-group", "apiVersion", f"objects of {group} are not interpreted", hint),)
     kind = KIND_OF.get(name)
     if kind is None or kind.group != group:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from ..._core.errors import FleetError, Problem
+from ..._core.objects.api_groups import FLEET_API
 from ..._core.objects.updates.run_status import UpdateRunStatus
 from ..._core.objects.updates.strategy import UpdateRunStrategy, UpdateStrategy
 from ..._core.objects.updates.update_run import CONTROL_PLANE_ONLY, REFUSE_ON_CONFLICT, UpdateRun
@@ -41,7 +42,7 @@ from ..recorded import recorded
 from .claims import KIND, busy
 from .gates import KIND as GATE
 from .gates import RUN_LABEL
-from .sources import API, Written, keep
+from .sources import Written, keep
 
 _ATTEMPTS = 10
 
@@ -294,7 +295,7 @@ def _kept(
 ) -> UpdateRun:
     """Writes strategies, the run with its digest, and its tree, which needs the run's uid."""
     keep(records, given.strategies.values(), write=True)
-    body = {"apiVersion": API, "kind": KIND, "spec": encode(run.spec)}
+    body = {"apiVersion": FLEET_API, "kind": KIND, "spec": encode(run.spec)}
     annotations = dict(run.metadata.annotations)
     if stored is None or stored.get("spec") != body["spec"]:
         annotations = {key: each for key, each in annotations.items() if key != MADE_BY}

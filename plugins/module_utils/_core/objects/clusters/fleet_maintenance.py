@@ -13,6 +13,7 @@ from datetime import datetime
 
 from ...schema.meta import ObjectMeta
 from ...schema.prop import prop
+from ..api_groups import FLEET_API
 from ..updates.forms import name_prop, start_time_prop
 from ..updates.strategy import DAYS, MemberSelector
 from .maintenance_forms import (
@@ -169,7 +170,7 @@ class FleetMaintenanceSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class FleetMaintenance:
-    api_version: str = prop("API version.", default="gitops.fleet/v1alpha1")
+    api_version: str = prop("API version.", default=FLEET_API)
     kind: str = prop("Kind.", default="FleetMaintenance")
     metadata: ObjectMeta = prop("Object metadata.")
     spec: FleetMaintenanceSpec = prop("Windows, freezes and budgets.")

@@ -11,6 +11,7 @@ from datetime import datetime
 
 from ...schema.meta import EMPTY, Condition, ObjectMeta
 from ...schema.prop import prop
+from ..api_groups import CLUSTER_API
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +80,7 @@ class MemberClusterStatus:
 
 @dataclass(frozen=True, kw_only=True)
 class MemberCluster:
-    api_version: str = prop("API version.", default="cluster.kubernetes-fleet.io/v1beta1")
+    api_version: str = prop("API version.", default=CLUSTER_API)
     kind: str = prop("Kind.", default="MemberCluster")
     metadata: ObjectMeta = prop("Object metadata.")
     spec: MemberClusterSpec | None = prop("What people decide about the member.", default=None)
