@@ -215,7 +215,7 @@ def _held(row: MemberRow, stage: StageRow, group: GroupRow, usual: Course) -> tu
 
 
 def rows_of(run: RunState) -> list[MemberRow]:
-    return [row for stage in run.stages for group in stage.groups for row in group.members]
+    return list(run.members)
 
 
 def _spread(found: list[datetime | None]) -> Spread:

@@ -129,6 +129,11 @@ class RunState:
     completed: datetime | None = None
     unreachable_timeout: timedelta = UNREACHABLE_TIMEOUT
 
+    @property
+    def members(self) -> tuple[MemberRow, ...]:
+        """Those of all stages, in order."""
+        return tuple(row for stage in self.stages for group in stage.groups for row in group.members)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Obstacle:

@@ -112,7 +112,7 @@ def carry_on(
             drivers=drivers,
             target=run.target,
             holder=task,
-            members=tuple(row.name for stage in run_of(run).stages for group in stage.groups for row in group.members),
+            members=tuple(row.name for row in run_of(run).members),
             permits=_permits(records, run),
             leases=leases,
         )
@@ -178,7 +178,7 @@ def _behind(ending: Ending, drivers: t.Mapping[str, Driver], threads: int) -> di
     write the run's status can write such a word there. Members that do not answer now are believed."""
     if ending.why != "settled":
         return {}
-    rows = [row for stage in ending.state.stages for group in stage.groups for row in group.members]
+    rows = ending.state.members
     asked = {row.name: drivers[row.name] for row in rows if _there(row) and row.name in drivers}
     found = observed({name: each for name, each in asked.items() if name not in ending.witnessed}, threads)
     return {name: version for name, version in found.items() if not _reached(version, ending.run.target)}
@@ -200,7 +200,7 @@ def _reached(version: str, target: str) -> bool:
 def verdict(ending: Ending) -> Verdict:
     """Done only if every member is where it should be; a run that waits is no failure, one that lost members is."""
     status = derive(ending.state)
-    rows = [row for stage in ending.state.stages for group in stage.groups for row in group.members]
+    rows = ending.state.members
     if ending.why == "settled" and status.state == FAILED:
         return Verdict(outcome=FAILURE, code="run-failed", message=status.message)
     if ending.why == "settled" and status.state == STOPPED:
@@ -278,7 +278,7 @@ def _drivers(
 
 def _members_of(records: Records, run: UpdateRun) -> dict[str, FleetMember]:
     """Those of the run that are in the fleet."""
-    names = {row.name for stage in run_of(run).stages for group in stage.groups for row in group.members}
+    names = {row.name for row in run_of(run).members}
     return {name: member.fleet for name, member in recorded_members(records).items() if name in names}
 
 

@@ -195,7 +195,7 @@ def absent(records: Records, name: str, force: bool, write: bool) -> bool:
         if not force:
             raise
         state = RunState(name=name, uid="", stages=())
-    rows = [row for stage in state.stages for group in stage.groups for row in group.members]
+    rows = state.members
     flying = [row.name for row in rows if row.state == RUNNING]
     if flying and not force:
         hint = "stop it and conduct it to its end, or say force: true; the upgrades go on unobserved then"
@@ -336,7 +336,7 @@ def _refuse_type(run: UpdateRun) -> None:
 
 def _too_far(state: RunState, target: str, versions: t.Mapping[str, str]) -> list[Problem]:
     found = []
-    for row in (row for stage in state.stages for group in stage.groups for row in group.members):
+    for row in state.members:
         if row.state in TERMINAL or row.name not in versions:
             continue
         refused = step_refused(versions[row.name], target)
@@ -350,7 +350,7 @@ def _held(records: Records, run: UpdateRun, state: RunState) -> list[Problem]:
     """Members that another run works on, if the run is to be refused for them."""
     if run.spec.on_conflict != REFUSE_ON_CONFLICT:
         return []
-    names = {row.name for stage in state.stages for group in stage.groups for row in group.members}
+    names = {row.name for row in state.members}
     found = []
     for document in records.list("FleetMember"):
         operation = busy(records, document) if document["metadata"]["name"] in names else ""
