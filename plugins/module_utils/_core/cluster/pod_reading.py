@@ -15,10 +15,10 @@ from .pod import Pod
 from .pod_manifest import (
     Container,
     Expression,
+    NodeTerm,
     NodeTerms,
     PodManifest,
     PodSpec,
-    Term,
 )
 from .pod_requests import Amounts, pod_requests
 
@@ -91,7 +91,7 @@ def _selector(terms: NodeTerms) -> NodeSelector:
     return NodeSelector(tuple(_term(each) for each in terms.node_selector_terms))
 
 
-def _term(term: Term) -> NodeSelectorTerm:
+def _term(term: NodeTerm) -> NodeSelectorTerm:
     return NodeSelectorTerm(_expressions(term.match_expressions), _expressions(term.match_fields))
 
 

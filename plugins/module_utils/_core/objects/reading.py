@@ -128,7 +128,7 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedObject:
     """Everything about a manifest. ``about`` is its kind and name; ``object`` is None if there are problems."""
 
     about: str
@@ -151,12 +151,12 @@ def read(document: t.Any, where: str = "", strict: bool = False, holes: bool = F
     return Reading(judged.object, tuple(replace(each, where=f"{about} {each.old_path}") for each in judged.findings))
 
 
-def judge(document: t.Any, strict: bool = False, holes: bool = False) -> Judged:
+def judge(document: t.Any, strict: bool = False, holes: bool = False) -> JudgedObject:
     """All problems and findings of a manifest, those beside its problems included; nothing is raised."""
     kind = _kind(document)
     if isinstance(kind, tuple):
         about = str(document.get("kind") or "") if isinstance(document, Mapping) else ""
-        return Judged(about, None, kind, ())
+        return JudgedObject(about, None, kind, ())
     check = Check(strict)
     written = repair_placement(check, document) if kind.cls is ClusterResourcePlacement else document
     clean = check_object(check, kind.cls, written)
@@ -166,8 +166,8 @@ def judge(document: t.Any, strict: bool = False, holes: bool = False) -> Judged:
     findings = (*check.findings, *(each for each in warnings if not _touched(each, problems)))
     about = f"{kind.kind}/{_name(document)}"
     if holes and isinstance(obj, ClusterResourcePlacement) and not any(map(blocks, problems)):
-        return Judged(about, around(obj, problems), (), (*map(hole_finding, problems), *findings))
-    return Judged(about, None if problems else obj, problems, findings)
+        return JudgedObject(about, around(obj, problems), (), (*map(hole_finding, problems), *findings))
+    return JudgedObject(about, None if problems else obj, problems, findings)
 
 
 def _copied(value: t.Any) -> t.Any:

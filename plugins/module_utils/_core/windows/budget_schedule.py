@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from functools import cached_property, lru_cache
 
 from ..objects.karpenter.node_pool import Budget
-from ..values.cron import Every, Schedule, parse_utc
+from ..values.cron import CronSchedule, Every, parse_utc
 from ..values.duration import as_timedelta, parse_duration
 from .spans import Span, cut, merged
 
@@ -29,7 +29,7 @@ LAST_YEAR = 9700
 class Window:
     """A budget's time: hits of a schedule, and how long each lasts."""
 
-    schedule: Schedule | Every
+    schedule: CronSchedule | Every
     duration: timedelta
 
     def active(self, now: datetime) -> bool:
@@ -62,12 +62,12 @@ class Window:
         hits = (timedelta(minutes=each) for each in self.schedule.times)
         return tuple(merged((hit, hit + self.duration) for hit in hits))
 
-    def _after_hits(self, schedule: Schedule, start: datetime, end: datetime) -> t.Iterator[Span]:
+    def _after_hits(self, schedule: CronSchedule, start: datetime, end: datetime) -> t.Iterator[Span]:
         for midnight in schedule.each_day(_less(start, self.duration), end) if self.day else ():
             for begin, until in self.day:
                 yield midnight + begin, (midnight + until if midnight.year < LAST_YEAR else _less(midnight, -until))
 
-    def _without_hits(self, schedule: Schedule, start: datetime, end: datetime) -> t.Iterator[Span]:
+    def _without_hits(self, schedule: CronSchedule, start: datetime, end: datetime) -> t.Iterator[Span]:
         """Spans in which the search finds no hit. It begins ``duration`` ago and reads no more of it than its year."""
         after, last = _less(start, self.duration), _less(end, self.duration)
         while after < last:

@@ -17,7 +17,7 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from ..errors import FleetError, Problem
-from ..values.cron import Schedule, load_zone, parse_utc
+from ..values.cron import CronSchedule, load_zone, parse_utc
 from ..values.duration import as_timedelta, parse_duration
 from .clocks import LAST, instant, shifted
 from .spans import Spans, cut, joined, meeting, without
@@ -37,7 +37,7 @@ class OurWindow:
     ``nth`` keeps of its days only the first, second ... or last (-1) of their weekday in the month; empty keeps all.
     """
 
-    schedule: Schedule
+    schedule: CronSchedule
     duration: timedelta
     zone: ZoneInfo
     nth: tuple[int, ...]
@@ -63,7 +63,7 @@ class OurWindow:
 
 
 @dataclass(frozen=True)
-class Freeze:
+class FrozenSpan:
     """A span in which nothing opens: aware instants, the end not in it."""
 
     name: str
@@ -98,14 +98,16 @@ def read_window(document: t.Any, path: str = "window") -> OurWindow:
     return OurWindow(schedule, duration, zone, nth, document["schedule"])
 
 
-def open_spans(windows: t.Sequence[OurWindow], freezes: t.Sequence[Freeze], start: datetime, end: datetime) -> Spans:
+def open_spans(
+    windows: t.Sequence[OurWindow], freezes: t.Sequence[FrozenSpan], start: datetime, end: datetime
+) -> Spans:
     """When it is open in [start, end): in any window, or always without one, and in no freeze."""
     every = joined(span for each in windows for span in each.spans(start, end)) if windows else ((start, end),)
     found = cut(without(every, joined((each.start, each.end) for each in freezes)), start, end)
     return tuple((begin.astimezone(UTC), until.astimezone(UTC)) for begin, until in found)
 
 
-def within_windows(windows: t.Sequence[OurWindow], freezes: t.Sequence[Freeze], now: datetime) -> WindowAnswer:
+def within_windows(windows: t.Sequence[OurWindow], freezes: t.Sequence[FrozenSpan], now: datetime) -> WindowAnswer:
     """Whether it is open at an aware instant."""
     for ahead in (SOON, AHEAD):
         end = shifted(now, ahead)
@@ -133,9 +135,9 @@ def _read(problems: list[Problem], path: str, code: str, read: t.Callable[[], t.
         return None
 
 
-def _schedule(value: t.Any) -> Schedule:
+def _schedule(value: t.Any) -> CronSchedule:
     parsed = parse_utc(value) if isinstance(value, str) else None
-    if not isinstance(parsed, Schedule):
+    if not isinstance(parsed, CronSchedule):
         raise ValueError(f"{value!r:.60} is not a schedule of five cron fields, or @daily, @weekly, @monthly")
     if parsed.next_utc(datetime(2000, 1, 1)) is None:
         raise ValueError(f"{value!r:.60} never comes")

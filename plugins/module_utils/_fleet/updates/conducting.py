@@ -44,7 +44,7 @@ from ..conductor.interrupts import Interrupts
 from ..conductor.loop import Ending, Orders, conduct
 from ..drivers.contract import Driver, Observation
 from ..drivers.host import here
-from ..drivers.options import Place, drivers_from
+from ..drivers.options import OptionPlace, drivers_from
 from ..members.member_lease import MemberLeases
 from ..members.members import Clients, members_to_write, recorded_members
 from ..session import refuse_unwritable
@@ -272,7 +272,7 @@ def _drivers(
     """Those of the run's members, while entered; with ``leases`` they are to be upgraded."""
     members, timeout = _members_of(records, run), Timeouts(connect=wish.timeout)
     with Clients(members=members, hub=hub, timeout=timeout, strict=leases is not None, leases=leases) as clients:
-        place = Place(operations=operations_folder(wish.operations, environ), environ=environ, cwd=Path.cwd())
+        place = OptionPlace(operations=operations_folder(wish.operations, environ), environ=environ, cwd=Path.cwd())
         yield drivers_from(wish.drivers, members, clients, place), clients
 
 

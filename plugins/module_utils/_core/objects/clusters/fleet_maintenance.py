@@ -66,7 +66,7 @@ class RelativeMonthlySchedule:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Schedule:
+class MaintenanceSchedule:
     """Exactly one of the four."""
 
     daily: DailySchedule | None = prop("Every so many days.", default=None)
@@ -87,7 +87,7 @@ class DateSpan:
 class MaintenanceWindow:
     """Occurrences of a schedule, each ``durationHours`` long. The clock is ``timeZone`` or ``utcOffset``, else UTC."""
 
-    schedule: Schedule = prop("On which days.", rules=SCHEDULE_RULES)
+    schedule: MaintenanceSchedule = prop("On which days.", rules=SCHEDULE_RULES)
     duration_hours: int = prop("Length of each occurrence.", minimum=4, maximum=24)
     start_time: str = start_time_prop()
     utc_offset: str = offset_prop()

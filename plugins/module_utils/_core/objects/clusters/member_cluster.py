@@ -29,7 +29,7 @@ class DeleteOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Identity:
+class AgentIdentity:
     """An RBAC subject."""
 
     kind: str = prop("Kind of the subject.")
@@ -40,7 +40,7 @@ class Identity:
 
 @dataclass(frozen=True, kw_only=True)
 class MemberClusterSpec:
-    identity: Identity = prop("Identity under which the member is allowed to write to the hub.")
+    identity: AgentIdentity = prop("Identity under which the member is allowed to write to the hub.")
     heartbeat_period_seconds: int = prop("Seconds between two heartbeats.", default=60, minimum=1, maximum=600)
     taints: tuple[Taint, ...] = prop("Taints that keep placements away.", default=(), max_items=100)
     delete_options: DeleteOptions | None = prop("How leaving is validated.", default=None)

@@ -11,8 +11,8 @@ from zoneinfo import ZoneInfo
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.fleet_maintenance import (
     DailySchedule,
+    MaintenanceSchedule,
     MaintenanceWindow,
-    Schedule,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.windows.clocks import instant, next_clock_change
 from ansible_collections.gitops.fleet.plugins.module_utils._core.windows.fleet_windows import read_window
@@ -40,7 +40,7 @@ def test_when_a_clock_shows_a_time(zone: str, clock: str, comes: str) -> None:
 def test_both_kinds_of_windows_are_open_at_the_same_time(zone: str, clock: str, _comes: str) -> None:
     starts = datetime.fromisoformat(clock)
     ours = read_window({"schedule": f"{starts.minute} {starts.hour} * * *", "duration": "5h", "timeZone": zone})
-    every_day = Schedule(daily=DailySchedule(interval_days=1))
+    every_day = MaintenanceSchedule(daily=DailySchedule(interval_days=1))
     theirs = MaintenanceWindow(schedule=every_day, duration_hours=5, start_time=f"{starts:%H:%M}", time_zone=zone)
     start, end = (starts.replace(tzinfo=UTC) + days * timedelta(days=1) for days in (-3, 3))
     assert cut(ours.spans(start, end), start, end) == cut(openings(theirs, start, end), start, end)

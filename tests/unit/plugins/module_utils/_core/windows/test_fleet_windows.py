@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.windows.fleet_windows import (
-    Freeze,
+    FrozenSpan,
     open_spans,
     read_window,
     within_windows,
@@ -23,7 +23,7 @@ def window(schedule: str, duration: str, zone: str = "Europe/Berlin", **more: ob
     return read_window({"schedule": schedule, "duration": duration, "timeZone": zone} | more)
 
 
-def spans(one: object, start: datetime, days: int, *freezes: Freeze) -> list[str]:
+def spans(one: object, start: datetime, days: int, *freezes: FrozenSpan) -> list[str]:
     found = open_spans([one], freezes, start, start + timedelta(days=days))
     return [f"{begin:%m-%dT%H:%M}/{end:%m-%dT%H:%M}" for begin, end in found]
 
@@ -49,7 +49,7 @@ def test_the_nth_weekday_of_the_month(nth: list[int], days: list[str]) -> None:
 
 
 def test_a_freeze_cuts_what_is_open() -> None:
-    freeze = Freeze("sale", WINTER + timedelta(hours=2), WINTER + timedelta(hours=3))
+    freeze = FrozenSpan("sale", WINTER + timedelta(hours=2), WINTER + timedelta(hours=3))
     assert spans(window("0 0 * * *", "6h", "UTC"), WINTER, 1, freeze) == [
         "01-12T00:00/01-12T02:00",
         "01-12T03:00/01-12T06:00",
@@ -69,7 +69,7 @@ def test_the_answer_says_why_and_until_when() -> None:
     assert opened.why == "in the window 0 2 * * * UTC for 1h"
     yearly = window("0 0 1 12 *", "1h", "UTC")
     assert within_windows([yearly], [], noon).until == datetime(2026, 12, 1, tzinfo=UTC)
-    frozen = within_windows([], [Freeze("sale", WINTER, WINTER + timedelta(days=1))], noon)
+    frozen = within_windows([], [FrozenSpan("sale", WINTER, WINTER + timedelta(days=1))], noon)
     assert (frozen.open, frozen.why) == (False, "in the freeze sale")
     assert within_windows([], [], noon).until is None
 
