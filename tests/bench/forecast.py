@@ -19,7 +19,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import MemberView, RunState
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.strategy import Candidate, resolve
-from ansible_collections.gitops.fleet.plugins.module_utils._core.windows.maintenance import Window
+from ansible_collections.gitops.fleet.plugins.module_utils._core.windows.spans import Span
 
 NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
 SIZES = (10, 100, 1_000, 10_000)
@@ -38,7 +38,7 @@ def bench_forecast() -> list[Row]:
 def laid(size: int) -> tuple[RunState, dict[str, MemberView]]:
     """Members are spread over all groups; windows are one a day for a month."""
     days = [NOW + timedelta(days=day, hours=8) for day in range(-1, 60)]
-    nightly: tuple[Window, ...] = tuple((opens, opens + timedelta(hours=6)) for opens in days)
+    nightly: tuple[Span, ...] = tuple((opens, opens + timedelta(hours=6)) for opens in days)
     groups = [f"group-{stage}-{number}" for stage in range(10) for number in range(10)]
     members = [Candidate(name=f"member-{number:05}", group=groups[number * 100 // size]) for number in range(size)]
     stages = tuple(

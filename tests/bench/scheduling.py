@@ -14,8 +14,8 @@ import typing as t
 from datetime import UTC, datetime, timedelta
 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.member_cluster import (
+    AgentIdentity,
     AgentStatus,
-    Identity,
     MemberCluster,
     MemberClusterSpec,
     MemberClusterStatus,
@@ -78,7 +78,7 @@ def _cluster(number: int) -> MemberCluster:
     usage = ResourceUsage(available={"cpu": f"{number * 37 % 9001}m", "memory": f"{number * 53 % 4099}Mi"})
     return MemberCluster(
         metadata=ObjectMeta(name=f"member-{number:05d}", labels=labels),
-        spec=MemberClusterSpec(identity=Identity(kind="User", name="agent"), taints=taints),
+        spec=MemberClusterSpec(identity=AgentIdentity(kind="User", name="agent"), taints=taints),
         status=MemberClusterStatus(
             properties={NODES: PropertyValue(value=str(number * 13 % 97))},
             resource_usage=usage,

@@ -30,7 +30,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run imp
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.status import derive
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.strategy import Candidate, resolve
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values import update_states as states
-from ansible_collections.gitops.fleet.plugins.module_utils._core.windows.maintenance import Window
+from ansible_collections.gitops.fleet.plugins.module_utils._core.windows.spans import Span
 
 NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
 SIZES = (10, 100, 1_000, 10_000)
@@ -57,7 +57,7 @@ def started(size: int) -> tuple[RunState, dict[str, MemberView]]:
 def _view(name: str, number: int) -> MemberView:
     """Windows are one a day for a month."""
     kind = (number + number // 10) % 10
-    windows: tuple[Window, ...] | None = None
+    windows: tuple[Span, ...] | None = None
     if kind < 2:
         first = NOW - timedelta(days=7, hours=1 if kind else 12)
         days = (first + timedelta(days=day) for day in range(30))

@@ -22,7 +22,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.environments.h
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.parallel import in_parallel
 from ansible_collections.gitops.fleet.plugins.module_utils._local import cluster
-from ansible_collections.gitops.fleet.plugins.module_utils._local.outcome import Outcome
+from ansible_collections.gitops.fleet.plugins.module_utils._local.outcome import LocalOutcome
 from ansible_collections.gitops.fleet.plugins.module_utils._local.ports import PortRange
 from ansible_collections.gitops.fleet.plugins.module_utils._local.spec import ClusterSpec
 from ansible_collections.gitops.fleet.plugins.module_utils._store.kinds import KINDS
@@ -44,7 +44,7 @@ class LocalClusters:
     ports: PortRange
     made: list[str] = field(default_factory=list)
 
-    def __call__(self, spec: ClusterSpec | str, **fields: t.Any) -> Outcome:
+    def __call__(self, spec: ClusterSpec | str, **fields: t.Any) -> LocalOutcome:
         wanted = spec if isinstance(spec, ClusterSpec) else ClusterSpec(spec, **fields)
         if wanted.name not in self.made:
             self.made.append(wanted.name)
@@ -57,7 +57,7 @@ class LocalClusters:
         assert not ended.errors, ended.errors
 
 
-def _absent(name: str, root: Path) -> t.Callable[[], Outcome]:
+def _absent(name: str, root: Path) -> t.Callable[[], LocalOutcome]:
     return lambda: cluster.absent(name, root)
 
 
@@ -86,13 +86,13 @@ def local_cluster_factory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 
 @pytest.fixture(scope="session")
-def hub(local_cluster_factory: LocalClusters) -> Outcome:
+def hub(local_cluster_factory: LocalClusters) -> LocalOutcome:
     """A cluster of profile ``api`` whose requests are in ``hub.after.audit_log``; shared, so clean up after a test."""
     return local_cluster_factory("hub", audit=True)
 
 
 @pytest.fixture(scope="session")
-def hub_server(hub: Outcome) -> Server:
+def hub_server(hub: LocalOutcome) -> Server:
     """The shared hub with our CRDs, all of them served."""
     server = Server(hub)
     names = [f"{each.plural}.{each.group}" for each in KINDS.values()]
@@ -110,12 +110,12 @@ def _served(server: Server, path: str) -> bool:
 
 @pytest.fixture(scope="session")
 def servers(local_cluster_factory: t.Any) -> dict[str, Server]:
-    def make(name: str) -> t.Callable[[], Outcome]:
-        return lambda: t.cast(Outcome, local_cluster_factory(name, audit=True))
+    def make(name: str) -> t.Callable[[], LocalOutcome]:
+        return lambda: t.cast(LocalOutcome, local_cluster_factory(name, audit=True))
 
     made = in_parallel({name: make(name) for name in NAMES}, threads=2)
-    assert all(isinstance(each, Outcome) for each in made.values()), made
-    return {name: Server(each) for name, each in made.items() if isinstance(each, Outcome)}
+    assert all(isinstance(each, LocalOutcome) for each in made.values()), made
+    return {name: Server(each) for name, each in made.items() if isinstance(each, LocalOutcome)}
 
 
 @pytest.fixture(params=["sqlite", "hub"])

@@ -27,7 +27,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.pla
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.credentials import connection_from_kubeconfig
-from ansible_collections.gitops.fleet.plugins.module_utils._local.outcome import Outcome
+from ansible_collections.gitops.fleet.plugins.module_utils._local.outcome import LocalOutcome
 from ansible_collections.gitops.fleet.plugins.module_utils._store.open_records import open_records
 from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Records
 
@@ -46,7 +46,7 @@ _marks = itertools.count()
 class Server:
     """One local cluster and its audit log; ``client`` is its administrator."""
 
-    made: Outcome
+    made: LocalOutcome
     client: KubeClient = field(init=False)
 
     def __post_init__(self) -> None:

@@ -90,3 +90,61 @@ def test_every_module_has_its_action_plugin_and_the_other_way_round():
     modules = {file.stem for file in (ROOT / "plugins" / "modules").glob("*.py")}
     actions = {file.stem for file in (ROOT / "plugins" / "action").glob("*.py")}
     assert modules - {"__init__"} == actions - {"__init__"}
+
+
+VERSIONS = ("v1", "v1beta1")
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / "plugins" / "module_utils").rglob("*.py")), ids=below_rooms)
+def test_groups_of_the_api_are_written_in_one_place(file):
+    """Docstrings and messages may name them; ``gitops.fleet`` alone is also the value of a label."""
+    upstream = [f"{part}.kubernetes-fleet.io" for part in ("placement", "cluster")]
+    whole = {"gitops.fleet/v1alpha1", *upstream, *(f"{each}/{version}" for each in upstream for version in VERSIONS)}
+    constants = {node.value for node in ast.walk(ast.parse(file.read_text("utf-8"))) if isinstance(node, ast.Constant)}
+    found = {each for each in constants if isinstance(each, str) and each in whole}
+    assert not found or below_rooms(file) == "_core/objects/api_groups.py", found
+
+
+# Class names that stand in more than one file. It only shrinks.
+TWICE = {
+    "Applied",
+    "Asked",
+    "Census",
+    "Change",
+    "ClusterAffinity",
+    "Decision",
+    "Ending",
+    "Failure",
+    "Found",
+    "Held",
+    "Judged",
+    "Lease",
+    "Look",
+    "Place",
+    "Placed",
+    "Progress",
+    "Readiness",
+    "Refused",
+    "Rule",
+    "Sight",
+    "Spread",
+    "Step",
+    "Target",
+    "Verdict",
+    "Wait",
+    "Wanted",
+    "Wish",
+    "Work",
+    "_Reader",
+    "_Told",
+}
+
+
+def test_no_class_has_the_name_of_another():
+    """A name that is met in an editor, a traceback or a search then means one thing."""
+    found: dict[str, set[Path]] = {}
+    for file in (ROOT / "plugins" / "module_utils").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                found.setdefault(node.name, set()).add(file)
+    assert {name for name, files in found.items() if len(files) > 1} == TWICE

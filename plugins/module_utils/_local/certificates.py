@@ -39,7 +39,7 @@ _SERVING_ADDRESSES = ("127.0.0.1", "10.0.0.1")
 
 
 @dataclass(frozen=True)
-class Identity:
+class CertificateIdentity:
     """A client or a server. ``file`` names its two files in the folder: ``<file>.crt`` and ``<file>.key``."""
 
     file: str
@@ -49,17 +49,17 @@ class Identity:
     is_client: bool = True
 
 
-ADMIN = Identity("admin", "kubernetes-admin", ("system:masters",))
+ADMIN = CertificateIdentity("admin", "kubernetes-admin", ("system:masters",))
 _IDENTITIES = (
-    Identity("apiserver", "kube-apiserver", serves=True, is_client=False),
+    CertificateIdentity("apiserver", "kube-apiserver", serves=True, is_client=False),
     # etcd names itself a client too: it is one, of its own listener, for the HTTP gateway.
-    Identity("etcd", "etcd", serves=True),
-    Identity("apiserver-etcd", "kube-apiserver"),
+    CertificateIdentity("etcd", "etcd", serves=True),
+    CertificateIdentity("apiserver-etcd", "kube-apiserver"),
     ADMIN,
-    Identity("controller-manager", "system:kube-controller-manager"),
-    Identity("scheduler", "system:kube-scheduler"),
+    CertificateIdentity("controller-manager", "system:kube-controller-manager"),
+    CertificateIdentity("scheduler", "system:kube-scheduler"),
     # A user of its own, so that the audit log tells kwok's writes from people's.
-    Identity("kwok", "kwok", ("system:masters",)),
+    CertificateIdentity("kwok", "kwok", ("system:masters",)),
 )
 
 
@@ -84,7 +84,7 @@ def make_pki(folder: Path, cluster: str, now: datetime | None = None, not_after:
 
 
 def sign(
-    folder: Path, identity: Identity, now: datetime | None = None, not_after: datetime | None = None
+    folder: Path, identity: CertificateIdentity, now: datetime | None = None, not_after: datetime | None = None
 ) -> tuple[Path, Path]:
     """A certificate by the CA of ``folder``, written there; paths of certificate and key (mode 0600)."""
     _need_library()
@@ -156,12 +156,12 @@ def _key_usage(signs: bool) -> t.Any:
     )
 
 
-def _subject(identity: Identity) -> t.Any:
+def _subject(identity: CertificateIdentity) -> t.Any:
     groups = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in identity.groups]
     return x509.Name([*groups, x509.NameAttribute(NameOID.COMMON_NAME, identity.user)])
 
 
-def _purposes(identity: Identity) -> list[t.Any]:
+def _purposes(identity: CertificateIdentity) -> list[t.Any]:
     server = [ExtendedKeyUsageOID.SERVER_AUTH] if identity.serves else []
     return server + ([ExtendedKeyUsageOID.CLIENT_AUTH] if identity.is_client else [])
 

@@ -34,7 +34,7 @@ from .binaries import (
     silent,
 )
 from .components import PROFILES
-from .outcome import ClusterStatus, Outcome, Outcomes
+from .outcome import ClusterStatus, LocalOutcome, Outcomes
 from .ports import DEFAULT_PORTS, PortRange
 from .spec import ClusterSpec, refuse_bad, refuse_bad_step
 from .state import State
@@ -65,7 +65,7 @@ def present(
     ports: PortRange = DEFAULT_PORTS,
     timeout: float = TIMEOUT,
     check: bool = False,
-) -> Outcome:
+) -> LocalOutcome:
     """Make the cluster as ``spec`` says: new, started, repaired, upgraded by a minor, with more or fewer nodes.
 
     ``timeout`` is seconds for all but building binaries. With ``check`` nothing is changed, started or built, and the
@@ -87,7 +87,7 @@ def present(
         after = status(root, spec.name) if words else before
     for word in words:
         say(f"{spec.name}: {word}")
-    return Outcome(bool(words), words, before, after)
+    return LocalOutcome(bool(words), words, before, after)
 
 
 def upgraded(
@@ -100,7 +100,7 @@ def upgraded(
     binaries_dir: Path | None = None,
     cache: Path | None = None,
     timeout: float = TIMEOUT,
-) -> Outcome:
+) -> LocalOutcome:
     """A newer Kubernetes on the same data; profile, nodes, users, ports and all else stay. Finishes what was cut off.
 
     Each upgrade that happens gets one line, which names ``operation``, in ``<root>/upgrades.log``. FleetError as for
@@ -132,10 +132,10 @@ def upgraded(
         after = status(root, name) if words else before
     for word in words:
         say(f"{name}: {word}")
-    return Outcome(bool(words), words, before, after)
+    return LocalOutcome(bool(words), words, before, after)
 
 
-def stopped(name: str, root: Path | None = None, say: Say = silent, *, check: bool = False) -> Outcome:
+def stopped(name: str, root: Path | None = None, say: Say = silent, *, check: bool = False) -> LocalOutcome:
     """End the processes; data, keys and ports are kept. FleetError ``no-such-cluster``."""
     root = _root(root)
     folder = states.cluster_dir(root, name)
@@ -152,23 +152,23 @@ def stopped(name: str, root: Path | None = None, say: Say = silent, *, check: bo
             _end_all(folder)
             after = status(root, name)
     words = ("stop the cluster",) if before.state != after.state else ()
-    return Outcome(bool(words), words, before, after)
+    return LocalOutcome(bool(words), words, before, after)
 
 
-def absent(name: str, root: Path | None = None, say: Say = silent, *, check: bool = False) -> Outcome:
+def absent(name: str, root: Path | None = None, say: Say = silent, *, check: bool = False) -> LocalOutcome:
     """End the processes and remove all that was kept, also of a cluster that is half made or damaged."""
     root = _root(root)
     folder = states.cluster_dir(root, name)
     before, gone = status(root, name), ClusterStatus(name, "absent")
     if before.state == "absent" and not control_plane.leftovers(folder, None):
-        return Outcome(False, (), before, gone)
+        return LocalOutcome(False, (), before, gone)
     words = ("remove the cluster",)
     if not check:
         with _locked(root, name, say):
             _end_all(folder)
             states.remove(root, name)
             converge.merge_kubeconfigs(root)
-    return Outcome(True, words, before, gone)
+    return LocalOutcome(True, words, before, gone)
 
 
 def status(root: Path | None, name: str) -> ClusterStatus:
@@ -196,14 +196,14 @@ def memory(root: Path | None, name: str) -> tuple[int, int]:
     return sum(one[0] for one in found), sum(one[1] for one in found)
 
 
-def many(work: t.Mapping[str, t.Callable[[], Outcome]], at_once: int = 2) -> Outcomes:
+def many(work: t.Mapping[str, t.Callable[[], LocalOutcome]], at_once: int = 2) -> Outcomes:
     """Several clusters by name, at most two at a time: one that starts keeps a processor busy.
 
     The failure of one neither stops nor hides another.
     """
     found = in_parallel(work, threads=at_once)
     return Outcomes(
-        {name: one for name, one in found.items() if isinstance(one, Outcome)},
+        {name: one for name, one in found.items() if isinstance(one, LocalOutcome)},
         {name: one for name, one in found.items() if isinstance(one, FleetError)},
     )
 
@@ -239,7 +239,7 @@ def _refuse_step(spec: ClusterSpec, before: ClusterStatus, binaries: t.Mapping[s
         refuse_bad_step(spec.name, before.version, binaries["kube-apiserver"].version)
 
 
-def _forecast(spec: ClusterSpec, root: Path, binaries: t.Mapping[str, Binary]) -> Outcome:
+def _forecast(spec: ClusterSpec, root: Path, binaries: t.Mapping[str, Binary]) -> LocalOutcome:
     folder = states.cluster_dir(root, spec.name)
     before = status(root, spec.name)
     _refuse_step(spec, before, binaries)
@@ -251,7 +251,7 @@ def _forecast(spec: ClusterSpec, root: Path, binaries: t.Mapping[str, Binary]) -
         words = converge.planned(spec, folder, state, binaries)
     counts = {pool.pool: pool.count for pool in spec.nodes if pool.count}
     after = replace(before, state="running", version=version, profile=spec.profile, nodes=counts)
-    return Outcome(bool(words), words, before, after if words else before)
+    return LocalOutcome(bool(words), words, before, after if words else before)
 
 
 def _end_all(folder: Path) -> None:

@@ -50,7 +50,7 @@ class Component:
 
 
 @dataclass(frozen=True)
-class Plan:
+class ControlPlanePlan:
     """Names of components; one that is replaced is in both. ``words`` say it to people, one step each."""
 
     stop: tuple[str, ...] = ()
@@ -58,7 +58,9 @@ class Plan:
     words: tuple[str, ...] = ()
 
 
-def decide(wanted: t.Mapping[str, Component], running: t.Mapping[str, Component], died: t.Collection[str] = ()) -> Plan:
+def decide(
+    wanted: t.Mapping[str, Component], running: t.Mapping[str, Component], died: t.Collection[str] = ()
+) -> ControlPlanePlan:
     """What turns ``running`` into ``wanted``; ``died`` are those that ended without being told to."""
     halt, begin, words = [], [], []
     for name in _ORDER:
@@ -70,7 +72,7 @@ def decide(wanted: t.Mapping[str, Component], running: t.Mapping[str, Component]
         if want is not None:
             begin.append(name)
         words.append(_words(name, want, have, name in died))
-    return Plan(tuple(halt), tuple(begin), tuple(words))
+    return ControlPlanePlan(tuple(halt), tuple(begin), tuple(words))
 
 
 def _words(name: str, want: Component | None, have: Component | None, died: bool) -> str:

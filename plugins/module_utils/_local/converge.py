@@ -15,7 +15,7 @@ from .._core.errors import FleetError
 from . import control_plane, nodes
 from . import state as states
 from .binaries import Binary
-from .certificates import Identity, make_pki
+from .certificates import CertificateIdentity, make_pki
 from .components import (
     PROFILES,
     Options,
@@ -190,7 +190,7 @@ def _write_files(spec: ClusterSpec, folder: Path, state: State, binaries: Binari
     pki = folder / "pki"
     make_pki(pki, spec.name)
     for login in _COMPONENT_LOGINS:
-        write_kubeconfig(folder / f"{login}.kubeconfig", spec.name, state.server, pki, Identity(login, ""))
+        write_kubeconfig(folder / f"{login}.kubeconfig", spec.name, state.server, pki, CertificateIdentity(login, ""))
     named = files(folder, _options(spec, binaries))
     for path, content in named.items():
         write_private(path, content)

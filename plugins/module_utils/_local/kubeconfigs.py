@@ -12,11 +12,11 @@ import typing as t
 from datetime import datetime
 from pathlib import Path
 
-from .certificates import ADMIN, Identity, sign
+from .certificates import ADMIN, CertificateIdentity, sign
 from .private import write_private
 
 
-def write_kubeconfig(path: Path, context: str, server: str, pki: Path, identity: Identity = ADMIN) -> bool:
+def write_kubeconfig(path: Path, context: str, server: str, pki: Path, identity: CertificateIdentity = ADMIN) -> bool:
     """Write (mode 0600) if that changes anything, and tell whether it did. Keys are embedded: the file can be moved."""
     return _write(path, [_entry(context, server, pki, identity)], context)
 
@@ -41,7 +41,7 @@ def client_kubeconfig(
     groups = tuple(groups)
     digest = hashlib.sha256(json.dumps([user, groups, str(not_after)]).encode()).hexdigest()[:12]
     state = json.loads((cluster_dir / "state.json").read_text(encoding="utf-8"))
-    identity = Identity(f"client-{digest}", user, groups)
+    identity = CertificateIdentity(f"client-{digest}", user, groups)
     pki = cluster_dir / "pki"
     sign(pki, identity, not_after=not_after)
     path = cluster_dir / f"kubeconfig-{digest}"
@@ -50,7 +50,7 @@ def client_kubeconfig(
     return path
 
 
-def _entry(name: str, server: str, pki: Path, identity: Identity) -> dict[str, t.Any]:
+def _entry(name: str, server: str, pki: Path, identity: CertificateIdentity) -> dict[str, t.Any]:
     login = f"{name}-{identity.file}"
     certificate, key = _data(pki / f"{identity.file}.crt"), _data(pki / f"{identity.file}.key")
     return {

@@ -80,7 +80,7 @@ class ClusterStatus:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class LocalOutcome:
     """``changes`` are the steps done (or, in check mode, to be done) in words; ``changed`` whether there are any."""
 
     changed: bool
@@ -117,7 +117,7 @@ class Outcome:
 class Outcomes:
     """Of several clusters, by name; each is in one of the two."""
 
-    outcomes: t.Mapping[str, Outcome]
+    outcomes: t.Mapping[str, LocalOutcome]
     errors: t.Mapping[str, FleetError]
 
     @property

@@ -40,7 +40,7 @@ def run_text(run: UpdateRun) -> list[str]:
     """The tree, at most 80 columns wide; of a large group what failed, runs or waits comes first."""
     status = run.status
     goal = f"{run.spec.managed_cluster_update.upgrade.type} to {status.target_version or 'newer node images'}"
-    members = [member for stage in status.stages for group in stage.groups for member in group.members]
+    members = status.members
     lines = [f"run {run.name}: {goal}, {run.spec.strategy_name or 'own sequence'}", f"digest {status.digest}"]
     state = status.status.state + (f" ({status.outcome})" if status.outcome else "")
     rows: list[Row] = [(run.name, state, _joined(_tally(members), status.message))]

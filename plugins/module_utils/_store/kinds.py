@@ -12,38 +12,16 @@ import re
 import typing as t
 
 from .._core.errors import FleetError
+from .._core.objects.kinds import KIND_OF
+from .._core.objects.kinds import KINDS as KNOWN
 from .._kube.paths import Resource
 
-_PLACEMENT, _OURS = "placement.kubernetes-fleet.io", "gitops.fleet"
-_STORED = (
-    Resource("cluster.kubernetes-fleet.io", "v1beta1", "MemberCluster", "memberclusters", False),
-    Resource(_OURS, "v1alpha1", "FleetMember", "fleetmembers", False),
-    Resource(_OURS, "v1alpha1", "UpdateStrategy", "updatestrategies", False),
-    Resource(_OURS, "v1alpha1", "UpdateRun", "updateruns", False),
-    Resource(_OURS, "v1alpha1", "Gate", "gates", False),
-    Resource(_OURS, "v1alpha1", "FleetMaintenance", "fleetmaintenances", False),
-    Resource(_OURS, "v1alpha1", "ReleaseCatalog", "releasecatalogs", False),
-    Resource(_OURS, "v1alpha1", "AutoUpgradeProfile", "autoupgradeprofiles", False),
-    Resource(_PLACEMENT, "v1beta1", "ClusterResourcePlacement", "clusterresourceplacements", False),
-    Resource(_PLACEMENT, "v1beta1", "ClusterSchedulingPolicySnapshot", "clusterschedulingpolicysnapshots", False),
-    Resource(_PLACEMENT, "v1beta1", "ClusterResourceSnapshot", "clusterresourcesnapshots", False),
-    Resource(_PLACEMENT, "v1beta1", "ClusterResourceBinding", "clusterresourcebindings", False),
-    Resource(_PLACEMENT, "v1beta1", "ClusterResourceOverride", "clusterresourceoverrides", False),
-    Resource(_PLACEMENT, "v1beta1", "ClusterResourcePlacementEviction", "clusterresourceplacementevictions", False),
-    Resource(
-        _PLACEMENT,
-        "v1beta1",
-        "ClusterResourcePlacementDisruptionBudget",
-        "clusterresourceplacementdisruptionbudgets",
-        False,
-    ),
-    Resource(_PLACEMENT, "v1beta1", "ClusterStagedUpdateStrategy", "clusterstagedupdatestrategies", False),
-    Resource(_PLACEMENT, "v1beta1", "ClusterStagedUpdateRun", "clusterstagedupdateruns", False),
-    Resource(_PLACEMENT, "v1beta1", "ClusterApprovalRequest", "clusterapprovalrequests", False),
-)
-KINDS: t.Mapping[str, Resource] = {resource.kind: resource for resource in _STORED}
-_ALSO_SERVED = {
-    f"{group}/v1": f"{group}/v1beta1" for group in ("cluster.kubernetes-fleet.io", "placement.kubernetes-fleet.io")
+# Resources to place, which lie on the hub without being records.
+_PLACED = ("ClusterResourceEnvelope",)
+KINDS: t.Mapping[str, Resource] = {
+    each.kind: Resource(each.group, each.stored, each.kind, each.plural, False)
+    for each in KNOWN
+    if not each.namespaced and each.kind not in _PLACED
 }
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 
@@ -66,7 +44,7 @@ def stored_version(record: t.Mapping[str, t.Any]) -> str:
     """
     kind, version = str(record.get("kind", "")), str(record.get("apiVersion", ""))
     kept = stored_resource(kind).api_version
-    if _ALSO_SERVED.get(version, version) != kept:
+    if version not in KIND_OF[kind].api_versions:
         raise FleetError("unknown-kind", f"{kind} has no API version {version!r}", hint=f"write {kept}")
     return kept
 

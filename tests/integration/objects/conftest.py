@@ -15,14 +15,14 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.kinds import KINDS
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.credentials import connection_from_kubeconfig
-from ansible_collections.gitops.fleet.plugins.module_utils._local.outcome import Outcome
+from ansible_collections.gitops.fleet.plugins.module_utils._local.outcome import LocalOutcome
 
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 FILES = Path(__file__).resolve().parents[3] / "roles" / "hub" / "files" / "crds"
 
 
 @pytest.fixture(scope="session")
-def client(local_cluster_factory: t.Callable[..., Outcome]) -> Iterator[KubeClient]:
+def client(local_cluster_factory: t.Callable[..., LocalOutcome]) -> Iterator[KubeClient]:
     with KubeClient(connection_from_kubeconfig(local_cluster_factory("objects").kubeconfig)) as client:
         for path in sorted(FILES.glob("*.json")):
             client.request(

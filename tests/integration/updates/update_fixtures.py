@@ -16,7 +16,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.environments.h
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.credentials import connection_from_kubeconfig
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.parallel import in_parallel
-from ansible_collections.gitops.fleet.plugins.module_utils._local.outcome import Outcome
+from ansible_collections.gitops.fleet.plugins.module_utils._local.outcome import LocalOutcome
 from ansible_collections.gitops.fleet.plugins.module_utils._store.kinds import KINDS
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -28,7 +28,7 @@ _numbers = itertools.count(1)
 
 
 @pytest.fixture(scope="session")
-def hub_with_kinds(hub: Outcome) -> Outcome:
+def hub_with_kinds(hub: LocalOutcome) -> LocalOutcome:
     names = [f"{each.plural}.{each.group}" for each in KINDS.values()]
     with KubeClient(connection_from_kubeconfig(hub.kubeconfig)) as client:
         install(client, write=True)
@@ -49,7 +49,7 @@ def _asked(client: KubeClient, path: str) -> t.Callable[[], bool]:
 
 
 @pytest.fixture
-def fleet(tmp_path: Path, hub_with_kinds: Outcome, local_cluster_factory: t.Any) -> t.Iterator[UpdateFleet]:
+def fleet(tmp_path: Path, hub_with_kinds: LocalOutcome, local_cluster_factory: t.Any) -> t.Iterator[UpdateFleet]:
     with KubeClient(connection_from_kubeconfig(hub_with_kinds.kubeconfig)) as client:
         empty(client, [*(each.path() for each in KINDS.values()), LEASES])
     made = UpdateFleet(tmp_path, hub_with_kinds, local_cluster_factory, next(_numbers))

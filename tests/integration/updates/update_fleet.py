@@ -14,11 +14,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.api_groups import CLUSTER_API
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.update_run import UpdateRun
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.approvals import MADE_BY
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.executor import Pace
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.environments.hub import install
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join import CLUSTER_API, IDENTITY, join
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join import IDENTITY, join
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join import Wish as JoinWish
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.approval_policy import path_of, shipped
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.conducting import (
@@ -37,7 +38,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import A
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.credentials import connection_from_kubeconfig
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.parallel import in_parallel
 from ansible_collections.gitops.fleet.plugins.module_utils._local import cluster, processes, upgrades
-from ansible_collections.gitops.fleet.plugins.module_utils._local.outcome import Outcome
+from ansible_collections.gitops.fleet.plugins.module_utils._local.outcome import LocalOutcome
 from ansible_collections.gitops.fleet.plugins.module_utils._store.open_records import open_records
 from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Records
 
@@ -68,7 +69,7 @@ class UpdateFleet:
     """Records on the hub, emptied before; members that a test makes are gone after it."""
 
     folder: Path
-    hub: Outcome
+    hub: LocalOutcome
     clusters: t.Any
     number: int
     made: list[str] = field(default_factory=list)
@@ -99,7 +100,7 @@ class UpdateFleet:
         wishes = []
         for name, group in zip(names, groups, strict=True):
             outcome = made[name]
-            assert isinstance(outcome, Outcome), outcome
+            assert isinstance(outcome, LocalOutcome), outcome
             wishes.append(self._wish(name, outcome.kubeconfig, group, driver))
         join(self.records, wishes, self.client, "tests", write=True)
         return names
@@ -130,8 +131,8 @@ class UpdateFleet:
         log = self.folder / "files" / "begun.log"
         return log.read_text().split() if log.exists() else []
 
-    def _maker(self, name: str, minor: str) -> t.Callable[[], Outcome]:
-        return lambda: t.cast(Outcome, self.clusters(name, version=minor))
+    def _maker(self, name: str, minor: str) -> t.Callable[[], LocalOutcome]:
+        return lambda: t.cast(LocalOutcome, self.clusters(name, version=minor))
 
     def _wish(self, name: str, kubeconfig: t.Any, group: str, driver: str) -> JoinWish:
         fields = {"group": group, "driver": driver}
@@ -256,7 +257,7 @@ class UpdateFleet:
         self.client.close()
         assert not ended.errors, ended.errors
 
-    def _absent(self, name: str) -> t.Callable[[], Outcome]:
+    def _absent(self, name: str) -> t.Callable[[], LocalOutcome]:
         return lambda: cluster.absent(name, self.clusters.root)
 
 

@@ -29,7 +29,7 @@ from .state_node import (
 
 
 @dataclass(frozen=True)
-class Pool:
+class StatePool:
     """A NodePool and what it makes nodes from. ``managed`` is False if its class belongs to another provider.
 
     ``instance_types`` None: the catalogue is not known, which is not the same as empty.
@@ -73,7 +73,7 @@ class ClusterState:
     nodes."""
 
     nodes: tuple[StateNode, ...] = ()
-    pools: t.Mapping[str, Pool] = field(default_factory=dict, hash=False)
+    pools: t.Mapping[str, StatePool] = field(default_factory=dict, hash=False)
     pending: tuple[Pod, ...] = ()
     pod_disruption_budgets: tuple[PodDisruptionBudget, ...] = ()
     daemons: tuple[Pod, ...] = ()
@@ -98,7 +98,7 @@ def assemble(
     nodes: t.Iterable[Node],
     claims: t.Iterable[NodeClaim] = (),
     pods: t.Iterable[Pod] = (),
-    pools: t.Iterable[Pool] = (),
+    pools: t.Iterable[StatePool] = (),
     pod_disruption_budgets: t.Iterable[PodDisruptionBudget] = (),
     daemons: t.Iterable[Pod] = (),
 ) -> ClusterState:

@@ -12,7 +12,7 @@ from ..objects.clusters.member_cluster import Taint
 from ..schema.prop import prop
 from ..values.node_selector import compatible
 from ..values.selector import IN
-from .cluster_state import ClusterState, Pool
+from .cluster_state import ClusterState, StatePool
 from .pod import Pod
 from .pod_fit import refusal
 from .pod_reading import read
@@ -74,7 +74,7 @@ def options_by_pool(state: ClusterState) -> list[tuple[Option, ...]]:
     return [tuple(_options(pool, spec.template.spec.taints, state.daemons)) for spec, pool in ordered]
 
 
-def _options(pool: Pool, taints: tuple[Taint, ...], daemons: tuple[Pod, ...]) -> t.Iterator[Option]:
+def _options(pool: StatePool, taints: tuple[Taint, ...], daemons: tuple[Pod, ...]) -> t.Iterator[Option]:
     for kind in pool.instance_types or ():
         for offering in kind.offerings:
             labels = _labels(pool, kind.node_labels(offering))
@@ -94,7 +94,7 @@ def _options(pool: Pool, taints: tuple[Taint, ...], daemons: tuple[Pod, ...]) ->
             )
 
 
-def _labels(pool: Pool, of_type: t.Mapping[str, str]) -> dict[str, str] | None:
+def _labels(pool: StatePool, of_type: t.Mapping[str, str]) -> dict[str, str] | None:
     """The labels of such a node, None if the pool does not admit it.
 
     A label that the type does not have comes from the requirement: the first of its values.

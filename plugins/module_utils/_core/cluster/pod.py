@@ -16,7 +16,7 @@ from ..schema.meta import EMPTY
 from ..values.duration import as_timedelta, parse_duration
 from ..values.node_selector import NodeSelector
 from .eviction_cost import DELETION_COST, PodCost
-from .pod_manifest import PodAffinityTerm, Spread
+from .pod_manifest import PodAffinityTerm, PodSpread
 
 DO_NOT_DISRUPT = "karpenter.sh/do-not-disrupt"
 DISRUPTED = Taint(key="karpenter.sh/disrupted", effect="NoSchedule")
@@ -51,7 +51,7 @@ class Pod:
     node_selector: t.Mapping[str, str] = field(default_factory=lambda: EMPTY, hash=False)
     node_affinity: NodeSelector | None = None
     tolerations: tuple[Toleration, ...] = ()
-    spread: tuple[Spread, ...] = ()
+    spread: tuple[PodSpread, ...] = ()
     affinity: tuple[PodAffinityTerm, ...] = ()
     anti_affinity: tuple[PodAffinityTerm, ...] = ()
     host_ports: tuple[tuple[str, int], ...] = ()

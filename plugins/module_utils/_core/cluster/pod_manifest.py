@@ -18,7 +18,7 @@ REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Owner:
+class OwnerReference:
     api_version: str = prop("Group and version.", default="")
     kind: str = prop("Kind.", default="")
 
@@ -29,7 +29,7 @@ class PodMeta:
     namespace: str = prop("Namespace.", default="default")
     labels: t.Mapping[str, str] = prop("Labels.", default=EMPTY)
     annotations: t.Mapping[str, str] = prop("Annotations.", default=EMPTY)
-    owner_references: tuple[Owner, ...] = prop("Owners.", default=())
+    owner_references: tuple[OwnerReference, ...] = prop("Owners.", default=())
     deletion_timestamp: datetime | None = prop("When deletion ends.", default=None)
 
 
@@ -59,14 +59,14 @@ class Expression:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Term:
+class NodeTerm:
     match_expressions: tuple[Expression, ...] = prop("Over labels.", default=())
     match_fields: tuple[Expression, ...] = prop("Over fields.", default=())
 
 
 @dataclass(frozen=True, kw_only=True)
 class NodeTerms:
-    node_selector_terms: tuple[Term, ...] = prop("Alternatives.", default=())
+    node_selector_terms: tuple[NodeTerm, ...] = prop("Alternatives.", default=())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,14 +88,14 @@ class PodTerms:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Affinity:
+class PodAffinity:
     node_affinity: NodeAffinity = prop("To nodes.", default=NodeAffinity())
     pod_affinity: PodTerms = prop("To pods.", default=PodTerms())
     pod_anti_affinity: PodTerms = prop("Away from pods.", default=PodTerms())
 
 
 @dataclass(frozen=True, kw_only=True)
-class Spread:
+class PodSpread:
     """``topologySpreadConstraints``: only DoNotSchedule ones bind."""
 
     max_skew: int = prop("Largest difference.", default=1)
@@ -122,9 +122,9 @@ class PodSpec:
     overhead: t.Mapping[str, str] = prop("What the runtime needs.", default=EMPTY, quantity=True)
     resources: Resources = prop("Resources of the pod as a whole.", default=Resources())
     node_selector: t.Mapping[str, str] = prop("Labels that the node must have.", default=EMPTY)
-    affinity: Affinity = prop("Affinity.", default=Affinity())
+    affinity: PodAffinity = prop("Affinity.", default=PodAffinity())
     tolerations: tuple[Toleration, ...] = prop("Tolerations.", default=())
-    topology_spread_constraints: tuple[Spread, ...] = prop("Spread.", default=())
+    topology_spread_constraints: tuple[PodSpread, ...] = prop("Spread.", default=())
     volumes: tuple[Volume, ...] = prop("Volumes.", default=())
     resource_claims: tuple[t.Mapping[str, t.Any], ...] = prop("Devices.", default=(), raw=True)
     priority: int | None = prop("Priority.", default=None)

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Pods from manifests; their requests as the kube-scheduler counts them (k8s.io/component-helpers, ``PodRequests``)."""
+"""Pods from manifests."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from .pod import Pod
 from .pod_manifest import (
     Container,
     Expression,
+    NodeTerm,
     NodeTerms,
     PodManifest,
     PodSpec,
-    Term,
 )
+from .pod_requests import Amounts, pod_requests
 
-Amounts = dict[str, int]
 T = t.TypeVar("T")
 
 
@@ -69,25 +69,14 @@ def read(cls: type[T], document: t.Any, where: str) -> T:
 
 
 def requests(spec: PodSpec, where: str) -> Amounts:
-    """What the pod takes of a node, in 10^-9.
-
-    Init containers run one after the other beside those that stay (``restartPolicy: Always``); the pod needs the most
-    that runs at any time. Amounts for the pod as a whole replace the sum over its containers.
-    """
-    staying: Amounts = {}
-    peak: Amounts = {}
-    for each in spec.init_containers:
-        own = amounts(each.resources.requests, where)
-        if each.restart_policy == "Always":
-            staying = _sum(staying, own)
-            peak = _most(peak, staying)
-        else:
-            peak = _most(peak, _sum(staying, own))
-    running = staying
-    for container in spec.containers:
-        running = _sum(running, amounts(container.resources.requests, where))
-    total = _most(peak, running) | amounts(spec.resources.requests, where)
-    return _sum(total, amounts(spec.overhead, where)) | {"pods": NANO}
+    """What the pod takes of a node, itself included, in 10^-9."""
+    total = pod_requests(
+        [(each.restart_policy, amounts(each.resources.requests, where)) for each in spec.init_containers],
+        [amounts(each.resources.requests, where) for each in spec.containers],
+        amounts(spec.resources.requests, where),
+        amounts(spec.overhead, where),
+    )
+    return {**total, "pods": NANO}
 
 
 def amounts(written: t.Mapping[str, t.Any], where: str) -> Amounts:
@@ -98,19 +87,11 @@ def amounts(written: t.Mapping[str, t.Any], where: str) -> Amounts:
         raise FleetError("invalid-quantity", str(error), where) from None
 
 
-def _sum(one: Amounts, other: Amounts) -> Amounts:
-    return {name: one.get(name, 0) + other.get(name, 0) for name in {**one, **other}}
-
-
-def _most(one: Amounts, other: Amounts) -> Amounts:
-    return {name: max(one.get(name, 0), other.get(name, 0)) for name in {**one, **other}}
-
-
 def _selector(terms: NodeTerms) -> NodeSelector:
     return NodeSelector(tuple(_term(each) for each in terms.node_selector_terms))
 
 
-def _term(term: Term) -> NodeSelectorTerm:
+def _term(term: NodeTerm) -> NodeSelectorTerm:
     return NodeSelectorTerm(_expressions(term.match_expressions), _expressions(term.match_fields))
 
 

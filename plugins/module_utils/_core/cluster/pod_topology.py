@@ -13,13 +13,13 @@ from collections import Counter
 from ..values.selector import LabelSelector, check_selector, matches
 from .pod import Pod
 from .pod_fit import Room, refusal
-from .pod_manifest import PodAffinityTerm, Spread
+from .pod_manifest import PodAffinityTerm, PodSpread
 
 Labels = t.Mapping[str, str]
 HONOR = "Honor"
 
 
-class Topology:
+class PodTopology:
     """The pods of all rooms, by the domains that constraints ask for; counted once and kept up to date."""
 
     def __init__(self, rooms: t.Sequence[Room]) -> None:
@@ -51,7 +51,7 @@ class Topology:
             return "pod anti-affinity"
         return ""
 
-    def _spread_holds(self, pod: Pod, one: Spread, labels: Labels) -> bool:
+    def _spread_holds(self, pod: Pod, one: PodSpread, labels: Labels) -> bool:
         """Whether the domain stays within ``maxSkew`` of the one with the fewest pods that count."""
         domain = labels.get(one.topology_key)
         if domain is None:
@@ -65,7 +65,7 @@ class Topology:
         own = _counts(pod, (pod.namespace,), one.label_selector, match)
         return counts[domain] + own - fewest <= one.max_skew
 
-    def _domains(self, pod: Pod, one: Spread) -> set[str]:
+    def _domains(self, pod: Pod, one: PodSpread) -> set[str]:
         """The domains that the pod could go to, which are those that count."""
         asks = (one, tuple(sorted(pod.node_selector.items())), pod.node_affinity, pod.tolerations, pod.unjudged)
         found = self._eligible.get(asks)
@@ -118,7 +118,7 @@ class Topology:
         return found
 
 
-def _takes_part(pod: Pod, one: Spread, room: Room) -> bool:
+def _takes_part(pod: Pod, one: PodSpread, room: Room) -> bool:
     taints = room.taints if one.node_taints_policy == HONOR else ()
     if one.node_affinity_policy == HONOR:
         return not refusal(pod, room.labels, taints)

@@ -26,7 +26,7 @@ from .pod_fit import (
     refusal,
     with_hostname,
 )
-from .pod_topology import Topology
+from .pod_topology import PodTopology
 from .state_node import HOSTNAME, ZONE, StateNode
 
 
@@ -99,7 +99,7 @@ def simulate(
     fresh = {each.name for each in staying if each.claim is not None and not each.initialized}
     rooms = [_room(each) for each in staying if each.node is not None]
     rooms.sort(key=lambda room: (room.name in fresh, room.name))
-    work = _Work(rooms, options_by_pool(state))
+    work = _Search(rooms, options_by_pool(state))
     for pod, source, zone, wanted in sorted(_pods(state, leaving, ending, now), key=lambda row: by_size(row[0])):
         work.place(pod, source, zone, unsettled or () if wanted else (), fresh if wanted else (), bool(source))
         if work.misfits and unsettled is not None:
@@ -112,9 +112,9 @@ def unsettled_nodes(state: ClusterState, now: datetime) -> frozenset[str]:
     return frozenset(each.name for each in state.nodes if _waits(state, each, now))
 
 
-class _Work:
+class _Search:
     def __init__(self, rooms: list[Room], pools: list[tuple[Option, ...]]) -> None:
-        self.rooms, self.pools, self.topology = rooms, pools, Topology(rooms)
+        self.rooms, self.pools, self.topology = rooms, pools, PodTopology(rooms)
         self.new: list[_New] = []
         self.moves: list[Move] = []
         self.misfits: list[Misfit] = []

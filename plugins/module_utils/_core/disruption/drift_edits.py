@@ -14,7 +14,7 @@ import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..cluster.cluster_state import ClusterState, Pool
+from ..cluster.cluster_state import ClusterState, StatePool
 from ..cluster.pod_reading import read
 from ..cluster.state_node import StateNode
 from ..errors import FleetError
@@ -117,7 +117,7 @@ def gate_findings(gates: Mapping[str, t.Any]) -> tuple[Lint, ...]:
 
 
 def _by_requirements(new: Mapping[str, t.Any], nodes: list[StateNode]) -> dict[str, Drift]:
-    wanted = Pool(decode_node_pool(new)).requirements
+    wanted = StatePool(decode_node_pool(new)).requirements
     found = {each.name: requirements_drift(wanted, each.claim.metadata.labels) for each in nodes if each.claim}
     return {name: why for name, why in found.items() if why is not None}
 

@@ -84,7 +84,7 @@ class Course:
         for at, stage in enumerate(self.run.stages):
             for among, group in enumerate(stage.groups):
                 self._places |= {row.name: (at, among, index) for index, row in enumerate(group.members)}
-        for row in (row for stage in self.run.stages for group in stage.groups for row in group.members):
+        for row in self.run.members:
             if row.state == RUNNING:
                 self._begin(row.name, row.started or self.now)
         self.views[""] = MemberView(name="")

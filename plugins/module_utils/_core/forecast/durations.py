@@ -67,7 +67,7 @@ def learned(runs: t.Iterable[UpdateRun], run_type: str, given: Duration = UPGRAD
     for run in runs:
         if run.spec.managed_cluster_update.upgrade.type != run_type:
             continue
-        for row in (row for stage in run.status.stages for group in stage.groups for row in group.members):
+        for row in run.status.members:
             started, ended = row.status.start_time, row.status.completed_time
             if row.status.state == COMPLETED and row.attempt == 1 and started and ended and ended >= started:
                 took.setdefault(row.name, []).append(ended - started)

@@ -220,7 +220,7 @@ def _held(row: MemberRow, stage: StageRow, group: GroupRow, usual: Course) -> tu
 
 def rows_of(run: RunState) -> list[MemberRow]:
     """The rows of all members, stage by stage and group by group."""
-    return [row for stage in run.stages for group in stage.groups for row in group.members]
+    return list(run.members)
 
 
 def _spread(found: list[datetime | None]) -> Spread:

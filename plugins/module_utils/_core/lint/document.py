@@ -18,6 +18,7 @@ from ..disruption.budgets.lint import (
     lint_budgets,
 )
 from ..disruption.lint_pool import lint_examined
+from ..objects.api_groups import CLUSTER_GROUP, FLEET_GROUP, PLACEMENT_GROUP
 from ..objects.karpenter.node_pool import decode_budgets
 from ..objects.karpenter.node_pool_schema import BUDGETS
 from ..objects.karpenter.reading import Examined, examine
@@ -28,7 +29,7 @@ from ..objects.updates.strategy_json import judge_strategy
 from ..schema.checking import near
 from ..values.field_path import at, put
 from .annotations import judge_any
-from .kinds import CLUSTER_GROUP, PLACEMENT_GROUP, UNCHECKED
+from .kinds import UNCHECKED
 from .placement import UNDECIDED, spread_in_words
 from .remark import (
     Remark,
@@ -37,7 +38,7 @@ from .remark import (
     of_lint,
 )
 
-OWN_GROUP, KARPENTER_GROUP = "gitops.fleet", "karpenter.sh"
+KARPENTER_GROUP = "karpenter.sh"
 BUDGET_FIELDS = ("nodes", "schedule", "duration", "reasons")
 STRATEGY_FRAMES = ("properties", "spec", "strategy")
 
@@ -120,7 +121,7 @@ def _object(document: Mapping[str, t.Any], start: datetime) -> Judged:
         text = f"objects of kind {kind} are known to KubeFleet and not checked here"
         remark = Remark(code="not-checked", level=NOTE, message=text, path="kind")
         return Judged(object=name, remarks=(remark,), whole=document, checked=False)
-    ours = group in (OWN_GROUP, PLACEMENT_GROUP, CLUSTER_GROUP) or group.endswith("kubefleet.dev")
+    ours = group in (FLEET_GROUP, PLACEMENT_GROUP, CLUSTER_GROUP) or group.endswith("kubefleet.dev")
     if ours or not (api_version and kind):
         return _read(document, name)
     return Judged(object=name, remarks=tuple(judge_any(document)), whole=document, checked=False)

@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-PLACEMENT_GROUP, CLUSTER_GROUP = "placement.kubernetes-fleet.io", "cluster.kubernetes-fleet.io"
+from ..objects.api_groups import CLUSTER_GROUP, PLACEMENT_GROUP
+
 UNCHECKED = {
     PLACEMENT_GROUP: frozenset(
         (

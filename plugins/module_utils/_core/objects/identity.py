@@ -12,6 +12,8 @@ from ..errors import FleetError
 
 Manifest = t.Mapping[str, t.Any]
 
+ObjectKey = tuple[str, str, str, str]
+"""Group, kind, namespace and name."""
 # Ours, on the hub and on every member.
 NAMESPACE = "gitops-fleet"
 
@@ -29,6 +31,11 @@ class ObjectId:
     @property
     def api_version(self) -> str:
         return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def key(self) -> ObjectKey:
+        """The object over all versions of its API."""
+        return self.group, self.kind, self.namespace, self.name
 
     def as_dict(self) -> dict[str, str]:
         """The form of ``status.selectedResources``; empty group and namespace are left out."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from ..schema.metadata_rules import NAME_LIMIT
 from . import columns
+from .api_groups import CLUSTER_GROUP, FLEET_GROUP, FLEET_STORED, PLACEMENT_GROUP, UPSTREAM_STORED, UPSTREAM_VERSIONS
 from .clusters.fleet_maintenance import FleetMaintenance
 from .clusters.fleet_member import FleetMember
 from .clusters.member_cluster import MemberCluster
@@ -66,7 +67,6 @@ AnyObject = (
     | ClusterApprovalRequest
     | ApprovalRequest
 )
-UPSTREAM_VERSIONS = ("v1", "v1beta1")
 
 
 @dataclass(frozen=True)
@@ -100,13 +100,10 @@ class Kind:
         return tuple(f"{self.group}/{version}" for version in self.versions)
 
 
-_PLACEMENT = "placement.kubernetes-fleet.io"
-
-
 def _ours(
     cls: type[AnyObject], plural: str, short: tuple[str, ...], shown: tuple[Column, ...], doc: str, **names: t.Any
 ) -> Kind:
-    return Kind(cls, "gitops.fleet", ("v1alpha1",), "v1alpha1", plural, short, shown, doc, **names)
+    return Kind(cls, FLEET_GROUP, (FLEET_STORED,), FLEET_STORED, plural, short, shown, doc, **names)
 
 
 def _placement(
@@ -114,15 +111,15 @@ def _placement(
 ) -> Kind:
     """A kind of KubeFleet's placement API; one without columns has those that every kind has."""
     names = (short,) if short else ()
-    return Kind(cls, _PLACEMENT, UPSTREAM_VERSIONS, "v1beta1", plural, names, shown, doc, **more)
+    return Kind(cls, PLACEMENT_GROUP, UPSTREAM_VERSIONS, UPSTREAM_STORED, plural, names, shown, doc, **more)
 
 
 KINDS: tuple[Kind, ...] = (
     Kind(
         MemberCluster,
-        "cluster.kubernetes-fleet.io",
+        CLUSTER_GROUP,
         UPSTREAM_VERSIONS,
-        "v1beta1",
+        UPSTREAM_STORED,
         "memberclusters",
         (),
         columns.CLUSTER,

@@ -15,6 +15,7 @@ from ..schema.codec import decode
 from ..schema.finding import Finding
 from ..schema.metadata_rules import check_metadata
 from ..schema.rules import Found, beyond
+from .api_groups import PLACEMENT_GROUP
 from .clusters.fleet_maintenance import FleetMaintenance
 from .clusters.fleet_member import FleetMember
 from .clusters.maintenance_rules import check_fleet_maintenance, warn_fleet_maintenance
@@ -127,7 +128,7 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedObject:
     """Everything about a manifest. ``about`` is its kind and name; ``object`` is None if there are problems."""
 
     about: str
@@ -150,12 +151,12 @@ def read(document: t.Any, where: str = "", strict: bool = False, holes: bool = F
     return Reading(judged.object, tuple(replace(each, where=f"{about} {each.old_path}") for each in judged.findings))
 
 
-def judge(document: t.Any, strict: bool = False, holes: bool = False) -> Judged:
+def judge(document: t.Any, strict: bool = False, holes: bool = False) -> JudgedObject:
     """All problems and findings of a manifest, those beside its problems included; nothing is raised."""
     kind = _kind(document)
     if isinstance(kind, tuple):
         about = str(document.get("kind") or "") if isinstance(document, Mapping) else ""
-        return Judged(about, None, kind, ())
+        return JudgedObject(about, None, kind, ())
     check = Check(strict)
     written = repair_placement(check, document) if kind.cls is ClusterResourcePlacement else document
     clean = check_object(check, kind.cls, written)
@@ -165,8 +166,8 @@ def judge(document: t.Any, strict: bool = False, holes: bool = False) -> Judged:
     findings = (*check.findings, *(each for each in warnings if not _touched(each, problems)))
     about = f"{kind.kind}/{_name(document)}"
     if holes and isinstance(obj, ClusterResourcePlacement) and not any(map(blocks, problems)):
-        return Judged(about, around(obj, problems), (), (*map(hole_finding, problems), *findings))
-    return Judged(about, None if problems else obj, problems, findings)
+        return JudgedObject(about, around(obj, problems), (), (*map(hole_finding, problems), *findings))
+    return JudgedObject(about, None if problems else obj, problems, findings)
 
 
 def _copied(value: t.Any) -> t.Any:
@@ -199,7 +200,7 @@ def _kind(document: t.Any) -> Kind | tuple[Found, ...]:
     api_version, name = str(given["apiVersion"]), str(given["kind"])
     group, _slash, version = api_version.rpartition("/")
     if group.endswith("kubefleet.dev"):
-        hint = "write it for placement.kubernetes-fleet.io/v1, which is what is read and written here"
+        hint = f"write it for {PLACEMENT_GROUP}/v1, which is what is read and written here"
         return (Found("unsupported-group", "apiVersion", f"objects of {group} are not interpreted", hint),)
     kind = KIND_OF.get(name)
     if kind is None or kind.group != group:

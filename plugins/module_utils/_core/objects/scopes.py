@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
+from .api_groups import PLACEMENT_GROUP
 from .identity import Manifest, group_version, metadata_of
 
 GroupKind = tuple[str, str]
@@ -29,7 +30,7 @@ _CLUSTER = {
     "resource.k8s.io": "DeviceClass ResourceSlice",
     "scheduling.k8s.io": "PriorityClass",
     "storage.k8s.io": "CSIDriver CSINode StorageClass VolumeAttachment VolumeAttributesClass",
-    "placement.kubernetes-fleet.io": "ClusterResourceEnvelope",
+    PLACEMENT_GROUP: "ClusterResourceEnvelope",
 }
 _NAMESPACED = {
     "": (
@@ -46,7 +47,7 @@ _NAMESPACED = {
     "rbac.authorization.k8s.io": "Role RoleBinding",
     "resource.k8s.io": "ResourceClaim ResourceClaimTemplate",
     "storage.k8s.io": "CSIStorageCapacity",
-    "placement.kubernetes-fleet.io": "ResourceEnvelope",
+    PLACEMENT_GROUP: "ResourceEnvelope",
 }
 BUILT_IN: Scopes = {
     (group, kind): namespaced

@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ..errors import Problem
+from .api_groups import CLUSTER_GROUP, FLEET_GROUP, PLACEMENT_GROUP
 from .identity import (
     NAMESPACE,
     Manifest,
@@ -21,8 +22,8 @@ IGNORED_GROUPS = {
     "events.k8s.io": "events belong to the cluster where they happened",
     "coordination.k8s.io": "leases belong to the cluster where they are held",
     "metrics.k8s.io": "metrics are read, never written",
-    "cluster.kubernetes-fleet.io": "fleet membership is kept on the hub",
-    "gitops.fleet": "fleet records are kept on the hub",
+    CLUSTER_GROUP: "fleet membership is kept on the hub",
+    FLEET_GROUP: "fleet records are kept on the hub",
 }
 IGNORED_KINDS = {
     ("", "Pod"): "pods are made by the workload that owns them; place that",
@@ -32,12 +33,11 @@ IGNORED_KINDS = {
     ("networking.fleet.azure.com", "TrafficManagerProfile"): "it is kept on the hub",
     ("networking.fleet.azure.com", "TrafficManagerBackend"): "it is kept on the hub",
 }
-PLACEMENT_GROUP = "placement.kubernetes-fleet.io"
 ENVELOPES = ("ClusterResourceEnvelope", "ResourceEnvelope")
 RESERVED_PREFIXES = ("kube-", "fleet-")
 TOKEN_SECRET = "kubernetes.io/service-account-token"
 SLICE_LABEL = "endpointslice.kubernetes.io/managed-by"
-FLEET_GROUPS = ("gitops.fleet", "kubernetes-fleet.io", "kubefleet.dev")
+FLEET_GROUPS = (FLEET_GROUP, "kubernetes-fleet.io", "kubefleet.dev")
 MAY_STOP_CLUSTER = "gitops.fleet/may-stop-cluster"
 # By which label or annotation, and value, an API server marks what it makes and keeps by itself.
 SELF_MADE: t.Mapping[str, tuple[str, tuple[str, ...]]] = {

@@ -42,7 +42,6 @@ from .document import (
 from .member import (
     Key,
     abandons,
-    key,
     stays,
 )
 from .unreadable import decide
@@ -213,8 +212,8 @@ def _leaving(
         return {}
     if change != LOST and only_reports is not None and only_reports.type == "ReportDiff":
         return {}
-    stay = set() if change == LOST else {key(each.id) for each in wanted.objects}
-    held = {key(each): each for each in _held(known, old)}
+    stay = set() if change == LOST else {each.id.key for each in wanted.objects}
+    held = {each.key: each for each in _held(known, old)}
     ways: dict[str, list[ObjectId]] = {way: [] for way in LEAVING}
     for place, each in {**_begun(known, old), **held}.items():
         if place in stay:
@@ -234,7 +233,7 @@ def _begun(known: Known, binding: ClusterResourceBinding) -> dict[Key, ObjectId]
     """What runs that did not end may have put there: the contents of snapshots newer than the one that is held."""
     had = binding.spec.resource_snapshot_name
     newest = snapshot_index(had) if had else -1
-    return {key(each): each for name, ids in known.contents.items() if snapshot_index(name) > newest for each in ids}
+    return {each.key: each for name, ids in known.contents.items() if snapshot_index(name) > newest for each in ids}
 
 
 def _had(binding: ClusterResourceBinding) -> bool:

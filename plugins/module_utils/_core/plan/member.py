@@ -11,7 +11,7 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, field
 
-from ..objects.identity import NAMESPACE, ObjectId
+from ..objects.identity import NAMESPACE, ObjectId, ObjectKey
 from ..objects.placements.cluster_resource_placement import ClusterResourcePlacement
 from ..objects.placements.rollout_strategy import ApplyStrategy
 from ..resources.applyset import (
@@ -33,7 +33,7 @@ WRITES = frozenset({CREATE, ADOPT, UPDATE, REPAIR, PRUNE, RELEASE})
 NOT_GONE = "NotGoneYet"
 KEPT_KINDS = frozenset({("", "Namespace"), ("apiextensions.k8s.io", "CustomResourceDefinition")})
 
-Key = tuple[str, str, str, str]
+Key = ObjectKey
 Live = t.Mapping[Key, t.Mapping[str, t.Any]]
 
 
@@ -87,7 +87,7 @@ class Step:
 
 def key(each: ObjectId) -> Key:
     """Identity of an object over API versions."""
-    return (each.group, each.kind, each.namespace, each.name)
+    return each.key
 
 
 def stays(each: ObjectId, prune_kinds: t.Container[str], abandon: bool) -> bool:
@@ -123,13 +123,13 @@ def decide_member(
     CustomResourceDefinitions that leave are released, not deleted, unless their kind is in ``prune_kinds``.
     ``abandon`` releases everything that leaves.
     """
-    held = {key(each.id): each for each in recorded.inventory} if recorded else {}
-    wanted = {key(each.id) for each in desired}
-    applied = [_applied(each, held.get(key(each.id)), live.get(key(each.id)), applyset, strategy) for each in desired]
+    held = {each.id.key: each for each in recorded.inventory} if recorded else {}
+    wanted = {each.id.key for each in desired}
+    applied = [_applied(each, held.get(each.id.key), live.get(each.id.key), applyset, strategy) for each in desired]
     applied.sort(key=lambda step: (apply_wave(step.id), step.id))
     leaving = [each.id for place, each in held.items() if place not in wanted]
     leaving.sort(key=lambda each: (apply_wave(each), each), reverse=True)
-    removed = (_removed(each, live.get(key(each)), applyset, prune_kinds, abandon) for each in leaving)
+    removed = (_removed(each, live.get(each.key), applyset, prune_kinds, abandon) for each in leaving)
     return (*applied, *(step for step in removed if step is not None))
 
 
@@ -139,7 +139,7 @@ def as_planned(steps: t.Sequence[Step], deletable: Deletable | None, held: int) 
     """
     if deletable is None:
         return tuple(steps)
-    others = {step.id for step in steps if step.action == PRUNE and key(step.id) not in deletable.named}
+    others = {step.id for step in steps if step.action == PRUNE and step.id.key not in deletable.named}
     if not others or deletable.permits(len(others), held):
         return tuple(steps)
     lift = f"max_object_removals: {deletable.counted + len(others)}" if deletable.limit is not None else "no digest"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ..cluster.facts.member import moved
-from ..objects.identity import ObjectId
+from ..objects.identity import ObjectId, ObjectKey
 from ..objects.placements.cluster_resource_placement import (
     DiffedPlacement,
     DriftedPlacement,
@@ -249,9 +249,7 @@ def _failed(
     return tuple(
         FailedPlacement(
             **_parts(each.id),
-            condition=moved(
-                before.get(_id_place(each.id)), "Applied", ("False", each.reason, each.message), now, generation
-            ),
+            condition=moved(before.get(each.id.key), "Applied", ("False", each.reason, each.message), now, generation),
         )
         for each in outcome.failures[:DETAILS]
     )
@@ -269,7 +267,7 @@ def _drifted(
         row = DriftedPlacement(
             **_parts(step.id),
             observation_time=now,
-            first_drifted_observed_time=first.get(_id_place(step.id)) or now,
+            first_drifted_observed_time=first.get(step.id.key) or now,
             observed_drifts=tuple(
                 PatchDetail(path=each.path, value_in_member=_text(each.live), value_in_hub=_text(each.desired))
                 for each in step.drifts[:DETAILS]
@@ -299,7 +297,7 @@ def _diffed(
         row = DiffedPlacement(
             **_parts(step.id),
             observation_time=now,
-            first_diffed_observed_time=first.get(_id_place(step.id)) or now,
+            first_diffed_observed_time=first.get(step.id.key) or now,
             observed_diffs=tuple(details),
         )
         rows.append(row)
@@ -312,11 +310,7 @@ def _standing(outcome: MemberOutcome) -> tuple[Step, ...]:
     return tuple(each for each in outcome.steps if not repaired or each.id in failed)
 
 
-def _place(each: ResourceIdentifier) -> tuple[str, str, str, str]:
-    return (each.group, each.kind, each.namespace, each.name)
-
-
-def _id_place(each: ObjectId) -> tuple[str, str, str, str]:
+def _place(each: ResourceIdentifier) -> ObjectKey:
     return (each.group, each.kind, each.namespace, each.name)
 
 

@@ -9,6 +9,7 @@ import typing as t
 from dataclasses import dataclass
 
 from ..errors import Problem
+from ..objects.api_groups import PLACEMENT_GROUP
 from ..objects.identity import (
     Manifest,
     ObjectId,
@@ -19,7 +20,7 @@ from ..objects.identity import (
 from ..objects.overrides.envelope import ClusterResourceEnvelope, Envelope, ResourceEnvelope
 from ..objects.overrides.envelope_rules import check_envelope
 from ..objects.scopes import BUILT_IN, Scopes
-from ..objects.selectable import PLACEMENT_GROUP, Secrets
+from ..objects.selectable import Secrets
 from ..schema.checking import Check, check_object
 from ..schema.codec import decode
 

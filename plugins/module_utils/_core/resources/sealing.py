@@ -14,13 +14,14 @@ import hashlib
 import hmac
 import typing as t
 
+from ..objects.api_groups import PLACEMENT_GROUP
 from ..objects.identity import (
     Manifest,
     annotations_of,
     group_version,
     metadata_of,
 )
-from ..objects.selectable import ENVELOPES, PLACEMENT_GROUP
+from ..objects.selectable import ENVELOPES
 from ..values.canonical import canonical_json, digest_of
 
 SOURCE_ANNOTATION = "gitops.fleet/secret-source"

@@ -116,11 +116,11 @@ def select(
     for index, selector in enumerate(selectors):
         _pick(picking, selector, index)
     chosen = sorted(picking.picked, key=hash_place)
-    versions = Counter(_without_version(each) for each in chosen)
+    versions = Counter(each.key for each in chosen)
     picking.problems += [
         Problem("duplicate-object", f"{each} stands more than once among the manifests", str(each))
         for each in chosen
-        if each in repeated or versions[_without_version(each)] > 1
+        if each in repeated or versions[each.key] > 1
     ]
     return Selected(tuple(catalog[each] for each in chosen), tuple(picking.problems), tuple(picking.findings))
 
@@ -244,10 +244,6 @@ def _take(picking: _Picking, each: ObjectId, index: int, where: str) -> None:
     if first != index:
         message = f"{each} is selected by spec.resourceSelectors[{first}] already"
         picking.problems.append(Problem("duplicate-selection", message, where))
-
-
-def _without_version(each: ObjectId) -> tuple[str, str, str, str]:
-    return (each.group, each.kind, each.namespace, each.name)
 
 
 def _opens_namespace(selector: Selector) -> bool:

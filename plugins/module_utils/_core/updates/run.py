@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from ..values.update_states import NEW, NOT_STARTED
-from ..windows.maintenance import Windows
+from ..windows.spans import Spans
 
 UNREACHABLE_TIMEOUT = timedelta(minutes=30)
 
@@ -129,6 +129,11 @@ class RunState:
     completed: datetime | None = None
     unreachable_timeout: timedelta = UNREACHABLE_TIMEOUT
 
+    @property
+    def members(self) -> tuple[MemberRow, ...]:
+        """Those of all stages, in order."""
+        return tuple(row for stage in self.stages for group in stage.groups for row in group.members)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Obstacle:
@@ -149,7 +154,7 @@ class MemberView:
 
     name: str
     in_fleet: bool = True
-    windows: Windows | None = None
+    windows: Spans | None = None
     obstacles: tuple[Obstacle, ...] = ()
     skip: Obstacle | None = None
     fail: Obstacle | None = None

@@ -53,7 +53,7 @@ _WEEKDAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
 
 
 @dataclass(frozen=True)
-class Field:
+class CronField:
     """One of the five: its bounds, and the names that stand for numbers."""
 
     name: str
@@ -63,16 +63,16 @@ class Field:
 
 
 FIELDS = (
-    Field("minute", 0, 59),
-    Field("hour", 0, 23),
-    Field("day of month", 1, 31),
-    Field("month", 1, 12, _MONTHS),
-    Field("day of week", 0, 6, _WEEKDAYS),
+    CronField("minute", 0, 59),
+    CronField("hour", 0, 23),
+    CronField("day of month", 1, 31),
+    CronField("month", 1, 12, _MONTHS),
+    CronField("day of week", 0, 6, _WEEKDAYS),
 )
 
 
 @dataclass(frozen=True)
-class Schedule:
+class CronSchedule:
     """Bit sets of the minutes, hours, days of the month, months and weekdays (bit 0 is Sunday) that match.
 
     ``either_day``: both day fields are restricted, and a day matches where either of them does. ``zone`` is None for
@@ -191,19 +191,19 @@ class Every:
 
 
 @lru_cache(maxsize=4096)
-def parse_cron(text: str) -> Schedule | Every:
+def parse_cron(text: str) -> CronSchedule | Every:
     """The schedule of a text; ValueError, which says why, where the upstream parser refuses or crashes."""
     return _parse(*_zone(text))
 
 
 @lru_cache(maxsize=4096)
-def parse_utc(text: str) -> Schedule | Every:
+def parse_utc(text: str) -> CronSchedule | Every:
     """The same as Karpenter asks for it, with a zone of its own in front: spaces around vanish, and a zone in the text
     is a sixth field."""
     return _parse(None, _AROUND.sub("", text))
 
 
-def _parse(zone: ZoneInfo | None, rest: str) -> Schedule | Every:
+def _parse(zone: ZoneInfo | None, rest: str) -> CronSchedule | Every:
     if rest.startswith(EVERY):
         return Every(max(1, parse_duration(rest[len(EVERY) :]) // SECOND))
     if rest.startswith("@") and rest not in DESCRIPTORS:
@@ -214,7 +214,7 @@ def _parse(zone: ZoneInfo | None, rest: str) -> Schedule | Every:
     (minutes, _s), (hours, _t), (month_days, any_day), (months, _u), (weekdays, any_weekday) = (
         _field(word, field) for word, field in zip(words, FIELDS, strict=True)
     )
-    return Schedule(minutes, hours, month_days, months, weekdays, not (any_day or any_weekday), zone)
+    return CronSchedule(minutes, hours, month_days, months, weekdays, not (any_day or any_weekday), zone)
 
 
 def _zone(text: str) -> tuple[ZoneInfo | None, str]:
@@ -239,7 +239,7 @@ def load_zone(name: str) -> ZoneInfo:
         raise ValueError(f"there is no time zone {name!r:.60}") from None
 
 
-def _field(text: str, field: Field) -> tuple[int, bool]:
+def _field(text: str, field: CronField) -> tuple[int, bool]:
     """The values of a field as a bit set, and whether any item is a plain star. Empty items are skipped."""
     bits, star = 0, False
     for item in filter(None, text.split(",")):
@@ -249,7 +249,7 @@ def _field(text: str, field: Field) -> tuple[int, bool]:
     return bits, star
 
 
-def _item(item: str, field: Field) -> tuple[range, bool]:
+def _item(item: str, field: CronField) -> tuple[range, bool]:
     span, *steps = item.split("/")
     low_text, *tail = span.split("-")
     star = low_text in ("*", "?")
@@ -268,12 +268,12 @@ def _item(item: str, field: Field) -> tuple[range, bool]:
     return range(low, high + 1, step), star and step == 1
 
 
-def _value(text: str, field: Field) -> int:
+def _value(text: str, field: CronField) -> int:
     name = text.lower()
     return field.names.index(name) + field.low if name in field.names else _number(text, field)
 
 
-def _number(text: str, field: Field) -> int:
+def _number(text: str, field: CronField) -> int:
     number = int(text) if len(text) < 100 and _INTEGER.fullmatch(text) else -1
     if number not in INT64 or number < 0:
         raise ValueError(f"{text!r:.60} is not a number that this field takes ({field.name})")

@@ -10,28 +10,26 @@ one. Instants in this file are naive and in UTC.
 from __future__ import annotations
 
 import typing as t
-from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property, lru_cache
-from operator import itemgetter
 
 from ..objects.karpenter.node_pool import Budget
-from ..values.cron import Every, Schedule, parse_utc
+from ..values.cron import CronSchedule, Every, parse_utc
 from ..values.duration import as_timedelta, parse_duration
+from .spans import Span, cut, merged
 
 NOTHING = timedelta()
 SECOND = timedelta(seconds=1)
 # Durations are at most 292 years, so that no sum that begins before this year leaves the calendar.
 LAST_YEAR = 9700
-Span = tuple[datetime, datetime]
 
 
 @dataclass(frozen=True)
 class Window:
     """A budget's time: hits of a schedule, and how long each lasts."""
 
-    schedule: Schedule | Every
+    schedule: CronSchedule | Every
     duration: timedelta
 
     def active(self, now: datetime) -> bool:
@@ -49,7 +47,7 @@ class Window:
         found = self._after_hits(self.schedule, start, end)
         if not self.schedule.every_year:
             found = iter(sorted([*found, *self._without_hits(self.schedule, start, end)]))
-        return _cut(merged(found), start, end)
+        return cut(merged(found), start, end)
 
     @property
     def fires(self) -> bool:
@@ -64,12 +62,12 @@ class Window:
         hits = (timedelta(minutes=each) for each in self.schedule.times)
         return tuple(merged((hit, hit + self.duration) for hit in hits))
 
-    def _after_hits(self, schedule: Schedule, start: datetime, end: datetime) -> t.Iterator[Span]:
+    def _after_hits(self, schedule: CronSchedule, start: datetime, end: datetime) -> t.Iterator[Span]:
         for midnight in schedule.each_day(_less(start, self.duration), end) if self.day else ():
             for begin, until in self.day:
                 yield midnight + begin, (midnight + until if midnight.year < LAST_YEAR else _less(midnight, -until))
 
-    def _without_hits(self, schedule: Schedule, start: datetime, end: datetime) -> t.Iterator[Span]:
+    def _without_hits(self, schedule: CronSchedule, start: datetime, end: datetime) -> t.Iterator[Span]:
         """Spans in which the search finds no hit. It begins ``duration`` ago and reads no more of it than its year."""
         after, last = _less(start, self.duration), _less(end, self.duration)
         while after < last:
@@ -80,34 +78,6 @@ class Window:
                 yield _less(begin, -self.duration), _less(after, -self.duration)
             else:
                 after = hit
-
-
-Extent = t.TypeVar("Extent", datetime, timedelta)
-
-
-def merged(spans: t.Iterable[tuple[Extent, Extent]]) -> list[tuple[Extent, Extent]]:
-    """Spans in the order of their starts, those that meet made one."""
-    out: list[tuple[Extent, Extent]] = []
-    for begin, until in spans:
-        if out and begin <= out[-1][1]:
-            if until > out[-1][1]:
-                out[-1] = (out[-1][0], until)
-        else:
-            out.append((begin, until))
-    return out
-
-
-def _cut(spans: list[Span], start: datetime, end: datetime) -> list[Span]:
-    """The spans that meet [start, end), the first and the last of them cut to it."""
-    kept = spans[bisect_right(spans, start, key=_until) : bisect_left(spans, end, key=_begin)]
-    if kept and kept[0][0] < start:
-        kept[0] = (start, kept[0][1])
-    if kept and kept[-1][1] > end:
-        kept[-1] = (kept[-1][0], end)
-    return kept
-
-
-_begin, _until = itemgetter(0), itemgetter(1)
 
 
 @lru_cache(maxsize=4096)

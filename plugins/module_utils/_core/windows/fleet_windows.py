@@ -3,37 +3,31 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Windows of our own, which no Karpenter budget knows: with a time zone, for the nth weekday, with dated freezes.
 
-Here a window permits, and what is outside all windows is closed; without any window only freezes close. A start in the
-hour that a clock change skips opens at the first instant after it, one in the repeated hour opens once, at the first;
-durations are elapsed time.
+Here a window permits, and what is outside all windows is closed; without any window only freezes close. A window opens
+when its clock shows the start, as ``clocks.py`` has it; durations are elapsed time.
 """
 
 from __future__ import annotations
 
 import typing as t
+from calendar import monthrange
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from ..errors import FleetError, Problem
-from ..objects.karpenter.node_pool import Budget
-from ..values.cron import Schedule, load_zone, parse_utc
+from ..values.cron import CronSchedule, load_zone, parse_utc
 from ..values.duration import as_timedelta, parse_duration
-from .budget_schedule import Span, merged
-from .week import (
-    DAY,
-    MINUTE,
-    WEEK,
-    as_budgets,
-    duration_text,
-    rest_of,
-    week_of,
-)
+from .clocks import LAST, instant, shifted
+from .spans import Spans, cut, joined, meeting, without
+from .week import DAY, MINUTE, duration_text
 
 FIRST_TO_FIFTH_OR_LAST = (1, 2, 3, 4, 5, -1)
 # How far the next change is looked for: first nearby, because a year of some windows is long to write down.
 SOON, AHEAD = timedelta(days=9), timedelta(days=366)
+# Clocks are at most a day away from UTC, and a change skips at most a day.
+TWO_DAYS = timedelta(days=2)
 
 
 @dataclass(frozen=True)
@@ -43,7 +37,7 @@ class OurWindow:
     ``nth`` keeps of its days only the first, second ... or last (-1) of their weekday in the month; empty keeps all.
     """
 
-    schedule: Schedule
+    schedule: CronSchedule
     duration: timedelta
     zone: ZoneInfo
     nth: tuple[int, ...]
@@ -53,22 +47,23 @@ class OurWindow:
     def text(self) -> str:
         return f"{self.written} {self.zone.key} for {duration_text(self.duration // MINUTE)}"
 
-    def spans(self, start: datetime, end: datetime) -> list[Span]:
-        """The spans that meet [start, end), whole, in order and merged; all instants in aware UTC."""
-        first, last = (start - self.duration).astimezone(self.zone) - _A_DAY, end.astimezone(self.zone) + _A_DAY
+    def spans(self, start: datetime, end: datetime) -> Spans:
+        """The spans that meet [start, end), whole; all instants in aware UTC."""
+        first, last = shifted(start, -self.duration - TWO_DAYS), shifted(end, TWO_DAYS)
         days = self.schedule.each_day(first, last)
         hits = (day + timedelta(minutes=each) for day in days if self._keeps(day) for each in self.schedule.times)
-        opened = sorted(opening(hit, self.zone) for hit in hits)
-        found = merged((each, each + self.duration) for each in opened)
-        return [(begin, until) for begin, until in found if until > start and begin < end]
+        opened = (each for each in (instant(hit, self.zone) for hit in hits) if each is not None)
+        latest = LAST - self.duration
+        found = joined((each, each + self.duration if each <= latest else LAST) for each in opened)
+        return tuple(meeting(found, start, end))
 
     def _keeps(self, day: datetime) -> bool:
-        last = (day + timedelta(weeks=1)).month != day.month
+        last = day.day + 7 > monthrange(day.year, day.month)[1]
         return not self.nth or (day.day + 6) // 7 in self.nth or (last and -1 in self.nth)
 
 
 @dataclass(frozen=True)
-class Freeze:
+class FrozenSpan:
     """A span in which nothing opens: aware instants, the end not in it."""
 
     name: str
@@ -83,15 +78,6 @@ class WindowAnswer:
     open: bool
     why: str
     until: datetime | None
-
-
-@dataclass(frozen=True)
-class Compiled:
-    """A window as budgets in UTC, right until ``valid_until``, when the zone's clocks change; None: for a year."""
-
-    budgets: tuple[Budget, ...]
-    valid_until: datetime | None
-    warning: str
 
 
 def read_window(document: t.Any, path: str = "window") -> OurWindow:
@@ -113,88 +99,32 @@ def read_window(document: t.Any, path: str = "window") -> OurWindow:
 
 
 def open_spans(
-    windows: t.Sequence[OurWindow], freezes: t.Sequence[Freeze], start: datetime, end: datetime
-) -> tuple[Span, ...]:
+    windows: t.Sequence[OurWindow], freezes: t.Sequence[FrozenSpan], start: datetime, end: datetime
+) -> Spans:
     """When it is open in [start, end): in any window, or always without one, and in no freeze."""
-    every = [span for each in windows for span in each.spans(start, end)] if windows else [(start, end)]
-    shut = merged(sorted((each.start, each.end) for each in freezes if each.start < each.end))
-    out = []
-    for begin, until in merged(sorted(every)):
-        begin = max(begin, start)
-        for freeze_begin, freeze_end in shut:
-            if freeze_begin < until and freeze_end > begin:
-                out.append((begin, min(until, freeze_begin)))
-                begin = freeze_end
-        out.append((begin, min(until, end)))
-    return tuple((begin.astimezone(UTC), until.astimezone(UTC)) for begin, until in out if begin < until)
+    every = joined(span for each in windows for span in each.spans(start, end)) if windows else ((start, end),)
+    found = cut(without(every, joined((each.start, each.end) for each in freezes)), start, end)
+    return tuple((begin.astimezone(UTC), until.astimezone(UTC)) for begin, until in found)
 
 
-def within_windows(windows: t.Sequence[OurWindow], freezes: t.Sequence[Freeze], now: datetime) -> WindowAnswer:
+def within_windows(windows: t.Sequence[OurWindow], freezes: t.Sequence[FrozenSpan], now: datetime) -> WindowAnswer:
     """Whether it is open at an aware instant."""
     for ahead in (SOON, AHEAD):
-        spans = open_spans(windows, freezes, now, now + ahead)
+        end = shifted(now, ahead)
+        spans = open_spans(windows, freezes, now, end)
         opened = bool(spans) and spans[0][0] <= now
-        if spans and (not opened or spans[0][1] < now + ahead):
+        if spans and (not opened or spans[0][1] < end):
             break
     if opened:
         text = next((f"in the window {each.text}" for each in windows if _inside(each, now)), "there are no windows")
-        return WindowAnswer(True, text, spans[0][1] if spans[0][1] < now + AHEAD else None)
+        return WindowAnswer(True, text, spans[0][1] if spans[0][1] < end else None)
     frozen = next((each for each in freezes if each.start <= now < each.end), None)
     why = f"in the freeze {frozen.name}" if frozen else "outside all windows"
     return WindowAnswer(False, why, spans[0][0] if spans else None)
 
 
-def as_utc_budgets(window: OurWindow, nodes: str, now: datetime) -> Compiled:
-    """Budgets that permit ``nodes`` inside a window and nothing outside, right for the zone's present offset from UTC.
-
-    FleetError ``not-weekly`` if the window is not the same every week, which budgets cannot say.
-    """
-    week = None if window.nth else week_of([Budget(nodes, window.written, duration_text(window.duration // MINUTE))])
-    if week is None:
-        hint = "leave out nth, days of the month and months"
-        raise FleetError("not-weekly", f"the window {window.text} is not the same every week", hint=hint)
-    offset = (now.astimezone(window.zone).utcoffset() or timedelta()) // MINUTE
-    moved = tuple(sorted(((begin - offset) % WEEK, (begin - offset) % WEEK + end - begin) for begin, end in week))
-    whole = week == ((0, WEEK),)
-    budgets = (Budget(nodes),) if whole else (Budget(nodes), *as_budgets(rest_of(moved), "0"))
-    until = None if whole else _next_clock_change(window.zone, now)
-    warning = (
-        f"the clocks of {window.zone.key} change at {until:%Y-%m-%dT%H:%M:%SZ}; compile again then" if until else ""
-    )
-    return Compiled(budgets, until, warning)
-
-
-def opening(clock: datetime, zone: ZoneInfo) -> datetime:
-    """The instant at which a naive clock time comes: the first of two, or the first after a gap that holds it."""
-    before, after = (clock.replace(tzinfo=zone, fold=fold).utcoffset() or timedelta() for fold in (0, 1))
-    early, late = (clock - after).replace(tzinfo=UTC), (clock - before).replace(tzinfo=UTC)
-    return late if early >= late else _change_between(zone, early, late)
-
-
-_A_DAY = timedelta(days=1)
-
-
-def _change_between(zone: ZoneInfo, early: datetime, late: datetime) -> datetime:
-    """The first instant with another offset than ``early`` has; ``late`` has one."""
-    offset = early.astimezone(zone).utcoffset()
-    while late - early > timedelta(seconds=1):
-        middle = early + timedelta(seconds=(late - early) // timedelta(seconds=2))
-        early, late = (middle, late) if middle.astimezone(zone).utcoffset() == offset else (early, middle)
-    return late
-
-
-def _next_clock_change(zone: ZoneInfo, now: datetime) -> datetime | None:
-    at = now.astimezone(UTC).replace(microsecond=0)
-    for _day in range(AHEAD.days):
-        later = at + _A_DAY
-        if later.astimezone(zone).utcoffset() != at.astimezone(zone).utcoffset():
-            return _change_between(zone, at, later)
-        at = later
-    return None
-
-
 def _inside(window: OurWindow, now: datetime) -> bool:
-    return any(begin <= now < until for begin, until in window.spans(now, now + MINUTE))
+    return any(begin <= now < until for begin, until in window.spans(now, shifted(now, MINUTE)))
 
 
 def _read(problems: list[Problem], path: str, code: str, read: t.Callable[[], t.Any]) -> t.Any:
@@ -205,9 +135,9 @@ def _read(problems: list[Problem], path: str, code: str, read: t.Callable[[], t.
         return None
 
 
-def _schedule(value: t.Any) -> Schedule:
+def _schedule(value: t.Any) -> CronSchedule:
     parsed = parse_utc(value) if isinstance(value, str) else None
-    if not isinstance(parsed, Schedule):
+    if not isinstance(parsed, CronSchedule):
         raise ValueError(f"{value!r:.60} is not a schedule of five cron fields, or @daily, @weekly, @monthly")
     if parsed.next_utc(datetime(2000, 1, 1)) is None:
         raise ValueError(f"{value!r:.60} never comes")

@@ -13,14 +13,14 @@ import calendar
 import typing as t
 from datetime import date, timedelta
 
-from ..objects.clusters.fleet_maintenance import WEEK_INDEXES, RelativeMonthlySchedule, Schedule
+from ..objects.clusters.fleet_maintenance import WEEK_INDEXES, MaintenanceSchedule, RelativeMonthlySchedule
 from ..objects.updates.strategy import DAYS
 
 WEEK = 7
 MONTHS = 12
 
 
-def days(schedule: Schedule, anchor: date, first: date, last: date) -> t.Iterator[date]:
+def days(schedule: MaintenanceSchedule, anchor: date, first: date, last: date) -> t.Iterator[date]:
     """The days from ``first`` to ``last``, both included, in order; none before ``anchor``, from which intervals count.
 
     A schedule without any of the four forms has no days.

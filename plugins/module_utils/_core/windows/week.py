@@ -13,8 +13,9 @@ import typing as t
 from datetime import datetime, timedelta
 
 from ..objects.karpenter.node_pool import Budget
-from ..values.cron import Schedule
-from .budget_schedule import merged, window
+from ..values.cron import CronSchedule
+from .budget_schedule import window
+from .spans import merged
 
 DAY, WEEK = 24 * 60, 7 * 24 * 60
 MONDAY = datetime(2024, 1, 1)
@@ -30,7 +31,7 @@ def week_of(budgets: t.Iterable[Budget]) -> Spans | None:
     found: list[tuple[datetime, datetime]] = []
     for each in budgets:
         this = window(each)
-        if this is None or not isinstance(this.schedule, Schedule) or not _weekly(this.schedule):
+        if this is None or not isinstance(this.schedule, CronSchedule) or not _weekly(this.schedule):
             return None
         found += this.spans(MONDAY, MONDAY + timedelta(weeks=1))
     return _round([((begin - MONDAY) // MINUTE, (end - MONDAY) // MINUTE) for begin, end in merged(sorted(found))])
@@ -80,7 +81,7 @@ def duration_text(minutes: int) -> str:
     return (f"{hours}h" if hours else "") + (f"{rest}m" if rest or not hours else "")
 
 
-def _weekly(schedule: Schedule) -> bool:
+def _weekly(schedule: CronSchedule) -> bool:
     """Whether neither the day of the month nor the month matters."""
     every_day = schedule.month_days == ALL_MONTH_DAYS or (schedule.either_day and schedule.weekdays == ALL_WEEKDAYS)
     return schedule.months == ALL_MONTHS and every_day

@@ -51,7 +51,7 @@ _NAMED = 10
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
+class OptionPlace:
     """Where drivers work: ``operations`` has a folder for each operation, and has to be kept from run to run.
 
     ``environ`` is ours; ``cwd`` is where relative paths begin.
@@ -63,7 +63,7 @@ class Place:
 
 
 def drivers_from(
-    options: Options, members: t.Mapping[str, FleetMember], clients: Clients, place: Place
+    options: Options, members: t.Mapping[str, FleetMember], clients: Clients, place: OptionPlace
 ) -> dict[str, Driver]:
     """The driver of each member by its ``spec.driver``; ``options`` has a mapping for each driver, by name.
 
@@ -157,7 +157,7 @@ def _wrong_mapping(value: t.Any) -> str:
     return ""
 
 
-def _local(given: Options, clients: Clients, place: Place) -> Driver:
+def _local(given: Options, clients: Clients, place: OptionPlace) -> Driver:
     root = _path(given["root"], place.cwd) if given.get("root") else default_root(place.environ)
     return LocalDriver(
         clients=clients,
@@ -169,7 +169,7 @@ def _local(given: Options, clients: Clients, place: Place) -> Driver:
     )
 
 
-def _command(given: Options, clients: Clients, place: Place) -> Driver:
+def _command(given: Options, clients: Clients, place: OptionPlace) -> Driver:
     return CommandDriver(
         clients=clients,
         operations=place.operations,
@@ -183,7 +183,7 @@ def _command(given: Options, clients: Clients, place: Place) -> Driver:
     )
 
 
-def _role(given: Options, clients: Clients, place: Place) -> Driver:
+def _role(given: Options, clients: Clients, place: OptionPlace) -> Driver:
     role = given["role"]
     return RoleDriver(
         clients=clients,

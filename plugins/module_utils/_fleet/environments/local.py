@@ -13,7 +13,7 @@ from pathlib import Path
 from ..._core.errors import FleetError, Problem
 from ..._local import cluster
 from ..._local.binaries import find
-from ..._local.outcome import Outcome
+from ..._local.outcome import LocalOutcome
 from ..._local.ports import DEFAULT_PORTS, PortRange
 from ..._local.spec import ClusterSpec, NodesSpec, TokenUser
 
@@ -25,7 +25,7 @@ Say = t.Callable[[str], None]
 class LocalFleet:
     """Outcomes in the order asked for; ``kubeconfig`` has a context for each cluster, ``kubectl`` may be empty."""
 
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[LocalOutcome, ...]
     kubeconfig: str
     kubectl: str
 
@@ -62,7 +62,7 @@ def _kubectl(options: Options) -> str:
     return str(path) if path.exists() else ""
 
 
-def _work(options: Options, root: Path | None, check: bool, say: Say) -> dict[str, t.Callable[[], Outcome]]:
+def _work(options: Options, root: Path | None, check: bool, say: Say) -> dict[str, t.Callable[[], LocalOutcome]]:
     names = [one["name"] for one in options["clusters"]]
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:

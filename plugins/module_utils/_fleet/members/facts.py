@@ -18,16 +18,17 @@ from ..._core.cluster.facts.member import (
     reported,
     unread,
 )
-from ..._core.cluster.facts.node import NodeFacts, amounts, node_facts
+from ..._core.cluster.facts.node import NodeFacts, node_facts
 from ..._core.cluster.facts.prices import NO_PRICES, PriceList
 from ..._core.cluster.facts.snapshot import FactsSnapshot, parse_instant
+from ..._core.cluster.pod_requests import Amounts, added, manifest_requests
 from ..._core.errors import FleetError, Problem, fault
 from ..._core.objects.clusters.fleet_member import FleetMemberStatus
 from ..._core.objects.clusters.member_cluster import MemberCluster, MemberClusterStatus
 from ..._core.objects.placements.cluster_resource_placement import PlacementSpec
 from ..._core.schema.codec import encode
-from ..._core.values.parts import mapping, rows, text
-from ..._core.values.quantity import Quantity, parse_quantity
+from ..._core.values.parts import text
+from ..._core.values.quantity import Quantity
 from ..._kube.access import ready, version
 from ..._kube.client import KubeClient
 from ..._kube.documents import damaged
@@ -183,54 +184,13 @@ def _hidden(client: KubeClient, amounts: t.Mapping[str, str]) -> dict[str, str]:
 
 def _requests(client: KubeClient) -> dict[str, Quantity]:
     """Requests of all scheduled pods, summed page by page; pods are not kept."""
-    total: dict[str, Quantity] = {}
+    total: Amounts = {}
     for pod in list_objects(client, "/api/v1/pods", field_selector=POD_FIELDS, kind="Pod"):
         try:
-            _sum(total, pod_requests(pod))
+            total = added(total, manifest_requests(pod))
         except ValueError as error:
             raise damaged("GET /api/v1/pods", str(error), client) from None
-    return total
-
-
-def _sum(total: dict[str, Quantity], more: t.Mapping[str, Quantity]) -> None:
-    for name, amount in more.items():
-        total[name] = total[name] + amount if name in total else amount
-    if len(total) > MOST_RESOURCES:
-        raise ValueError(f"pods ask for more than {MOST_RESOURCES} kinds of resources")
-
-
-def pod_requests(pod: t.Mapping[str, t.Any]) -> dict[str, Quantity]:
-    """A pod's requests as the scheduler counts them: the larger of containers together and any one init container,
-    sidecars (init containers that restart) counted with the containers, and the overhead on top. ValueError if it is
-    no pod.
-    """
-    spec = mapping(pod, "spec")
-    running: dict[str, Quantity] = {}
-    largest: dict[str, Quantity] = {}
-    for container in rows(spec, "initContainers"):
-        if container.get("restartPolicy") == "Always":
-            _sum(running, _asked(container))
-            _raise(largest, running)
-        else:
-            together = dict(running)
-            _sum(together, _asked(container))
-            _raise(largest, together)
-    for container in rows(spec, "containers"):
-        _sum(running, _asked(container))
-    _raise(largest, running)
-    _sum(largest, _quantities(spec, "overhead"))
-    return largest
-
-
-def _asked(container: t.Mapping[str, t.Any]) -> dict[str, Quantity]:
-    return _quantities(mapping(container, "resources"), "requests")
-
-
-def _quantities(of: t.Mapping[str, t.Any], key: str) -> dict[str, Quantity]:
-    return {name: parse_quantity(text) for name, text in amounts(of, key).items()}
-
-
-def _raise(largest: dict[str, Quantity], other: t.Mapping[str, Quantity]) -> None:
-    for name, amount in other.items():
-        if name not in largest or largest[name] < amount:
-            largest[name] = amount
+        if len(total) > MOST_RESOURCES:
+            message = f"pods ask for more than {MOST_RESOURCES} kinds of resources"
+            raise damaged("GET /api/v1/pods", message, client)
+    return {name: Quantity.of_nanos(amount) for name, amount in total.items()}

@@ -11,6 +11,7 @@ import typing as t
 from dataclasses import dataclass, replace
 
 from ..._core.errors import FleetError, Problem
+from ..._core.objects.api_groups import CLUSTER_API, FLEET_API
 from ..._core.objects.clusters.fleet_member import ClusterConnection, FleetMember
 from ..._core.objects.reading import read
 from ..._core.schema.codec import encode
@@ -26,8 +27,6 @@ from ..leases import take
 from .identity import DOUBLE_MEMBER, doubles, recorded_uids
 from .members import Clients, Member, identified_members
 
-CLUSTER_API = "cluster.kubernetes-fleet.io/v1beta1"
-FLEET_API = "gitops.fleet/v1alpha1"
 IDENTITY = {"kind": "User", "name": "gitops-fleet", "apiGroup": "rbac.authorization.k8s.io"}
 LEASE_SECONDS = 120
 

@@ -10,6 +10,7 @@ import typing as t
 from dataclasses import dataclass, replace
 
 from ..._core.errors import FleetError, Problem
+from ..._core.objects.api_groups import PLACEMENT_API
 from ..._core.objects.placements.cluster_resource_placement import ClusterResourcePlacement
 from ..._core.plan.compose import policy_snapshot_of
 from ..._core.plan.document import Rendered
@@ -41,7 +42,6 @@ from .recorded import (
 )
 from .sources import Sourced
 
-API = "placement.kubernetes-fleet.io/v1beta1"
 EVERY_MEMBER = "records are rebuilt from all members or not at all: from some of them the others would be forgotten"
 
 
@@ -185,7 +185,7 @@ def _placement_record(records: _Lease, placement: ClusterResourcePlacement) -> s
         }
         spec = encode(placement)["spec"]
         found = records.create(
-            {"apiVersion": API, "kind": "ClusterResourcePlacement", "metadata": metadata, "spec": spec}
+            {"apiVersion": PLACEMENT_API, "kind": "ClusterResourcePlacement", "metadata": metadata, "spec": spec}
         )
     return str(found["metadata"]["uid"])
 
@@ -226,7 +226,7 @@ def _policy_record(records: _Lease, placement: ClusterResourcePlacement, held: A
     name = held.policy_snapshot
     labels = {PARENT: placement.name, POLICY_INDEX: str(_index(name)), LATEST: "true"}
     document = {
-        "apiVersion": API,
+        "apiVersion": PLACEMENT_API,
         "kind": "ClusterSchedulingPolicySnapshot",
         "metadata": {"name": name, "labels": labels},
         "spec": spec,
@@ -251,7 +251,7 @@ def _resource_record(
     annotations = {RESOURCE_HASH: held.resource_hash, "kubernetes-fleet.io/number-of-resource-snapshots": "1"}
     records.create(
         {
-            "apiVersion": API,
+            "apiVersion": PLACEMENT_API,
             "kind": "ClusterResourceSnapshot",
             "metadata": {"name": name, "labels": labels, "annotations": annotations},
             "spec": {"selectedResources": content},
@@ -270,7 +270,7 @@ def _binding_record(name: str, cluster: str, held: ApplySet) -> dict[str, t.Any]
     if scores:
         decision["clusterScore"] = scores
     return {
-        "apiVersion": API,
+        "apiVersion": PLACEMENT_API,
         "kind": "ClusterResourceBinding",
         "metadata": {"name": name, "labels": {PARENT: held.placement}},
         "spec": {

@@ -10,6 +10,7 @@ import typing as t
 from dataclasses import dataclass
 
 from ..._core.errors import FleetError, Problem
+from ..._core.objects.api_groups import CLUSTER_GROUP, FLEET_GROUP, PLACEMENT_GROUP
 from ..._core.objects.clusters.fleet_member import FleetMember
 from ..._core.objects.identity import identify
 from ..._core.objects.placements.cluster_resource_placement import ClusterResourcePlacement
@@ -68,7 +69,7 @@ def _may_be_placement(document: t.Mapping[str, t.Any]) -> bool:
     """Placements, and kinds of their API that would change them if they were passed over (overrides, runs)."""
     group = str(document.get("apiVersion", "")).rpartition("/")[0]
     successor = group == "kubefleet.dev" or group.endswith(".kubefleet.dev")
-    return successor or _ours(document) and group != "gitops.fleet" and document.get("kind") != "MemberCluster"
+    return successor or _ours(document) and group != FLEET_GROUP and document.get("kind") != "MemberCluster"
 
 
 def read_placement(document: t.Mapping[str, t.Any], where: str, strict: bool) -> Sourced:
@@ -154,7 +155,7 @@ def rendered(selected: Selected, key: bytes, source: str) -> tuple[Rendered, ...
 def _ours(document: t.Mapping[str, t.Any]) -> bool:
     group = str(document.get("apiVersion", "")).rpartition("/")[0]
     envelope = str(document.get("kind", "")).endswith("Envelope")
-    return not envelope and group in ("gitops.fleet", "placement.kubernetes-fleet.io", "cluster.kubernetes-fleet.io")
+    return not envelope and group in (FLEET_GROUP, PLACEMENT_GROUP, CLUSTER_GROUP)
 
 
 def _kinds(selectors: t.Iterable[Selector]) -> list[tuple[str, str]]:

@@ -9,6 +9,7 @@ import typing as t
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from ..._core.objects.api_groups import PLACEMENT_API
 from ..._core.objects.placements.binding import (
     BOUND,
     SCHEDULED,
@@ -41,8 +42,6 @@ from .recorded import (
     Document,
     RecordedPlacement,
 )
-
-API = "placement.kubernetes-fleet.io/v1beta1"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +77,12 @@ class Writer:
         for name, value in ((SOURCE, self.source.name), (REVISION, self.source.revision)):
             if value and not self.plan.deleting:
                 metadata["annotations"][name] = value
-        document = {"apiVersion": API, "kind": "ClusterResourcePlacement", "metadata": metadata, "spec": wanted["spec"]}
+        document = {
+            "apiVersion": PLACEMENT_API,
+            "kind": "ClusterResourcePlacement",
+            "metadata": metadata,
+            "spec": wanted["spec"],
+        }
         if old is None:
             return self.records.create(document, self.lease)
         status = old.get("status")
@@ -174,7 +178,7 @@ class Writer:
             annotations["kubernetes-fleet.io/number-of-clusters"] = str(policy.number_of_clusters)
         spec = encode(snapshot.spec)
         document = {
-            "apiVersion": API,
+            "apiVersion": PLACEMENT_API,
             "kind": "ClusterSchedulingPolicySnapshot",
             "metadata": {
                 "name": snapshot.name,
@@ -202,7 +206,7 @@ class Writer:
             name = resource_snapshot_name(self.plan.name, index, number)
             self._unless_there(
                 {
-                    "apiVersion": API,
+                    "apiVersion": PLACEMENT_API,
                     "kind": "ClusterResourceSnapshot",
                     "metadata": {"name": name, "labels": labels, "annotations": annotations},
                     "spec": {"selectedResources": list(manifests)},
@@ -249,7 +253,7 @@ def _binding(binding: ClusterResourceBinding, placement: str) -> Document:
     if binding.metadata.annotations:
         metadata["annotations"] = dict(binding.metadata.annotations)
     spec = {**document["spec"], "resourceSnapshotName": binding.spec.resource_snapshot_name}
-    return {"apiVersion": API, "kind": "ClusterResourceBinding", "metadata": metadata, "spec": spec}
+    return {"apiVersion": PLACEMENT_API, "kind": "ClusterResourceBinding", "metadata": metadata, "spec": spec}
 
 
 def _restored(state: str, binding: ClusterResourceBinding) -> str:

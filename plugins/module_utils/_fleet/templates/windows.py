@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 from ..._core.errors import FleetError, Problem
+from ..._core.objects.api_groups import FLEET_API
 from ..._core.objects.clusters.fleet_maintenance import FleetMaintenance
 from ..._core.objects.clusters.maintenance_forms import KUBERNETES, NODE_IMAGE
 from ..._core.objects.reading import judge
@@ -58,7 +59,7 @@ def _within(now: datetime, window: Mapping[str, t.Any], place: str, kind: str) -
 
 def _configured(configuration: Mapping[str, t.Any], now: datetime, place: str, inside: str) -> bool:
     document = {
-        "apiVersion": "gitops.fleet/v1alpha1",
+        "apiVersion": FLEET_API,
         "kind": "FleetMaintenance",
         "metadata": {"name": "window"},
         "spec": {"windows": [configuration]},

@@ -112,7 +112,7 @@ def _in_flight(records: Records, member: str, operation: str) -> bool:
         run = recorded(UpdateRun, document)
     except FleetError:
         return True
-    rows = (row for stage in run.status.stages for group in stage.groups for row in group.members)
+    rows = run.status.members
     return any(row.operation_id == operation and row.status.state == RUNNING for row in rows)
 
 

@@ -44,7 +44,7 @@ from ..conductor.interrupts import Interrupts
 from ..conductor.loop import RunLimits
 from ..drivers.contract import Driver, Observation
 from ..drivers.host import here
-from ..drivers.options import Place, drivers_from
+from ..drivers.options import OptionPlace, drivers_from
 from ..members.member_lease import MemberLeases
 from ..members.members import Clients, members_to_write, recorded_members
 from ..session import refuse_unwritable
@@ -57,7 +57,7 @@ from .leases import held, upgrade_leases
 from .monitor import Sight
 from .progress import Progress
 from .sources import Written
-from .steering import ApprovalRules, RunEnding, conduct_run, rows_of
+from .steering import ApprovalRules, RunEnding, conduct_run
 from .update_run import Outcome, started
 
 Say = t.Callable[[str], None]
@@ -113,7 +113,7 @@ def carry_on(
             drivers=drivers,
             target=run.target,
             holder=task,
-            members=tuple(row.name for row in rows_of(run_of(run))),
+            members=tuple(row.name for row in run_of(run).members),
             permits=_permits(records, run),
             leases=leases,
         )
@@ -177,7 +177,7 @@ def _behind(ending: RunEnding, drivers: t.Mapping[str, Driver], threads: int) ->
     write the run's status can write such a word there. Members that do not answer now are believed."""
     if ending.why != "settled":
         return {}
-    rows = list(rows_of(ending.state))
+    rows = ending.state.members
     asked = {row.name: drivers[row.name] for row in rows if _there(row) and row.name in drivers}
     found = observed({name: each for name, each in asked.items() if name not in ending.witnessed}, threads)
     return {name: version for name, version in found.items() if not _reached(version, ending.run.target)}
@@ -199,7 +199,7 @@ def _reached(version: str, target: str) -> bool:
 def verdict(ending: RunEnding) -> Verdict:
     """Done only if every member is where it should be; a run that waits is no failure, one that lost members is."""
     status = derive(ending.state)
-    rows = list(rows_of(ending.state))
+    rows = ending.state.members
     if ending.why == "settled" and status.state == FAILED:
         return Verdict(outcome=FAILURE, code="run-failed", message=status.message)
     if ending.why == "settled" and status.state == STOPPED:
@@ -271,13 +271,13 @@ def _drivers(
     """Those of the run's members, while entered; with ``leases`` they are to be upgraded."""
     members, timeout = _members_of(records, run), Timeouts(connect=wish.timeout)
     with Clients(members=members, hub=hub, timeout=timeout, strict=leases is not None, leases=leases) as clients:
-        place = Place(operations=operations_folder(wish.operations, environ), environ=environ, cwd=Path.cwd())
+        place = OptionPlace(operations=operations_folder(wish.operations, environ), environ=environ, cwd=Path.cwd())
         yield drivers_from(wish.drivers, members, clients, place), clients
 
 
 def _members_of(records: Records, run: UpdateRun) -> dict[str, FleetMember]:
     """Those of the run that are in the fleet."""
-    names = {row.name for row in rows_of(run_of(run))}
+    names = {row.name for row in run_of(run).members}
     return {name: member.fleet for name, member in recorded_members(records).items() if name in names}
 
 

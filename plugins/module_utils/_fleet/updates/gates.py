@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from ..._core.errors import FleetError
+from ..._core.objects.api_groups import FLEET_API
 from ..._core.objects.updates.gate import Gate, UpdateRunGateTarget
 from ..._core.objects.updates.update_run import UpdateRun
 from ..._core.schema.codec import encode, write_time
@@ -29,7 +30,6 @@ from ..._store.records import Lease, Record, Records
 from ..recorded import DAMAGED, recorded
 
 KIND = "Gate"
-API = "gitops.fleet/v1alpha1"
 RUN_LABEL = "gitops.fleet/update-run"
 
 
@@ -176,7 +176,7 @@ def _document(run: UpdateRun, placed: Placed) -> Record:
         if gate.due:
             spec["scheduledStartProperties"]["absoluteStartTime"] = write_time(gate.due)
     return {
-        "apiVersion": API,
+        "apiVersion": FLEET_API,
         "kind": KIND,
         "metadata": {"name": gate.id, "labels": {RUN_LABEL: run.name}},
         "spec": {key: value for key, value in spec.items() if value},

@@ -174,7 +174,7 @@ class Progress:
 
 def counted(run: RunState) -> str:
     """``3 of 7 clusters done, 1 in flight, 1 failed, 2 skipped``."""
-    states = [row.state for stage in run.stages for group in stage.groups for row in group.members]
+    states = [row.state for row in run.members]
     parts = [f"{states.count('Completed')} of {len(states)} clusters done"]
     for state, word in ((RUNNING, "in flight"), (FAILED, "failed"), (SKIPPED, "skipped"), (PENDING, "pending")):
         if states.count(state):

@@ -9,6 +9,7 @@ import typing as t
 from dataclasses import dataclass, field
 
 from ..._core.errors import FleetError, Problem
+from ..._core.objects.api_groups import FLEET_API
 from ..._core.objects.clusters.fleet_maintenance import FleetMaintenance
 from ..._core.objects.reading import read
 from ..._core.objects.updates.release_catalog import ReleaseCatalog
@@ -18,7 +19,6 @@ from ..._core.schema.codec import encode
 from ..._store.manifests import read_manifests
 from ..._store.records import Records
 
-API = "gitops.fleet/v1alpha1"
 Spec = UpdateRun | UpdateStrategy | FleetMaintenance | ReleaseCatalog  # pylint: disable=unsupported-binary-operation  # Python 3.11 can
 _CLASSES: tuple[type[Spec], ...] = (UpdateRun, UpdateStrategy, FleetMaintenance, ReleaseCatalog)
 KINDS = tuple(each.__name__ for each in _CLASSES)
@@ -68,7 +68,7 @@ def keep(records: Records, given: t.Iterable[Spec], write: bool) -> bool:
     changed = False
     for each in given:
         kind = type(each).__name__
-        body = {"apiVersion": API, "kind": kind, "spec": encode(each.spec)}
+        body = {"apiVersion": FLEET_API, "kind": kind, "spec": encode(each.spec)}
         stored = records.get(kind, each.name)
         if stored is not None and stored["spec"] == body["spec"]:
             continue

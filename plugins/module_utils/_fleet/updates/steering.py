@@ -221,7 +221,7 @@ class UpdateSteering:
 
     def witnessed(self, state: RunState) -> frozenset[str]:
         """Members that were seen at the target."""
-        return frozenset(row.name for row in rows_of(state) if row.operation in self._completed)
+        return frozenset(row.name for row in state.members if row.operation in self._completed)
 
     def _taken_up(self, work: Work) -> bool:
         """Whether the intent may be carried out. It may not if the member does not bear its mark, which is there before
@@ -251,7 +251,7 @@ class UpdateSteering:
             upgrade_type=run.spec.managed_cluster_update.upgrade.type,
             target=run.target,
             attempt=act.attempt,
-            reference=next(row.reference for row in rows_of(state) if row.operation == act.operation),
+            reference=next(row.reference for row in state.members if row.operation == act.operation),
         )
 
 

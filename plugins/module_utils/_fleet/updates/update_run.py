@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from ..._core.errors import FleetError, Problem
+from ..._core.objects.api_groups import FLEET_API
 from ..._core.objects.updates.run_status import UpdateRunStatus
 from ..._core.objects.updates.strategy import UpdateRunStrategy, UpdateStrategy
 from ..._core.objects.updates.update_run import CONTROL_PLANE_ONLY, REFUSE_ON_CONFLICT, UpdateRun
@@ -36,7 +37,7 @@ from .claims import KIND, busy
 from .gates import KIND as GATE
 from .gates import RUN_LABEL
 from .run_record import proven, read_run, run_document
-from .sources import API, Written, keep
+from .sources import Written, keep
 
 _ATTEMPTS = 10
 
@@ -189,7 +190,7 @@ def absent(records: Records, name: str, force: bool, write: bool) -> bool:
         if not force:
             raise
         state = RunState(name=name, uid="", stages=())
-    rows = [row for stage in state.stages for group in stage.groups for row in group.members]
+    rows = state.members
     flying = [row.name for row in rows if row.state == RUNNING]
     if flying and not force:
         hint = "stop it and conduct it to its end, or say force: true; the upgrades go on unobserved then"
@@ -291,7 +292,7 @@ def _kept(
 ) -> UpdateRun:
     """Writes strategies, the run with its digest, and its tree, which needs the run's uid."""
     keep(records, given.strategies.values(), write=True)
-    body = {"apiVersion": API, "kind": KIND, "spec": encode(run.spec)}
+    body = {"apiVersion": FLEET_API, "kind": KIND, "spec": encode(run.spec)}
     annotations = dict(run.metadata.annotations)
     if stored is None or stored.get("spec") != body["spec"]:
         annotations = {key: each for key, each in annotations.items() if key != MADE_BY}
@@ -332,7 +333,7 @@ def _refuse_type(run: UpdateRun) -> None:
 
 def _too_far(state: RunState, target: str, versions: t.Mapping[str, str]) -> list[Problem]:
     found = []
-    for row in (row for stage in state.stages for group in stage.groups for row in group.members):
+    for row in state.members:
         if row.state in TERMINAL or row.name not in versions:
             continue
         refused = step_refused(versions[row.name], target)
@@ -346,7 +347,7 @@ def _held(records: Records, run: UpdateRun, state: RunState) -> list[Problem]:
     """Members that another run works on, if the run is to be refused for them."""
     if run.spec.on_conflict != REFUSE_ON_CONFLICT:
         return []
-    names = {row.name for stage in state.stages for group in stage.groups for row in group.members}
+    names = {row.name for row in state.members}
     found = []
     for document in records.list("FleetMember"):
         operation = busy(records, document) if document["metadata"]["name"] in names else ""

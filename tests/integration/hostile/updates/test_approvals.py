@@ -24,7 +24,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gate i
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.credentials import connection_from_kubeconfig
-from ansible_collections.gitops.fleet.plugins.module_utils._local.outcome import Outcome
+from ansible_collections.gitops.fleet.plugins.module_utils._local.outcome import LocalOutcome
 from conducting import Plays
 from few_rights import APPROVER, CONDUCTOR, User, rule
 from update_fleet import OLD, Document, UpdateFleet, sequence
@@ -295,7 +295,7 @@ def test_who_may_not_read_the_policies_verifies_nothing(fleet: UpdateFleet, driv
 
 @pytest.mark.parametrize("minor", ["1.35", "1.36"])
 def test_every_api_server_that_we_know_keeps_the_policies_as_they_are(
-    local_cluster_factory: t.Any, hub: Outcome, minor: str, fleet: UpdateFleet
+    local_cluster_factory: t.Any, hub: LocalOutcome, minor: str, fleet: UpdateFleet
 ) -> None:
     """What a server fills in stands in our files; else they would look changed, and vouch for nothing."""
     name = f"u{fleet.number}-hub"

@@ -13,11 +13,9 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from ...objects.karpenter.node_pool import REASONS, Budget
-from ...windows.budget_schedule import merged
+from ...windows.spans import Spans, merged
 from .budgets import Amount, Rule, rule_of
 from .timeline import Active, activity
-
-Spans = tuple[tuple[datetime, datetime], ...]
 
 
 @dataclass(frozen=True)

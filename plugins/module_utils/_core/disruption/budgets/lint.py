@@ -17,9 +17,10 @@ from functools import lru_cache
 from ...objects.karpenter.node_pool import REASONS, Budget
 from ...objects.karpenter.node_pool_schema import BUDGETS
 from ...schema.codec import write_time
-from ...values.cron import Schedule
+from ...values.cron import CronSchedule
+from ...windows.spans import Spans
 from .budgets import rule_of
-from .facts import ReasonFacts, Spans, facts
+from .facts import ReasonFacts, facts
 from .mending import only_inside_windows, windows_in_words, with_base
 
 ERROR, WARNING, NOTE = "error", "warning", "note"
@@ -99,7 +100,7 @@ def _alone(budget: Budget, path: str) -> t.Iterator[Lint]:
 
 def _window(budget: Budget, path: str) -> t.Iterator[Lint]:
     window = rule_of(budget).window
-    if window is None or not isinstance(window.schedule, Schedule):
+    if window is None or not isinstance(window.schedule, CronSchedule):
         return
     if not window.fires:
         text = f"{budget.schedule!r} never fires, which counts as always active"
@@ -209,7 +210,7 @@ def _minutes(length: timedelta) -> str:
     return f"{int(length.total_seconds() // 60)} minutes"
 
 
-def _gap(schedule: Schedule) -> timedelta:
+def _gap(schedule: CronSchedule) -> timedelta:
     """The shortest distance of two hits of a day."""
     pairs = zip(schedule.times, schedule.times[1:], strict=False)
     return timedelta(minutes=min((later - hit for hit, later in pairs), default=24 * 60))

@@ -13,7 +13,7 @@ import typing as t
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from ...cluster.cluster_state import ClusterState, Pool
+from ...cluster.cluster_state import ClusterState, StatePool
 from ...cluster.state_node import (
     CAPACITY_TYPE,
     INSTANCE_TYPE,
@@ -46,7 +46,7 @@ class Drift:
     reported: bool = False
 
 
-def drift(pool: Pool, node: StateNode, now: datetime, kubelet_identity: str = "") -> Drift | None:
+def drift(pool: StatePool, node: StateNode, now: datetime, kubelet_identity: str = "") -> Drift | None:
     """Why a node has drifted, or None. A node whose NodeClaim is not launched is not judged."""
     claim = node.claim
     if claim is None or not claim.holds("Launched"):
@@ -81,7 +81,7 @@ def requirements_drift(requirements: t.Iterable[NodeSelectorRequirement], labels
     return None
 
 
-def reported_drift(pool: Pool, node: StateNode, kubelet_identity: str = "") -> Drift | None:
+def reported_drift(pool: StatePool, node: StateNode, kubelet_identity: str = "") -> Drift | None:
     """A cause that only the controller can judge, whatever its name, as the condition ``Drifted`` has it."""
     condition = node.claim.condition("Drifted") if node.claim is not None else None
     if condition is None or condition.status != "True" or condition.reason in _judged(pool, kubelet_identity):
@@ -127,7 +127,7 @@ def drifted(state: ClusterState, now: datetime, kubelet_identity: str = "") -> t
     return tuple(rows)
 
 
-def _instance_type_drift(pool: Pool, node: StateNode, now: datetime) -> Drift | None:
+def _instance_type_drift(pool: StatePool, node: StateNode, now: datetime) -> Drift | None:
     """Whether the type, or its offering, has left the catalogue; reserved nodes may go on as on-demand."""
     if pool.instance_types is None or node.claim is None or _young(node, now):
         return None
@@ -179,7 +179,7 @@ def _identity_drift(node: StateNode, kubelet_identity: str) -> Drift | None:
     return Drift(KUBELET_IDENTITY_DRIFT, f"the kubelet's identity is {found} and should be {kubelet_identity}")
 
 
-def _judged(pool: Pool, kubelet_identity: str) -> frozenset[str]:
+def _judged(pool: StatePool, kubelet_identity: str) -> frozenset[str]:
     """The causes that what is known suffices to judge; a condition with another reason is not ours to doubt."""
     reasons = {NODE_POOL_DRIFTED, REQUIREMENTS_DRIFTED}
     if pool.instance_types is not None:

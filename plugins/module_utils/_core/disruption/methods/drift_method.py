@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from ...cluster.cluster_state import ClusterState, Pool
+from ...cluster.cluster_state import ClusterState, StatePool
 from ...cluster.pod import reschedulable
 from ...cluster.simulation import Move, simulate
 from ...objects.karpenter.node_pool import DRIFTED
@@ -85,7 +85,7 @@ def static_drift_method(state: ClusterState, now: datetime) -> Found:
     return Found(tuple(commands), tuple(refused))
 
 
-def _replicas(pool: Pool) -> int:
+def _replicas(pool: StatePool) -> int:
     found = (pool.pool.manifest.get("spec") or {}).get("replicas")
     return found if isinstance(found, int) else 0
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from ...cluster.cluster_state import ClusterState, Pool
+from ...cluster.cluster_state import ClusterState, StatePool
 from ...cluster.consolidation_wait import Eligibility, consolidatable
 from ...cluster.eviction_cost import is_empty, node_cost
 from ...cluster.pod import reschedulable
@@ -49,7 +49,7 @@ def unconsolidatable(state: ClusterState, node: StateNode, now: datetime) -> Eli
     return None if waiting.holds else waiting
 
 
-def _unknown(pool: Pool, node: StateNode) -> Eligibility | None:
+def _unknown(pool: StatePool, node: StateNode) -> Eligibility | None:
     """Whether the price of the node cannot be found out."""
     kind = node.labels.get(INSTANCE_TYPE, "")
     if pool.instance_types is not None and pool.instance_type(kind) is None:

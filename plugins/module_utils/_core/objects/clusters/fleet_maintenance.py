@@ -13,6 +13,7 @@ from datetime import datetime
 
 from ...schema.meta import ObjectMeta
 from ...schema.prop import prop
+from ..api_groups import FLEET_API
 from ..updates.forms import name_prop, start_time_prop
 from ..updates.strategy import DAYS, MemberSelector
 from .maintenance_forms import (
@@ -65,7 +66,7 @@ class RelativeMonthlySchedule:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Schedule:
+class MaintenanceSchedule:
     """Exactly one of the four."""
 
     daily: DailySchedule | None = prop("Every so many days.", default=None)
@@ -86,7 +87,7 @@ class DateSpan:
 class MaintenanceWindow:
     """Occurrences of a schedule, each ``durationHours`` long. The clock is ``timeZone`` or ``utcOffset``, else UTC."""
 
-    schedule: Schedule = prop("On which days.", rules=SCHEDULE_RULES)
+    schedule: MaintenanceSchedule = prop("On which days.", rules=SCHEDULE_RULES)
     duration_hours: int = prop("Length of each occurrence.", minimum=4, maximum=24)
     start_time: str = start_time_prop()
     utc_offset: str = offset_prop()
@@ -169,7 +170,7 @@ class FleetMaintenanceSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class FleetMaintenance:
-    api_version: str = prop("API version.", default="gitops.fleet/v1alpha1")
+    api_version: str = prop("API version.", default=FLEET_API)
     kind: str = prop("Kind.", default="FleetMaintenance")
     metadata: ObjectMeta = prop("Object metadata.")
     spec: FleetMaintenanceSpec = prop("Windows, freezes and budgets.")

@@ -10,6 +10,7 @@ from datetime import datetime
 
 from ...schema.meta import Condition, ObjectMeta
 from ...schema.prop import prop
+from ..api_groups import FLEET_API
 from ..updates.forms import GUID, GUID_FORM, name_prop
 from .forms import (
     context_prop,
@@ -90,7 +91,7 @@ class FleetMemberStatus:
 
 @dataclass(frozen=True, kw_only=True)
 class FleetMember:
-    api_version: str = prop("API version.", default="gitops.fleet/v1alpha1")
+    api_version: str = prop("API version.", default=FLEET_API)
     kind: str = prop("Kind.", default="FleetMember")
     metadata: ObjectMeta = prop("Object metadata.")
     spec: FleetMemberSpec = prop("How the member is reached and run.")

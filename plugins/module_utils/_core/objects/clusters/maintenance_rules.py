@@ -19,8 +19,8 @@ from .fleet_maintenance import (
     FleetMaintenance,
     Freeze,
     MaintenanceConfiguration,
+    MaintenanceSchedule,
     MaintenanceWindow,
-    Schedule,
 )
 from .maintenance_forms import PLATFORM
 
@@ -53,7 +53,7 @@ def warn_fleet_maintenance(obj: FleetMaintenance) -> t.Iterator[Finding]:
             yield Finding("start-date-missing", path, path, "", "", reason)
 
 
-def interval(schedule: Schedule) -> int:
+def interval(schedule: MaintenanceSchedule) -> int:
     """Every so many days, weeks or months."""
     forms = schedule.daily, schedule.weekly, schedule.absolute_monthly, schedule.relative_monthly
     days, weeks, *months = forms

@@ -11,6 +11,7 @@ from datetime import datetime
 
 from ...schema.meta import EMPTY, Condition, ObjectMeta
 from ...schema.prop import prop
+from ..api_groups import CLUSTER_API
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +29,7 @@ class DeleteOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Identity:
+class AgentIdentity:
     """An RBAC subject."""
 
     kind: str = prop("Kind of the subject.")
@@ -39,7 +40,7 @@ class Identity:
 
 @dataclass(frozen=True, kw_only=True)
 class MemberClusterSpec:
-    identity: Identity = prop("Identity under which the member is allowed to write to the hub.")
+    identity: AgentIdentity = prop("Identity under which the member is allowed to write to the hub.")
     heartbeat_period_seconds: int = prop("Seconds between two heartbeats.", default=60, minimum=1, maximum=600)
     taints: tuple[Taint, ...] = prop("Taints that keep placements away.", default=(), max_items=100)
     delete_options: DeleteOptions | None = prop("How leaving is validated.", default=None)
@@ -79,7 +80,7 @@ class MemberClusterStatus:
 
 @dataclass(frozen=True, kw_only=True)
 class MemberCluster:
-    api_version: str = prop("API version.", default="cluster.kubernetes-fleet.io/v1beta1")
+    api_version: str = prop("API version.", default=CLUSTER_API)
     kind: str = prop("Kind.", default="MemberCluster")
     metadata: ObjectMeta = prop("Object metadata.")
     spec: MemberClusterSpec | None = prop("What people decide about the member.", default=None)

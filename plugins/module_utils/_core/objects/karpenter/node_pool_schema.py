@@ -141,7 +141,7 @@ NODE_POOL = Object({"spec": SPEC}, open=True)
 
 
 @dataclass(frozen=True)
-class Admission:
+class NodePoolAdmission:
     """What becomes of a manifest: the object after pruning and defaulting, the paths that pruning removed, the errors.
 
     ``decodes`` tells whether Karpenter's typed client can read what was stored.
@@ -160,14 +160,14 @@ class Admission:
         return all(parses(text) for _path, text in durations(self.stored))
 
 
-def admit(document: Mapping[str, t.Any], schema: Object = NODE_POOL) -> Admission:
+def admit(document: Mapping[str, t.Any], schema: Object = NODE_POOL) -> NodePoolAdmission:
     """The answer of an API server to a new object."""
     unknown: list[str] = []
     stored = _stored(schema, document, "", unknown)
     errors = list(_errors(schema, stored, ""))
     if not BLOCKING & {each.type for each in errors}:
         errors += _rules(stored)
-    return Admission(stored, tuple(errors), tuple(unknown))
+    return NodePoolAdmission(stored, tuple(errors), tuple(unknown))
 
 
 def _stored(node: Node, value: t.Any, path: str, unknown: list[str]) -> t.Any:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from ...schema.meta import ObjectMeta
 from ...schema.prop import prop
+from ..api_groups import PLACEMENT_API
 
 Manifests = t.Mapping[str, t.Mapping[str, t.Any]]
 MOST_ENTRIES = 50
@@ -17,7 +18,7 @@ MOST_ENTRIES = 50
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterResourceEnvelope:
-    api_version: str = prop("API version.", default="placement.kubernetes-fleet.io/v1beta1")
+    api_version: str = prop("API version.", default=PLACEMENT_API)
     kind: str = prop("Kind.", default="ClusterResourceEnvelope")
     metadata: ObjectMeta = prop("Object metadata.")
     data: Manifests = prop(
@@ -31,7 +32,7 @@ class ClusterResourceEnvelope:
 
 @dataclass(frozen=True, kw_only=True)
 class ResourceEnvelope:
-    api_version: str = prop("API version.", default="placement.kubernetes-fleet.io/v1beta1")
+    api_version: str = prop("API version.", default=PLACEMENT_API)
     kind: str = prop("Kind.", default="ResourceEnvelope")
     metadata: ObjectMeta = prop("Object metadata.")
     data: Manifests = prop(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ...schema.rules import Found
+from ..api_groups import PLACEMENT_GROUP
 from ..identity import (
     Manifest,
     group_version,
@@ -17,7 +18,6 @@ from ..identity import (
 from ..scopes import BUILT_IN, Scopes
 from ..selectable import (
     ENVELOPES,
-    PLACEMENT_GROUP,
     Secrets,
     is_reserved_namespace,
     kind_refusal,

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from ...schema.meta import ObjectMeta
 from ...schema.prop import prop
+from ..api_groups import PLACEMENT_API
 from ..placements.cluster_resource_placement import ResourceSelector
 from ..placements.policy import ClusterSelectorTerm
 
@@ -120,7 +121,7 @@ class ResourceOverrideSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterResourceOverride:
-    api_version: str = prop("API version.", default="placement.kubernetes-fleet.io/v1beta1")
+    api_version: str = prop("API version.", default=PLACEMENT_API)
     kind: str = prop("Kind.", default="ClusterResourceOverride")
     metadata: ObjectMeta = prop("Object metadata.")
     spec: ClusterResourceOverrideSpec = prop("Which objects are changed, and how.", rules=(PLACEMENT_RULE, SCOPE_RULE))
@@ -132,7 +133,7 @@ class ClusterResourceOverride:
 
 @dataclass(frozen=True, kw_only=True)
 class ResourceOverride:
-    api_version: str = prop("API version.", default="placement.kubernetes-fleet.io/v1beta1")
+    api_version: str = prop("API version.", default=PLACEMENT_API)
     kind: str = prop("Kind.", default="ResourceOverride")
     metadata: ObjectMeta = prop("Object metadata.")
     spec: ResourceOverrideSpec = prop("Which objects are changed, and how.", rules=(PLACEMENT_RULE,))

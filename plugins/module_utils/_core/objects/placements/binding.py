@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from ...schema.meta import Condition, NamespacedName, ObjectMeta
 from ...schema.prop import prop
+from ..api_groups import PLACEMENT_API
 from .cluster_resource_placement import DiffedPlacement, DriftedPlacement, FailedPlacement
 from .rollout_strategy import ApplyStrategy
 
@@ -59,7 +60,7 @@ class BindingStatus:
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterResourceBinding:
-    api_version: str = prop("API version.", default="placement.kubernetes-fleet.io/v1beta1")
+    api_version: str = prop("API version.", default=PLACEMENT_API)
     kind: str = prop("Kind.", default="ClusterResourceBinding")
     metadata: ObjectMeta = prop("Object metadata.")
     spec: BindingSpec = prop("What is bound to what.")

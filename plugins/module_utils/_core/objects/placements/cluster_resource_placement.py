@@ -11,6 +11,7 @@ from datetime import datetime
 from ...schema.meta import Condition, ObjectMeta
 from ...schema.prop import prop
 from ...values.selector import LabelSelector
+from ..api_groups import PLACEMENT_API
 from .cel import (
     POLICY_RULES,
     SELECTOR_RULES,
@@ -113,7 +114,7 @@ class PlacementStatus:
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterResourcePlacement:
-    api_version: str = prop("API version.", default="placement.kubernetes-fleet.io/v1beta1")
+    api_version: str = prop("API version.", default=PLACEMENT_API)
     kind: str = prop("Kind.", default="ClusterResourcePlacement")
     metadata: ObjectMeta = prop("Object metadata.")
     spec: PlacementSpec = prop("What goes where, and how.", rules=SPEC_RULES)

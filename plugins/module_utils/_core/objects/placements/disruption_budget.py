@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from ...schema.meta import ObjectMeta
 from ...schema.prop import prop
+from ..api_groups import PLACEMENT_API
 
 SPEC_RULES = (("!has(self.maxUnavailable) || !has(self.minAvailable)", "keep one of maxUnavailable and minAvailable"),)
 
@@ -25,7 +26,7 @@ class DisruptionBudgetSpec:
 class ClusterResourcePlacementDisruptionBudget:
     """Guards the placement of the same name."""
 
-    api_version: str = prop("API version.", default="placement.kubernetes-fleet.io/v1beta1")
+    api_version: str = prop("API version.", default=PLACEMENT_API)
     kind: str = prop("Kind.", default="ClusterResourcePlacementDisruptionBudget")
     metadata: ObjectMeta = prop("Object metadata.")
     spec: DisruptionBudgetSpec = prop("The budget.", rules=SPEC_RULES)

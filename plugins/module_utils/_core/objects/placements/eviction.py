@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from ...schema.meta import Condition, ObjectMeta
 from ...schema.prop import prop
+from ..api_groups import PLACEMENT_API
 
 VALID, EXECUTED = "Valid", "Executed"
 REFERENCE_LENGTH = 255
@@ -28,7 +29,7 @@ class EvictionStatus:
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterResourcePlacementEviction:
-    api_version: str = prop("API version.", default="placement.kubernetes-fleet.io/v1beta1")
+    api_version: str = prop("API version.", default=PLACEMENT_API)
     kind: str = prop("Kind.", default="ClusterResourcePlacementEviction")
     metadata: ObjectMeta = prop("Object metadata.")
     spec: EvictionSpec = prop("What leaves which cluster.", rules=SPEC_RULES)

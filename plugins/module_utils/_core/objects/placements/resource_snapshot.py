@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from ...schema.meta import Condition, ObjectMeta
 from ...schema.prop import prop
+from ..api_groups import PLACEMENT_API
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +25,7 @@ class ResourceSnapshotStatus:
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterResourceSnapshot:
-    api_version: str = prop("API version.", default="placement.kubernetes-fleet.io/v1beta1")
+    api_version: str = prop("API version.", default=PLACEMENT_API)
     kind: str = prop("Kind.", default="ClusterResourceSnapshot")
     metadata: ObjectMeta = prop("Object metadata.")
     spec: ResourceSnapshotSpec = prop("The resources.")

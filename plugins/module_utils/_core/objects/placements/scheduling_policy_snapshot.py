@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from ...schema.meta import Condition, ObjectMeta
 from ...schema.prop import prop
+from ..api_groups import PLACEMENT_API
 from .binding import ClusterDecision
 from .policy import PlacementPolicy
 
@@ -28,7 +29,7 @@ class PolicySnapshotStatus:
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterSchedulingPolicySnapshot:
-    api_version: str = prop("API version.", default="placement.kubernetes-fleet.io/v1beta1")
+    api_version: str = prop("API version.", default=PLACEMENT_API)
     kind: str = prop("Kind.", default="ClusterSchedulingPolicySnapshot")
     metadata: ObjectMeta = prop("Object metadata.")
     spec: PolicySnapshotSpec = prop("The policy.")

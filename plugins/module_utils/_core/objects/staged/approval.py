@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from ...schema.meta import Condition, ObjectMeta
 from ...schema.prop import prop
+from ..api_groups import PLACEMENT_API
 
 APPROVED, APPROVAL_ACCEPTED = "Approved", "ApprovalAccepted"
 RUN_LABEL = "kubernetes-fleet.io/targetUpdateRun"
@@ -30,7 +31,7 @@ class ApprovalRequestStatus:
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterApprovalRequest:
-    api_version: str = prop("API version.", default="placement.kubernetes-fleet.io/v1beta1")
+    api_version: str = prop("API version.", default=PLACEMENT_API)
     kind: str = prop("Kind.", default="ClusterApprovalRequest")
     metadata: ObjectMeta = prop("Object metadata.")
     spec: ApprovalRequestSpec = prop("What is to be approved.", rules=SPEC_RULES)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from ...schema.meta import ObjectMeta
 from ...schema.prop import prop
 from ...values.selector import LabelSelector
+from ..api_groups import PLACEMENT_API
 
 TIMED_WAIT, APPROVAL = "TimedWait", "Approval"
 MAX_STAGES = 31
@@ -68,7 +69,7 @@ class StagedUpdateStrategySpec:
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterStagedUpdateStrategy:
-    api_version: str = prop("API version.", default="placement.kubernetes-fleet.io/v1beta1")
+    api_version: str = prop("API version.", default=PLACEMENT_API)
     kind: str = prop("Kind.", default="ClusterStagedUpdateStrategy")
     metadata: ObjectMeta = prop("Object metadata.")
     spec: StagedUpdateStrategySpec = prop("The stages.")

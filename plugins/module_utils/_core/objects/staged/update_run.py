@@ -10,6 +10,7 @@ from datetime import datetime
 
 from ...schema.meta import Condition, NamespacedName, ObjectMeta
 from ...schema.prop import prop
+from ..api_groups import PLACEMENT_API
 from ..placements.eviction import REFERENCE_LENGTH
 from ..placements.rollout_strategy import ApplyStrategy
 from .strategy import StagedUpdateStrategySpec
@@ -88,7 +89,7 @@ class StagedUpdateRunStatus:
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterStagedUpdateRun:
-    api_version: str = prop("API version.", default="placement.kubernetes-fleet.io/v1beta1")
+    api_version: str = prop("API version.", default=PLACEMENT_API)
     kind: str = prop("Kind.", default="ClusterStagedUpdateRun")
     metadata: ObjectMeta = prop("Object metadata.")
     spec: StagedUpdateRunSpec = prop("What is rolled out how.", rules=SPEC_RULES)

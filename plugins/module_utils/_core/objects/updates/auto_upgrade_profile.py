@@ -10,6 +10,7 @@ from datetime import datetime
 
 from ...schema.meta import ObjectMeta
 from ...schema.prop import prop
+from ..api_groups import FLEET_API
 from ..clusters.maintenance_forms import MINOR, PROFILE_SPEC_RULES
 from .channel_table import CHANNELS
 from .forms import STRATEGY_ID
@@ -63,7 +64,7 @@ class AutoUpgradeProfileStatus:
 
 @dataclass(frozen=True, kw_only=True)
 class AutoUpgradeProfile:
-    api_version: str = prop("API version.", default="gitops.fleet/v1alpha1")
+    api_version: str = prop("API version.", default=FLEET_API)
     kind: str = prop("Kind.", default="AutoUpgradeProfile")
     metadata: ObjectMeta = prop("Object metadata.")
     spec: AutoUpgradeProfileSpec = prop("What is followed, and how.", rules=PROFILE_SPEC_RULES)

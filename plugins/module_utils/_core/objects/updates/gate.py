@@ -17,6 +17,7 @@ from ...values.update_states import (
     PENDING,
     SKIPPED,
 )
+from ..api_groups import FLEET_API
 from .forms import (
     GATE_SPEC_RULES,
     GATE_STATUS_RULES,
@@ -84,7 +85,7 @@ class GateStatus:
 
 @dataclass(frozen=True, kw_only=True)
 class Gate:
-    api_version: str = prop("API version.", default="gitops.fleet/v1alpha1")
+    api_version: str = prop("API version.", default=FLEET_API)
     kind: str = prop("Kind.", default="Gate")
     metadata: ObjectMeta = prop("Object metadata; its name is a lower-case GUID.")
     spec: GateSpec = prop("Place and kind of the gate.", rules=GATE_SPEC_RULES)

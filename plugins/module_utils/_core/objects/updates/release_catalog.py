@@ -13,6 +13,7 @@ from datetime import datetime
 
 from ...schema.meta import ObjectMeta
 from ...schema.prop import prop
+from ..api_groups import FLEET_API
 from ..clusters.maintenance_forms import IMAGE_VERSION, LOCATIONS_RULES, release_prop
 
 GA, PREVIEW, DEPRECATED = "ga", "preview", "deprecated"
@@ -78,7 +79,7 @@ class ReleaseCatalogSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class ReleaseCatalog:
-    api_version: str = prop("API version.", default="gitops.fleet/v1alpha1")
+    api_version: str = prop("API version.", default=FLEET_API)
     kind: str = prop("Kind.", default="ReleaseCatalog")
     metadata: ObjectMeta = prop("Object metadata.")
     spec: ReleaseCatalogSpec = prop("Versions and images by location.")

@@ -160,3 +160,8 @@ class UpdateRunStatus:
     uncovered_members: tuple[str, ...] = prop("Members that no group has.", default=())
     observed_generation: int = prop("Generation of the spec that the tree was made from.", default=0, minimum=0)
     conditions: tuple[Condition, ...] = prop("StatusTrimmed.", default=())
+
+    @property
+    def members(self) -> tuple[MemberUpdateStatus, ...]:
+        """Those of all stages, in order."""
+        return tuple(row for stage in self.stages for group in stage.groups for row in group.members)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from ...schema.meta import ObjectMeta
 from ...schema.prop import prop
+from ..api_groups import FLEET_API
 from .forms import (
     AFTER_GATES_RULES,
     CEILING,
@@ -104,7 +105,7 @@ class UpdateStrategySpec:
 
 @dataclass(frozen=True, kw_only=True)
 class UpdateStrategy:
-    api_version: str = prop("API version.", default="gitops.fleet/v1alpha1")
+    api_version: str = prop("API version.", default=FLEET_API)
     kind: str = prop("Kind.", default="UpdateStrategy")
     metadata: ObjectMeta = prop("Object metadata.")
     spec: UpdateStrategySpec = prop("The sequence of stages and groups.")

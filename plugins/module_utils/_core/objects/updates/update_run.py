@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from ...schema.meta import ObjectMeta
 from ...schema.prop import prop
+from ..api_groups import FLEET_API
 from .forms import (
     RUN_SPEC_RULES,
     SELECTION_RULES,
@@ -103,7 +104,7 @@ class UpdateRunSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class UpdateRun:
-    api_version: str = prop("API version.", default="gitops.fleet/v1alpha1")
+    api_version: str = prop("API version.", default=FLEET_API)
     kind: str = prop("Kind.", default="UpdateRun")
     metadata: ObjectMeta = prop("Object metadata.")
     spec: UpdateRunSpec = prop("Goal and sequence.", rules=RUN_SPEC_RULES)

@@ -204,7 +204,7 @@ def _made(name: str, runs: t.Sequence[UpdateRun]) -> list[UpdateRun]:
 
 def _took_up(run: UpdateRun, member: str) -> bool:
     """Whether the run had the member and did not leave it out for a reason that can pass."""
-    rows = (row for stage in run.status.stages for group in stage.groups for row in group.members)
+    rows = run.status.members
     for row in rows:
         if row.name == member:
             left_out = row.status.state == SKIPPED and row.skipped_by == SYSTEM and row.reason in LEFT_OUT_FOR

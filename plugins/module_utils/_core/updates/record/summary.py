@@ -69,7 +69,7 @@ def of_stage(stage: StageRow, state: str, groups: t.Sequence[str]) -> str:
 def of_run(run: RunState, state: str, stages: t.Sequence[tuple[str, str]]) -> str:
     """``stages`` are states and messages of the run's stages; the first that is not done speaks for the run."""
     if state == FAILED:
-        return _failures([member for stage in run.stages for group in stage.groups for member in group.members])
+        return _failures(run.members)
     if state not in (PENDING, RUNNING):
         return ""
     return next((message for each, message in stages if each not in DONE), "")

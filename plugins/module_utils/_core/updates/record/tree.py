@@ -79,13 +79,13 @@ def status_of(state: RunState, status: RunStatus, before: UpdateRunStatus) -> Up
 
 def progress(state: RunState) -> str:
     """How far the run is, such as ``3/7 completed (1 skipped, 0 failed)``; the second number counts all members."""
-    states = [member.state for stage in state.stages for group in stage.groups for member in group.members]
+    states = [member.state for member in state.members]
     counts = {each: states.count(each) for each in (COMPLETED, SKIPPED, FAILED)}
     return f"{counts[COMPLETED]}/{len(states)} completed ({counts[SKIPPED]} skipped, {counts[FAILED]} failed)"
 
 
 def _resource_ids(status: UpdateRunStatus) -> Ids:
-    members = (member for stage in status.stages for group in stage.groups for member in group.members)
+    members = status.members
     return {member.name: member.cluster_resource_id for member in members if member.cluster_resource_id}
 
 

@@ -29,15 +29,8 @@ from ...schema.codec import write_time
 from ...values.selector import Matcher, compile_selector
 from ...values.selector_text import parse_selector
 from ...values.update_states import WINDOW_CLOSED
-from ...windows.maintenance import (
-    Window,
-    Windows,
-    clock_of,
-    configured,
-    joined,
-    spans,
-    without,
-)
+from ...windows.maintenance import clock_of, configured, spans
+from ...windows.spans import Span, Spans, joined, without
 from ..run import Obstacle
 
 GOVERNED_BY: Mapping[str, str] = {FULL: KUBERNETES, CONTROL_PLANE_ONLY: KUBERNETES, NODE_IMAGE_ONLY: NODE_IMAGE}
@@ -65,7 +58,7 @@ class _Window:
 @dataclass(frozen=True)
 class _Frozen:
     freeze: Freeze
-    span: Window
+    span: Span
     matches: Matcher | None
 
 
@@ -77,7 +70,7 @@ class Calendar:
     windows: tuple[_Window, ...] = ()
     freezes: tuple[_Frozen, ...] = ()
 
-    def open(self, site: Site, run_type: str, start: datetime, end: datetime) -> Windows | None:
+    def open(self, site: Site, run_type: str, start: datetime, end: datetime) -> Spans | None:
         """When upgrades of this type may start on the member between two instants, as ``MemberView.windows`` has it.
 
         None: at any time. FleetError ``no-such-maintenance`` if it names a FleetMaintenance that is not there: whether
@@ -132,7 +125,7 @@ def calendar(objects: t.Iterable[FleetMaintenance]) -> Calendar:
 
 
 @lru_cache(maxsize=256)
-def _opened(windows: tuple[_Dated, ...], start: datetime, end: datetime) -> Windows:
+def _opened(windows: tuple[_Dated, ...], start: datetime, end: datetime) -> Spans:
     """Many members share their windows."""
     return joined(span for window, created in windows for span in configured(window, start, end, created))
 

@@ -14,7 +14,7 @@ import typing as t
 from bisect import bisect_right
 from datetime import UTC, datetime, timedelta
 
-from ...windows.maintenance import Window
+from ...windows.spans import Span
 from ..run import MemberView
 
 OPEN, SOON, NONE, CLOSED = 1, 2, 3, 4
@@ -56,7 +56,7 @@ def changes_at(view: MemberView, now: datetime) -> datetime | None:
     return window[1] if window[0] <= now else window[0]
 
 
-def _next(windows: tuple[Window, ...], now: datetime) -> Window | None:
+def _next(windows: tuple[Span, ...], now: datetime) -> Span | None:
     """The window that is open, else the next one."""
     at = bisect_right(windows, now, key=lambda window: window[1])
     return windows[at] if at < len(windows) else None

@@ -15,6 +15,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.apply
     applyset_id,
     parent_manifest,
 )
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import Clients
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.answers import Answer
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
@@ -37,6 +38,17 @@ class Answering(KubeClient):
         if isinstance(found, str):
             return Answer(200, "text/plain", found.encode())
         return Answer(200, "application/json", json.dumps(found).encode())
+
+
+class OneClient(Clients):
+    """The client of every member is the same one."""
+
+    def __init__(self, client: Answering) -> None:
+        super().__init__(members={})
+        self._one = client
+
+    def get(self, name: str) -> Answering:
+        return self._one
 
 
 WEB = ObjectId("", "v1", "ConfigMap", "shop", "settings")

@@ -23,7 +23,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec im
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import ObjectMeta
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.facts import FleetReading, read_fleet
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.leave import applysets_on
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import Clients, Member
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import Member
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.member_apply import (
     MemberTask,
     run_on_member,
@@ -38,6 +38,7 @@ from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._fleet.ans
     GROUP,
     SET,
     Answering,
+    OneClient,
     desired,
     listing,
     objects,
@@ -62,15 +63,6 @@ def disturbed(good: t.Mapping[str, t.Any]) -> st.SearchStrategy[dict[str, t.Any]
         return found.map(lambda one: {**good, path: one})
 
     return st.sampled_from(sorted(good)).flatmap(wrong)
-
-
-class OneClient(Clients):
-    def __init__(self, client: Answering) -> None:
-        super().__init__(members={})
-        self._one = client
-
-    def get(self, name: str) -> Answering:
-        return self._one
 
 
 def facts(documents: t.Mapping[str, t.Any]) -> FleetReading:

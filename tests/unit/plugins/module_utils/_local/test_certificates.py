@@ -11,7 +11,11 @@ from base64 import b64decode
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._local.certificates import Identity, make_pki, sign
+from ansible_collections.gitops.fleet.plugins.module_utils._local.certificates import (
+    CertificateIdentity,
+    make_pki,
+    sign,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._local.kubeconfigs import write_kubeconfig, write_merged
 from cryptography import x509
 
@@ -82,7 +86,7 @@ def test_keys_are_made_once(pki):
 
 
 def test_a_certificate_can_be_made_expired(pki):
-    path, _key = sign(pki, Identity("late", "late"), NOW, NOW - timedelta(days=1))
+    path, _key = sign(pki, CertificateIdentity("late", "late"), NOW, NOW - timedelta(days=1))
     made = x509.load_pem_x509_certificate(path.read_bytes())
     assert made.not_valid_after_utc == NOW - timedelta(days=1) > made.not_valid_before_utc
 

@@ -14,7 +14,11 @@ from ansible_collections.gitops.fleet.plugins.module_utils._local.components imp
     arguments,
     files,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._local.control_plane import Component, Plan, decide
+from ansible_collections.gitops.fleet.plugins.module_utils._local.control_plane import (
+    Component,
+    ControlPlanePlan,
+    decide,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._local.ports import USERS
 
 PORTS = {user: 100 + number for number, user in enumerate(USERS)}
@@ -24,7 +28,7 @@ BOTH = {"etcd": ETCD, "kube-apiserver": API}
 
 
 def test_nothing_is_done_where_all_is_as_wanted():
-    assert decide(BOTH, dict(BOTH)) == Plan()
+    assert decide(BOTH, dict(BOTH)) == ControlPlanePlan()
 
 
 def test_servers_start_before_their_users():
@@ -34,7 +38,7 @@ def test_servers_start_before_their_users():
 
 def test_only_what_died_is_started():
     plan = decide(BOTH, {"etcd": ETCD}, died=("kube-apiserver",))
-    assert plan == Plan((), ("kube-apiserver",), ("start kube-apiserver, which had died",))
+    assert plan == ControlPlanePlan((), ("kube-apiserver",), ("start kube-apiserver, which had died",))
 
 
 def test_another_version_or_other_options_replace_a_process():
@@ -46,7 +50,7 @@ def test_another_version_or_other_options_replace_a_process():
 
 
 def test_a_component_that_is_not_wanted_is_stopped():
-    assert decide({"etcd": ETCD}, BOTH) == Plan(("kube-apiserver",), (), ("stop kube-apiserver",))
+    assert decide({"etcd": ETCD}, BOTH) == ControlPlanePlan(("kube-apiserver",), (), ("stop kube-apiserver",))
 
 
 @pytest.mark.parametrize("name", PROFILES["fleet"])

@@ -10,7 +10,10 @@ import typing as t
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.pod import Pod
-from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.pod_manifest import PodAffinityTerm, Spread
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.pod_manifest import (
+    PodAffinityTerm,
+    PodSpread,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.simulation import (
     Simulation,
     simulate,
@@ -115,8 +118,8 @@ def test_nodes_that_are_not_ready_or_on_their_way_out_take_nothing() -> None:
     assert move(a_pod("p"), a_node("a", ready="False"), going, claims=claims).misfits
 
 
-def spread(skew: int = 1, key: str = ZONE, **more: t.Any) -> tuple[Spread, ...]:
-    return (Spread(topology_key=key, max_skew=skew, label_selector=WEB, **more),)
+def spread(skew: int = 1, key: str = ZONE, **more: t.Any) -> tuple[PodSpread, ...]:
+    return (PodSpread(topology_key=key, max_skew=skew, label_selector=WEB, **more),)
 
 
 def web(name: str, node: str = "", **more: t.Any) -> Pod:

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.cluster_state import (
     ClusterState,
-    Pool,
+    StatePool,
     assemble,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.instance_types import InstanceType, Offering
@@ -129,7 +129,7 @@ def a_state(
         nodes,
         [a_claim(each) for each in nodes] if claims is None else claims,
         pods,
-        [Pool(pool or a_pool(), instance_types=types, **more.pop("pool_facts", {}))],
+        [StatePool(pool or a_pool(), instance_types=types, **more.pop("pool_facts", {}))],
         more.pop("pdbs", ()),
         more.pop("daemons", ()),
     )

@@ -13,14 +13,14 @@ from random import Random
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.cluster_state import (
     ClusterState,
-    Pool,
+    StatePool,
     assemble,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.pod import Pod
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.pod_disruption_budget import (
     PodDisruptionBudget,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.pod_manifest import Spread
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.pod_manifest import PodSpread
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.methods.candidates import (
     Command,
     allowances,
@@ -61,7 +61,7 @@ class Cluster:
             for pod in _pods(rng, node.name, SIZES[node.labels["node.kubernetes.io/instance-type"]])
         ]
         self.pools = [
-            Pool(a_pool(name, budgets=[{"nodes": rng.choice(("1", "2", "50%", "100%"))}]), instance_types=TYPES)
+            StatePool(a_pool(name, budgets=[{"nodes": rng.choice(("1", "2", "50%", "100%"))}]), instance_types=TYPES)
             for name in "pq"
         ]
         self.pdbs = [
@@ -83,7 +83,7 @@ def _pods(rng: Random, node: str, cpu: float) -> t.Iterator[Pod]:
             return
         cpu -= size
         app = rng.choice("xyz")
-        spread = (Spread(topology_key=ZONE, max_skew=2, label_selector=LabelSelector(match_labels={"app": app})),)
+        spread = (PodSpread(topology_key=ZONE, max_skew=2, label_selector=LabelSelector(match_labels={"app": app})),)
         yield a_pod(
             f"{node}-{number}",
             node,

@@ -9,7 +9,7 @@ import typing as t
 from random import Random
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.cluster_state import Pool, assemble
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.cluster_state import StatePool, assemble
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.instance_types import read_instance_type
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.pod_disruption_budget import (
     read_pod_disruption_budget,
@@ -202,7 +202,7 @@ def test_decisions_over_objects_gone_wrong_raise_nothing_but_our_error(seed: int
     rng = Random(seed)
     for _time in range(8):
         pools = [
-            Pool(each, instance_types=tuple(maybe(read_instance_type, mutated(rng, TYPE))))
+            StatePool(each, instance_types=tuple(maybe(read_instance_type, mutated(rng, TYPE))))
             for each in maybe(decode_node_pool, mutated(rng, POOL))
         ]
         state = assemble(

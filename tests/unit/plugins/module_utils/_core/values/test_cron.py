@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._core.values.cron import Schedule, parse_cron, parse_utc
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values.cron import CronSchedule, parse_cron, parse_utc
 
 THURSDAY_NOON = datetime(2026, 1, 15, 12, tzinfo=UTC)
 
@@ -108,7 +108,7 @@ def test_walking_by_clock_and_by_bits_finds_the_same_in_utc() -> None:
 
     for text in ("0 9 * * 1-5", "*/7 3,22 1-31/9 */5 *", "0 0 29 2 *", "59 23 31 12 *", "30 12 13 * 5"):
         bits, at = parse_cron(text), THURSDAY_NOON
-        assert isinstance(bits, Schedule)
+        assert isinstance(bits, CronSchedule)
         walk = replace(bits, zone=ZoneInfo("UTC"))
         for _time in range(5):
             found = bits.next(at)

@@ -5,15 +5,12 @@
 
 from __future__ import annotations
 
-import random
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.budgets.budgets import allowed
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.windows.fleet_windows import (
-    Freeze,
-    as_utc_budgets,
+    FrozenSpan,
     open_spans,
     read_window,
     within_windows,
@@ -26,7 +23,7 @@ def window(schedule: str, duration: str, zone: str = "Europe/Berlin", **more: ob
     return read_window({"schedule": schedule, "duration": duration, "timeZone": zone} | more)
 
 
-def spans(one: object, start: datetime, days: int, *freezes: Freeze) -> list[str]:
+def spans(one: object, start: datetime, days: int, *freezes: FrozenSpan) -> list[str]:
     found = open_spans([one], freezes, start, start + timedelta(days=days))
     return [f"{begin:%m-%dT%H:%M}/{end:%m-%dT%H:%M}" for begin, end in found]
 
@@ -52,7 +49,7 @@ def test_the_nth_weekday_of_the_month(nth: list[int], days: list[str]) -> None:
 
 
 def test_a_freeze_cuts_what_is_open() -> None:
-    freeze = Freeze("sale", WINTER + timedelta(hours=2), WINTER + timedelta(hours=3))
+    freeze = FrozenSpan("sale", WINTER + timedelta(hours=2), WINTER + timedelta(hours=3))
     assert spans(window("0 0 * * *", "6h", "UTC"), WINTER, 1, freeze) == [
         "01-12T00:00/01-12T02:00",
         "01-12T03:00/01-12T06:00",
@@ -72,7 +69,7 @@ def test_the_answer_says_why_and_until_when() -> None:
     assert opened.why == "in the window 0 2 * * * UTC for 1h"
     yearly = window("0 0 1 12 *", "1h", "UTC")
     assert within_windows([yearly], [], noon).until == datetime(2026, 12, 1, tzinfo=UTC)
-    frozen = within_windows([], [Freeze("sale", WINTER, WINTER + timedelta(days=1))], noon)
+    frozen = within_windows([], [FrozenSpan("sale", WINTER, WINTER + timedelta(days=1))], noon)
     assert (frozen.open, frozen.why) == (False, "in the freeze sale")
     assert within_windows([], [], noon).until is None
 
@@ -90,27 +87,8 @@ def test_what_has_no_clock_time_or_never_comes_is_refused(schedule: object) -> N
         read_window({"schedule": schedule, "duration": "1h"})
 
 
-def test_a_local_wish_becomes_utc_budgets_with_a_date_d0_72() -> None:
-    compiled = as_utc_budgets(window("0 22 * * 5", "32h"), "50%", WINTER)
-    assert [each.as_dict() for each in compiled.budgets] == [
-        {"nodes": "50%"},
-        {"nodes": "0", "schedule": "0 5 * * 0", "duration": "136h"},
-    ]
-    assert compiled.valid_until == datetime(2026, 3, 29, 1, tzinfo=UTC)
-    assert "change at 2026-03-29T01:00:00Z" in compiled.warning
-
-
-def test_compiled_budgets_permit_exactly_in_the_window_d0_72() -> None:
-    chance = random.Random(5)
-    for zone in ("Europe/Berlin", "Asia/Kathmandu", "America/New_York", "UTC"):
-        wish = window("30 20 * * 1,3,6", "7h30m", zone)
-        compiled = as_utc_budgets(wish, "5", WINTER)
-        for _time in range(100):
-            at = WINTER + timedelta(minutes=chance.randrange(14 * 1440))
-            assert (allowed(compiled.budgets, at, 9, "Empty").limit == 5) == within_windows([wish], [], at).open
-
-
-def test_what_is_not_weekly_is_not_compiled() -> None:
-    for wish in (window("0 22 * * 5", "2h", nth=[1]), window("0 22 1 * *", "2h")):
-        with pytest.raises(FleetError, match="not-weekly"):
-            as_utc_budgets(wish, "50%", WINTER)
+@pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin", "Pacific/Apia", "America/New_York"])
+@pytest.mark.parametrize("at", ["0001-01-01T00", "0001-01-01T12", "9999-12-31T12", "9999-12-31T23:59:59"])
+def test_the_ends_of_the_calendar_are_instants_like_others(at: str, zone: str) -> None:
+    now = datetime.fromisoformat(at).replace(tzinfo=UTC)
+    assert within_windows([window("0 */6 * * *", "24h", zone)], [], now).open or now.year == 1

@@ -16,7 +16,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec im
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.command import CommandDriver
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import Work
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.local import LocalDriver
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.options import Place, drivers_from
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.options import OptionPlace, drivers_from
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.role import RoleDriver, variables
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import Clients
 
@@ -31,7 +31,7 @@ def member(name: str, driver: str, **connection: t.Any) -> FleetMember:
 
 def made(options: t.Mapping[str, t.Any], cwd: Path = Path("/base"), **drivers: str) -> t.Mapping[str, t.Any]:
     members = {name: member(name, driver) for name, driver in drivers.items()}
-    place = Place(operations=Path("/operations"), environ={"HOME": "/home/ann"}, cwd=cwd)
+    place = OptionPlace(operations=Path("/operations"), environ={"HOME": "/home/ann"}, cwd=cwd)
     return drivers_from(options, members, Clients(members), place)
 
 

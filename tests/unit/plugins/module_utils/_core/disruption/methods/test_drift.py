@@ -9,7 +9,7 @@ import dataclasses
 from datetime import timedelta
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.cluster_state import ClusterState, Pool
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.cluster_state import ClusterState, StatePool
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.methods.drift import (
     condition_change,
     drift,
@@ -246,5 +246,5 @@ def test_a_static_pool_is_drifted_within_budgets_one_replacement_each() -> None:
 
 
 def test_pools_keep_their_facts_apart() -> None:
-    assert Pool(a_pool()).static is False
-    assert Pool(a_pool(replicas=0)).static is True
+    assert StatePool(a_pool()).static is False
+    assert StatePool(a_pool(replicas=0)).static is True

@@ -18,7 +18,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.timing.
     calendar,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values import update_states as states
-from ansible_collections.gitops.fleet.plugins.module_utils._core.windows.maintenance import Windows
+from ansible_collections.gitops.fleet.plugins.module_utils._core.windows.spans import Spans
 from ansible_collections.gitops.fleet.tests.data.maintenance_parts import configuration, freeze, in_week, maintenance
 from ansible_collections.gitops.fleet.tests.data.manifest_parts import named
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.random_json import mutated
@@ -38,7 +38,7 @@ def daily(name: str = "kubernetes", start: str = "01:00", selector: str = "", **
     return {**given, "memberSelector": {"byLabel": selector}} if selector else given
 
 
-def hours(found: Windows | None) -> list[tuple[float, float]] | None:
+def hours(found: Spans | None) -> list[tuple[float, float]] | None:
     """From the beginning of the test."""
     return None if found is None else [((a - T0) / timedelta(hours=1), (b - T0) / timedelta(hours=1)) for a, b in found]
 

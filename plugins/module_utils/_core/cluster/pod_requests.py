@@ -1,0 +1,74 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What one pod takes of its node, as the kube-scheduler counts it (k8s.io/component-helpers, ``PodRequests``).
+
+Amounts are in 10^-9 of each resource's unit, by the name of the resource.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..values.parts import mapping, rows
+from ..values.quantity import parse_quantity
+from .facts.node import amounts
+
+Amounts = dict[str, int]
+STAYS = "Always"
+# What a pod may ask for as a whole; anything else counts only where a container asks for it.
+OF_THE_POD, PAGES_OF_THE_POD = frozenset({"cpu", "memory"}), "hugepages-"
+
+
+def pod_requests(
+    init_containers: t.Iterable[tuple[str, Amounts]],
+    containers: t.Iterable[Amounts],
+    pod: Amounts,
+    overhead: Amounts,
+) -> Amounts:
+    """The most that runs at any time, by resource.
+
+    ``init_containers`` are pairs of restart policy and requests, in the order of the manifest: they run one after the
+    other, beside those before them that stay (sidecars, ``restartPolicy: Always``), and those stay beside
+    ``containers``. What the ``pod`` asks for as a whole replaces that sum; ``overhead`` comes on top.
+    """
+    staying: Amounts = {}
+    peak: Amounts = {}
+    for policy, own in init_containers:
+        now = added(staying, own)
+        if policy == STAYS:
+            staying = now
+        peak = _most(peak, now)
+    running = staying
+    for own in containers:
+        running = added(running, own)
+    whole = {name: amount for name, amount in pod.items() if name in OF_THE_POD or name.startswith(PAGES_OF_THE_POD)}
+    return added(_most(peak, running) | whole, overhead)
+
+
+def manifest_requests(pod: t.Mapping[str, t.Any]) -> Amounts:
+    """The same of a core/v1 Pod as a member sent it. ValueError if a part of it is of another type than a Pod's."""
+    spec = mapping(pod, "spec")
+    return pod_requests(
+        [(str(each.get("restartPolicy")), _asked(each)) for each in rows(spec, "initContainers")],
+        [_asked(each) for each in rows(spec, "containers")],
+        _asked(spec),
+        _nanos(spec, "overhead"),
+    )
+
+
+def added(one: Amounts, other: Amounts) -> Amounts:
+    """The sum, by resource."""
+    return {**one, **{name: one.get(name, 0) + amount for name, amount in other.items()}}
+
+
+def _most(one: Amounts, other: Amounts) -> Amounts:
+    return {**one, **{name: max(one.get(name, 0), amount) for name, amount in other.items()}}
+
+
+def _asked(of: t.Mapping[str, t.Any]) -> Amounts:
+    return _nanos(mapping(of, "resources"), "requests")
+
+
+def _nanos(of: t.Mapping[str, t.Any], key: str) -> Amounts:
+    return {name: parse_quantity(text).nanos for name, text in amounts(of, key).items()}
