@@ -27,9 +27,11 @@ from .look import (
     on_members,
 )
 from .plan import FleetPlan, PlanRequest
+from .recorded import RecordedPlacement
 from .write_records import Writer
 
-Replan = t.Callable[[], FleetPlan]
+# The plan made under the lease must be the one that was looked at; another run may have written meanwhile.
+Replan = t.Callable[[PlacementPlan], tuple[PlacementPlan, RecordedPlacement]]
 Say = t.Callable[[str], None]
 CODES = {APPLY_FAILED: "not-applied", NOT_GONE: "not-gone"}
 
@@ -192,13 +194,12 @@ def _placement(work: _Work, plan: FleetPlan, each: PlacementPlan, tally: _Tally)
         return
     with Keeper(work.records, work.holder, work.told) as keeper:
         lease = keeper.take(f"placement/{each.name}")
-        fresh = _same_plan(work.replan(), each)
-        current = next(one for one in fresh.plans if one.name == each.name)
+        current, recorded = work.replan(each)
         writer = Writer(
             records=work.records,
             lease=lease,
             plan=current,
-            recorded=fresh.recorded[each.name],
+            recorded=recorded,
             source=work.request.source,
             key=work.request.key,
             now=work.request.now,
@@ -300,16 +301,6 @@ def _account(outcomes: Outcomes) -> str:
     """What was written, by cluster."""
     told = [f"{cluster}: {each.account}" for cluster, each in outcomes.items() if each.wrote or each.doubtful]
     return "; ".join(told) or "nothing"
-
-
-def _same_plan(fresh: FleetPlan, before: PlacementPlan) -> FleetPlan:
-    """The plan made under the lease must be the one that was looked at; another run may have written meanwhile."""
-    now = next((each for each in fresh.plans if each.name == before.name), None)
-    if now is None or now.digest != before.digest:
-        raise FleetError(
-            "records-moved", "another run has changed the placement since it was planned", before.name, "run again"
-        )
-    return fresh
 
 
 def _status(plan: PlacementPlan, outcomes: Outcomes, fleet: FleetPlan, request: PlanRequest) -> PlacementStatus:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import partial
 
 from ..._core.cluster.facts.snapshot import FactsSnapshot
 from ..._core.errors import FleetError, Problem
@@ -44,6 +45,7 @@ from .plan import (
     PlanRequest,
     Source,
     make_plans,
+    plan_again,
 )
 from .sources import (
     PLACEMENT,
@@ -154,7 +156,8 @@ def run(
         check_brakes(plan)
         if asked.approved:
             _still_eligible(members.keys() & _picked(plan), clients)
-        done = carry_out(records, clients, plan, lambda: make_plans(records, hub, request), request, ways, holder, say)
+        replan = partial(plan_again, records, hub, request, plan)
+        done = carry_out(records, clients, plan, replan, request, ways, holder, say)
     return _done(plan, done, parts)
 
 
