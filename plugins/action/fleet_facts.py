@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
-import json
 import typing as t
 
+from ..module_utils._core.values.canonical import json_by_lines
 from ..module_utils._fleet.members.capture import capture
 from ..module_utils._fleet.session import (
     open_place,
@@ -35,7 +35,7 @@ class ActionModule(Verb):
                 record=record,
             )
         if options["dest"] and not run.check_mode:
-            write_file(options["dest"], json.dumps(found.document, indent=1, sort_keys=True) + "\n")
+            write_file(options["dest"], json_by_lines(found.document))
         lines = [*facts_text(found.reading.snapshot), *(f"note: {each}" for each in found.notes)]
         for line in lines:
             run.say(line)
