@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import typing as t
 
-from ..module_utils._core.values.canonical import json_by_lines
 from ..module_utils._fleet.members.capture import capture
 from ..module_utils._fleet.session import (
     open_place,
@@ -35,7 +34,7 @@ class ActionModule(Verb):
                 record=record,
             )
         if options["dest"] and not run.check_mode:
-            write_file(options["dest"], json_by_lines(found.document))
+            write_file(options["dest"], found.text)
         lines = [*facts_text(found.reading.snapshot), *(f"note: {each}" for each in found.notes)]
         for line in lines:
             run.say(line)

@@ -12,7 +12,7 @@ from datetime import datetime
 from ..._core.cluster.facts.prices import PriceList
 from ..._core.cluster.facts.snapshot import write_snapshot
 from ..._core.errors import FleetError, Problem
-from ..._core.values.canonical import digest_of
+from ..._core.values.canonical import digest_of, json_by_lines
 from ..._kube.client import Timeouts
 from ..session import Place
 from .facts import FleetReading, read_fleet
@@ -30,6 +30,11 @@ class Captured:
     document: t.Mapping[str, t.Any]
     digest: str
     notes: tuple[Problem, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The content of the file."""
+        return json_by_lines(self.document)
 
 
 def capture(
