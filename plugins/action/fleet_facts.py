@@ -3,7 +3,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
-import json
 import typing as t
 
 from ..module_utils._fleet.members.capture import capture
@@ -35,7 +34,7 @@ class ActionModule(Verb):
                 record=record,
             )
         if options["dest"] and not run.check_mode:
-            write_file(options["dest"], json.dumps(found.document, indent=1, sort_keys=True) + "\n")
+            write_file(options["dest"], found.text)
         lines = [*facts_text(found.reading.snapshot), *(f"note: {each}" for each in found.notes)]
         for line in lines:
             run.say(line)

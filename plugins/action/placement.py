@@ -28,6 +28,9 @@ from ..module_utils._report.markdown import plans_markdown
 from ..module_utils._report.text import notes_text, plan_text
 from ..plugin_utils._verb import Answer, Run, Verb
 
+# Of the option facts; every other value is the path of a file.
+AUTO, READ = "auto", "read"
+
 
 class ActionModule(Verb):
     """Plan and carry out placements."""
@@ -58,7 +61,8 @@ def _asked(options: dict[str, t.Any], run_of: Run, approved: str) -> Asked:
         names=tuple(options["names"]),
         absent=options["state"] == "absent",
         resources=tuple(options["resources"]) if options["resources"] else None,
-        facts=facts_file(options["facts"], run_of.now) if options["facts"] else None,
+        facts=None if options["facts"] in (AUTO, READ) else facts_file(options["facts"], run_of.now),
+        read=options["facts"] == READ,
         max_facts_age=timedelta(seconds=age) if age else None,
         limits=brake_limits(options),
         ways=Ways(

@@ -13,8 +13,8 @@ version_added: 0.1.0
 description:
   - Decides which clusters get the resources of a C(ClusterResourcePlacement), explains every decision, and brings the
     resources there by server-side apply.
-  - In check mode, and with O(state=planned), nothing is written. With O(facts) and O(state=planned) no cluster is
-    needed at all.
+  - In check mode, and with O(state=planned), nothing is written. With a file in O(facts) and O(state=planned) no
+    cluster is needed at all.
 author:
   - Contributors to the gitops.fleet project (@gitops-fleet)
 extends_documentation_fragment:
@@ -48,10 +48,15 @@ options:
     elements: path
   facts:
     description:
-      - Facts snapshot to decide on. Without it the members are read now.
-      - It is only what was known. A recorded member that it lacks keeps what it has; a cluster that is not recorded
-        gets nothing.
+      - What is known of the members to decide on.
+      - With V(auto) it is what M(gitops.fleet.fleet_facts) has recorded of members that were well then, at most
+        O(max_facts_age) seconds ago (600 if it is not given). All other members are read now. A member that is worked
+        on after recorded facts must first say that it is ready, or nothing is done there (code C(not-ready)).
+      - With V(read) all members are read now.
+      - Any other value is the path of a facts snapshot. It is only what was known. A recorded member that it lacks
+        keeps what it has; a cluster that is not recorded gets nothing. A file named C(auto) is C(./auto).
     type: path
+    default: auto
   strict:
     description: Refuse manifests that would be repaired otherwise.
     type: bool

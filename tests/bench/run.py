@@ -5,14 +5,15 @@
 
     python tests/bench/run.py [NAME]
 
-Every other file of this folder holds benchmarks: functions named ``bench_<name>`` that return rows, each a tuple
-(name, value, unit, setup). The name of a row is that of its benchmark, or begins with it; names never change, so that
-runs can be compared. With NAME only that benchmark runs, and the rows of others in ``bench.json`` are kept.
+The other files of this folder hold benchmarks and what they stand on: functions named ``bench_<name>`` that return
+rows, each a tuple (name, value, unit, setup). The name of a row is that of its benchmark, or begins with it; names
+never change, so that runs can be compared. With NAME only that benchmark runs, and the rows of others in ``bench.json``
+are kept.
 """
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import json
 import os
 import platform
@@ -33,10 +34,7 @@ def benchmarks() -> dict[str, Benchmark]:
     for path in sorted(Path(__file__).parent.glob("*.py")):
         if path.name == Path(__file__).name:
             continue
-        spec = importlib.util.spec_from_file_location(f"bench_{path.stem}", path)
-        assert spec is not None and spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
+        module = importlib.import_module(path.stem)
         found |= {name.removeprefix("bench_"): one for name, one in vars(module).items() if name.startswith("bench_")}
     return found
 

@@ -178,31 +178,35 @@ def _held(events: list[Document], user: str) -> list[tuple[str, str]]:
     return list(zip(sorted(begins), sorted(ends), strict=True))
 
 
-@pytest.mark.parametrize("look", [1, 2], ids=["before it is held", "right before it is written"])
+@pytest.mark.parametrize("held", [False, True], ids=["before it is held", "right before it is written"])
 def test_of_two_placements_of_one_name_one_has_the_member(
-    file_fleet: Fleet, monkeypatch: pytest.MonkeyPatch, look: int
+    file_fleet: Fleet, monkeypatch: pytest.MonkeyPatch, held: bool
 ) -> None:
-    """Both saw an empty member. What was seen before a member is held does not count once it is."""
+    """Both planned for an empty member. What was known before a member is held does not count once it is."""
     fleet, others = file_fleet, file_fleet.another()
     for each in (fleet, others):
         each.join("m1")
         each.place(name="shared-name")
-    looks: list[t.Any] = []
-    real = member_apply.observe
+    first: list[Report] = []
+    real, take = member_apply.observe, MemberLeases.take
 
     def observe(*arguments: t.Any) -> t.Any:
-        """At that look of the others the first fleet applies, right after it was answered."""
+        """Right after the look of the others, the first fleet applies."""
         found = real(*arguments)
-        if arguments[3][0].manifest["metadata"]["name"] == others.namespace:
-            looks.append(fleet.run(fleet.open(), write=True) if len(looks) == look - 1 else Report)
+        if arguments[3][0].manifest["metadata"]["name"] == others.namespace and not first:
+            first.append(fleet.run(fleet.open(), write=True))
         return found
 
-    monkeypatch.setattr(member_apply, "observe", observe)
+    def taken(self: MemberLeases, *arguments: t.Any) -> t.Any:
+        """Right before the others take the lease on the member, the first fleet applies."""
+        if self._holder == others.holder and not first:
+            first.append(fleet.run(fleet.open(), write=True))
+        return take(self, *arguments)
+
+    monkeypatch.setattr(*((member_apply, "observe", observe) if held else (MemberLeases, "take", taken)))
     seen_by_others = codes(others.run(others.open(), write=True))
-    assert [seen_by_others, codes(looks[look - 1])] == (
-        [{"foreign-applyset"}, set()] if look == 1 else [set(), {"member-held"}]
-    )
-    winner, loser = (fleet, others) if look == 1 else (others, fleet)
+    assert [seen_by_others, codes(first[0])] == ([set(), {"member-held"}] if held else [{"foreign-applyset"}, set()])
+    winner, loser = (others, fleet) if held else (fleet, others)
     parent = fleet.servers["m1"].client.get(f"{PARENTS}/shared-name")
     recorded = winner.records.get("ClusterResourcePlacement", "shared-name")
     assert recorded and json.loads(parent["data"]["placement"])["uid"] == recorded["metadata"]["uid"]

@@ -128,7 +128,8 @@ def renamed(name: str) -> t.Callable[[list[t.Any]], list[t.Any]]:
 def test_every_fault_of_a_facts_file_is_told_at_once(file_fleet: Fleet) -> None:
     fleet = file_fleet
     fleet.join("m1")
-    later = (fleet.now + timedelta(hours=1)).isoformat().replace("+00:00", "Z")
+    now = fleet.now
+    later = (now + timedelta(hours=1)).isoformat().replace("+00:00", "Z")
     odd = ("m1", "../../etc/passwd", "M1", "x" * 300, "", "a_b")
     path = written(
         fleet,
@@ -140,7 +141,7 @@ def test_every_fault_of_a_facts_file_is_told_at_once(file_fleet: Fleet) -> None:
         nodes=lambda nodes: {**nodes, "stranger": []},
     )
     with pytest.raises(FleetError) as refused:
-        facts_file(path, fleet.now)
+        facts_file(path, now)
     text = str(refused.value)
     assert {each.code for each in refused.value.problems} == {"facts-invalid"}
     assert "m1 stands there 2 times" in text and "3600 s ahead" in text and "'stranger'" in text

@@ -25,3 +25,19 @@ def canonical_json(value: t.Any) -> bytes:
 def digest_of(value: t.Any) -> str:
     """Hex SHA-256 of the canonical JSON."""
     return hashlib.sha256(canonical_json(value)).hexdigest()
+
+
+def json_by_lines(document: t.Mapping[str, t.Any]) -> str:
+    """JSON text with a line for each entry of each part of the document, in a fixed order. Made several times faster
+    than with indentation, and still to be compared line by line."""
+    parts = ",\n".join(f"{json.dumps(key)}: {_part(document[key])}" for key in sorted(document))
+    return f"{{\n{parts}\n}}\n"
+
+
+def _part(value: t.Any) -> str:
+    if isinstance(value, list) and value:
+        return "[\n " + ",\n ".join(json.dumps(each, sort_keys=True) for each in value) + "\n]"
+    if isinstance(value, dict) and value:
+        rows = (f"{json.dumps(key)}: {json.dumps(value[key], sort_keys=True)}" for key in sorted(value))
+        return "{\n " + ",\n ".join(rows) + "\n}"
+    return json.dumps(value)

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ..._core.cluster.facts.prices import PriceList
-from ..._core.cluster.facts.snapshot import snapshot_digest, write_snapshot
+from ..._core.cluster.facts.snapshot import write_snapshot
 from ..._core.errors import FleetError, Problem
+from ..._core.values.canonical import digest_of, json_by_lines
 from ..._kube.client import Timeouts
 from ..session import Place
 from .facts import FleetReading, read_fleet
@@ -29,6 +30,11 @@ class Captured:
     document: t.Mapping[str, t.Any]
     digest: str
     notes: tuple[Problem, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The content of the file."""
+        return json_by_lines(self.document)
 
 
 def capture(
@@ -55,5 +61,6 @@ def capture(
         record_facts(place.records, reading)
     if len(reading.failed) == len(members):
         raise FleetError.of([problem for error in reading.failed.values() for problem in error.problems])
-    digest, notes = snapshot_digest(reading.snapshot), clients.identities.notes()
-    return Captured(reading=reading, document=write_snapshot(reading.snapshot), digest=digest, notes=notes)
+    document = write_snapshot(reading.snapshot)
+    notes = clients.identities.notes()
+    return Captured(reading=reading, document=document, digest=digest_of(document), notes=notes)

@@ -166,6 +166,12 @@ def _node(client: KubeClient, node: t.Mapping[str, t.Any]) -> NodeFacts:
     """ValueError if it is none."""
     created = text(node["metadata"], "creationTimestamp")
     found = node_facts(node, parse_instant(created) if created else None)
+    texts = (found.name, found.pool, found.version, found.image, found.instance_type)
+    told = "\n".join((*texts, *found.capacity, *found.allocatable))
+    return found if client.hide(told) == told else _without_secrets(client, found)
+
+
+def _without_secrets(client: KubeClient, found: NodeFacts) -> NodeFacts:
     return replace(
         found,
         name=client.hide(found.name),

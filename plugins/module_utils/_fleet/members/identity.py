@@ -67,7 +67,12 @@ class Identities:
     strict: bool = False
     seen: dict[str, str] = field(default_factory=dict)
     _notes: dict[str, Problem] = field(default_factory=dict)
+    _names: dict[str, set[str]] = field(init=False, default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        for name, uid in (recorded_uids(self.members) | self.seen).items():
+            self._names.setdefault(uid, set()).add(name)
 
     def admit(self, name: str, client: KubeClient) -> None:
         """FleetError ``other-cluster``, ``double-member``, ``forbidden``, or what the request raises."""
@@ -84,8 +89,9 @@ class Identities:
             raise _other_cluster(name, recorded, uid)
         with self._lock:
             self.seen[name] = uid
-            known = recorded_uids(self.members) | self.seen
-        found = doubles({each: other for each, other in known.items() if other == uid})
+            same = self._names.setdefault(uid, set())
+            same.add(name)
+            found = doubles(dict.fromkeys(same, uid))
         if found and self.strict:
             raise FleetError.of(found)
         for each in found:

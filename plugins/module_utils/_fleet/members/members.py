@@ -17,6 +17,7 @@ from ..._core.objects.clusters.fleet_member import FleetMember
 from ..._core.objects.clusters.member_cluster import MemberCluster
 from ..._core.schema.codec import decode
 from ..._core.schema.meta import ObjectMeta
+from ..._kube.access import ready
 from ..._kube.client import KubeClient, Timeouts
 from ..._kube.login.connection import Connection
 from ..._kube.login.credentials import connection_from_document, connection_from_kubeconfig, connection_in_cluster
@@ -92,7 +93,8 @@ class Clients:
 
     This is the one door to members: the first time each is asked which cluster it is. ``hub`` is where Secrets with
     kubeconfigs lie; without it a ``secretRef`` cannot be followed. ``strict`` as in ``Identities``; verbs that write on
-    members give ``leases``. From each ``get`` on a member has ``timeout.whole`` seconds for what is asked of it then.
+    members give ``leases``. Members in ``ready_first`` must say that they are ready. From each ``get`` on a member has
+    ``timeout.whole`` seconds for what is asked of it then.
     """
 
     members: t.Mapping[str, FleetMember]
@@ -100,6 +102,7 @@ class Clients:
     timeout: Timeouts = Timeouts()
     strict: bool = False
     leases: MemberLeases | None = None
+    ready_first: frozenset[str] = frozenset()
     _open: dict[str, KubeClient] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -115,7 +118,7 @@ class Clients:
             yield keep
 
     def get(self, name: str) -> KubeClient:
-        """FleetError ``not-a-member``, those of ``Identities.admit``, or of the connection."""
+        """FleetError ``not-a-member``, ``not-ready``, those of ``Identities.admit``, or of the connection."""
         with self._lock:
             open_already = self._open.get(name)
         if open_already is not None:
@@ -127,6 +130,8 @@ class Clients:
         client.begin()
         try:
             self.identities.admit(name, client)
+            if name in self.ready_first:
+                _refuse_unready(name, client)
         except FleetError:
             client.close()
             raise
@@ -142,6 +147,14 @@ class Clients:
     def __exit__(self, *_error: object) -> None:
         for client in self._open.values():
             client.close()
+
+
+def _refuse_unready(name: str, client: KubeClient) -> None:
+    answer = ready(client)
+    if not answer:
+        checks = f" (these checks fail: {', '.join(answer.failing)})" if answer.failing else ""
+        message = f"its API server says that it is not ready{checks}"
+        raise FleetError("not-ready", message, name, "run again when it is; what is recorded of it is older")
 
 
 def connection_of(member: FleetMember, hub: KubeClient | None) -> Connection:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.placements.cluster_resource_placement import PlacementStatus
-from ..._core.plan.document import KEPT, LOST, PlacementPlan
+from ..._core.plan.document import GAINED, KEPT, LOST, PlacementPlan
 from ..._core.plan.member import NOT_GONE
 from ..._core.plan.outcome import APPLY_FAILED
 from ..._core.plan.status import placement_status
@@ -26,10 +26,13 @@ from .look import (
     Writing,
     on_members,
 )
+from .member_apply import Seen
 from .plan import FleetPlan, PlanRequest
+from .recorded import RecordedPlacement
 from .write_records import Writer
 
-Replan = t.Callable[[], FleetPlan]
+# The plan made under the lease must be the one that was looked at; another run may have written meanwhile.
+Replan = t.Callable[[PlacementPlan], tuple[PlacementPlan, RecordedPlacement]]
 Say = t.Callable[[str], None]
 CODES = {APPLY_FAILED: "not-applied", NOT_GONE: "not-gone"}
 
@@ -110,6 +113,16 @@ class _Tally:
 
 
 @dataclass(frozen=True, kw_only=True)
+class _Sights:
+    """What is known of the members of a placement before any is held: whether anything is ``due`` at all, clusters on
+    which it is for sure, and what was seen on others."""
+
+    due: bool
+    new: frozenset[str]
+    seen: dict[str, Seen]
+
+
+@dataclass(frozen=True, kw_only=True)
 class _Work:
     """What is needed to carry out one placement after the other. ``told`` says why this run is to end."""
 
@@ -182,35 +195,53 @@ def _not_begun(plans: t.Sequence[PlacementPlan]) -> list[Problem]:
 
 
 def _placement(work: _Work, plan: FleetPlan, each: PlacementPlan, tally: _Tally) -> None:
-    looked = on_members(each, plan.recorded[each.name].uid, work.clients, work.ways, told=work.told)
+    uid, seen = plan.recorded[each.name].uid, dict[str, Seen]()
+    new = _new_there(each, plan.recorded[each.name])
+    looked = on_members(each, uid, work.clients, work.ways, told=work.told, due=new, seen=seen)
     _refuse_to_begin(work.told())
-    due = changes(each, looked)
-    seen = {name: replace(one, done=True) for name, one in looked.items()}
-    status = _status(each, seen, plan, work.request)
+    due = bool(new) or changes(each, looked)
+    status = _status(each, {name: replace(one, done=True) for name, one in looked.items()}, plan, work.request)
     if not due and not _differs(plan, each, status):
         tally.outcomes[each.name], tally.statuses[each.name] = looked, status
         return
+    if not uid:
+        seen.clear()  # whether a member is held by a placement of another fleet can only be told by the uid
     with Keeper(work.records, work.holder, work.told) as keeper:
         lease = keeper.take(f"placement/{each.name}")
-        fresh = _same_plan(work.replan(), each)
-        current = next(one for one in fresh.plans if one.name == each.name)
+        current, recorded = work.replan(each)
         writer = Writer(
             records=work.records,
             lease=lease,
             plan=current,
-            recorded=fresh.recorded[each.name],
+            recorded=recorded,
             source=work.request.source,
             key=work.request.key,
             now=work.request.now,
         )
-        _under_lease(work, writer, keeper, looked, due, tally)
+        sights = _Sights(due=due, new=new, seen=seen)
+        _under_lease(work, writer, keeper, sights, tally)
 
 
-def _under_lease(work: _Work, writer: Writer, keeper: Keeper, looked: Outcomes, due: bool, tally: _Tally) -> None:
+def _new_there(plan: PlacementPlan, recorded: RecordedPlacement) -> frozenset[str]:
+    """Clusters that this placement, or this content of it, was never meant for before: something is surely to be
+    written there."""
+    strategy = plan.placement.spec.strategy.apply_strategy
+    if strategy is not None and strategy.type == "ReportDiff":
+        return frozenset()
+    known = {each["spec"]["targetCluster"] for each in recorded.bindings.values()}
+    return frozenset(
+        each.cluster
+        for each in plan.clusters
+        if (each.change == GAINED and each.cluster not in known)
+        or (each.cause == "content-changed" and plan.resource_snapshot_new)
+    )
+
+
+def _under_lease(work: _Work, writer: Writer, keeper: Keeper, sights: _Sights, tally: _Tally) -> None:
     """Records what is intended, writes to the members, records what came of it."""
     current, say = writer.plan, work.say
     placement = writer.spec()
-    if due:
+    if sights.due:
         writer.event("ApplyIntended", _summary(current))
     writer.snapshots(placement["metadata"]["generation"])
     bindings = writer.intended()
@@ -225,10 +256,11 @@ def _under_lease(work: _Work, writer: Writer, keeper: Keeper, looked: Outcomes, 
         work.ways,
         told=work.told,
         writing=writing,
-        looked=looked,
+        due=sights.new,
+        seen=sights.seen,
     )
     tally.outcomes[current.name] = outcomes
-    tally.changed = tally.changed or due
+    tally.changed = tally.changed or sights.due
     try:
         keeper.check_leases()
         status = _recorded(writer, placement, bindings, outcomes, work.request)
@@ -300,16 +332,6 @@ def _account(outcomes: Outcomes) -> str:
     """What was written, by cluster."""
     told = [f"{cluster}: {each.account}" for cluster, each in outcomes.items() if each.wrote or each.doubtful]
     return "; ".join(told) or "nothing"
-
-
-def _same_plan(fresh: FleetPlan, before: PlacementPlan) -> FleetPlan:
-    """The plan made under the lease must be the one that was looked at; another run may have written meanwhile."""
-    now = next((each for each in fresh.plans if each.name == before.name), None)
-    if now is None or now.digest != before.digest:
-        raise FleetError(
-            "records-moved", "another run has changed the placement since it was planned", before.name, "run again"
-        )
-    return fresh
 
 
 def _status(plan: PlacementPlan, outcomes: Outcomes, fleet: FleetPlan, request: PlanRequest) -> PlacementStatus:

@@ -20,6 +20,7 @@ from ..members.members import Clients
 from .member_apply import (
     MemberTask,
     Progress,
+    Seen,
     always,
     run_on_member,
 )
@@ -60,21 +61,30 @@ def on_members(
     ways: Ways,
     told: t.Callable[[], str] = str,
     writing: Writing | None = None,
-    looked: Outcomes | None = None,
+    due: t.Container[str] = (),
+    seen: dict[str, Seen] | None = None,
 ) -> Outcomes:
     """Outcome by cluster, in the plan's order; without ``writing`` nothing is written. A member that cannot be reached
-    hides no other. ``told`` says why this run is to end at once. What an earlier look (``looked``) found something to
-    do on is held before it is looked at again."""
+    hides no other. ``told`` says why this run is to end at once.
+
+    On clusters in ``due`` something is surely to be written: a look passes over them, and they are held before they are
+    looked at. A look puts what it saw of the others into ``seen``; ``writing`` takes it out and does not look again.
+    """
     how = writing or Writing()
-    due = {name for name, each in (looked or {}).items() if each.changes}
+    sights = {} if seen is None else seen
     progress: dict[str, Progress] = {}
     work: dict[str, t.Callable[[], MemberOutcome]] = {}
     for each in plan.clusters:
-        if each.cause != "left-the-fleet" and each.cluster not in how.barred:
-            note = progress.setdefault(each.cluster, Progress())
-            task = replace(_task(plan, each, uid, ways), write=writing is not None, due=each.cluster in due)
-            work[each.cluster] = _work(clients, replace(task, progress=note, permit=how.permit, say=how.say))
+        surely = each.cluster in due
+        if each.cause == "left-the-fleet" or each.cluster in how.barred or (surely and writing is None):
+            continue
+        note = progress.setdefault(each.cluster, Progress())
+        task = replace(_task(plan, each, uid, ways), write=writing is not None, due=surely)
+        task = replace(task, progress=note, permit=how.permit, say=how.say, seen=sights.pop(each.cluster, None))
+        work[each.cluster] = _work(clients, task)
     answers = in_parallel(work, threads=ways.threads, deadline=ways.deadline, told=told)
+    if seen is not None and writing is None:
+        seen |= {name: each.seen for name, each in progress.items() if each.seen is not None}
     found = {name: MemberOutcome(cluster=name, error=why) for name, why in how.barred.items()}
     found |= {name: settled(name, answer, progress[name]) for name, answer in answers.items()}
     return {each.cluster: found[each.cluster] for each in plan.clusters if each.cluster in found}

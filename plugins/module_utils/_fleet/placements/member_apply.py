@@ -38,7 +38,7 @@ from ..members.member_lease import Keep
 from .gone import GONE, wait_until_gone
 from .member_parent import Parent
 from .object_writes import forces, write_object
-from .observe import Observed, observe
+from .observe import Observed, observe, parent_version
 
 SERVED_SECONDS = 10.0
 WHOLE_MEMBER = (
@@ -58,10 +58,23 @@ def always() -> None:
     """Nothing keeps a write back."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Seen:
+    """What is there on a member, and what is to be done about it."""
+
+    observed: Observed
+    steps: tuple[Step, ...]
+
+    @property
+    def to_do(self) -> list[Step]:
+        return [step for step in self.steps if step.action in WRITES]
+
+
 @dataclass
 class Progress:
-    """What was written on one member so far, and what is on its way there."""
+    """What was seen and written on one member so far, and what is on its way there."""
 
+    seen: Seen | None = None
     written: list[ObjectId] = field(default_factory=list)
     underway: ObjectId | None = None
 
@@ -73,8 +86,8 @@ class MemberTask:
     ``leaving`` says that the placement ends on this member, ``abandon`` that what leaves stays there unowned.
     ``deletable`` is what may be deleted; None where nothing that leaves is kept back. ``ending`` are other placements
     that end on the member in the same run. ``patience`` is how many seconds to wait until deleted objects are gone.
-    ``permit`` is called before each write, and raises where there is to be none any more. ``due`` says that an earlier
-    look found something to do.
+    ``permit`` is called before each write, and raises where there is to be none any more. ``seen`` is what an earlier
+    look saw. ``due`` says that something is surely to be written, so that the member is held before any look.
     """
 
     cluster: str
@@ -89,6 +102,7 @@ class MemberTask:
     patience: float = 0.0
     write: bool = False
     due: bool = False
+    seen: Seen | None = field(default=None, repr=False)
     validate: bool = False
     permit: t.Callable[[], None] = always
     progress: Progress = field(default_factory=Progress)
@@ -107,25 +121,40 @@ class MemberTask:
 def run_on_member(client: KubeClient, task: MemberTask, holding: Holding) -> MemberOutcome:
     """What is to be done on the member, and, with ``write``, doing it. One object's failure does not stop others.
 
-    What is written was decided on what was seen under the lease on the member, which ``holding`` takes.
+    The member is looked at once, and held by the lease that ``holding`` takes only if something is to be written. What
+    is written was decided on what was seen under the lease, or on what provably is as it was before.
     """
-    if not (task.write and task.due):
-        observed, steps = _decided(client, task)
-        if not task.write:
-            failures = _validated(client, task, steps) if task.validate else ()
-            outcome = _outcome(task, observed, steps, {}, (*_refusals(steps), *failures), done=False)
-            return _with_home(client, task, observed, outcome)
-        if not _anything_due(task, observed, steps):
-            return _nothing_written(task, observed, steps)
+    seen = task.seen
+    if seen is None and not (task.write and task.due):
+        seen = _looked(client, task)
+    if seen is not None and not task.write:
+        failures = _validated(client, task, seen.steps) if task.validate else ()
+        outcome = _outcome(task, seen, {}, (*_refusals(seen.steps), *failures), done=False)
+        return _with_home(client, task, seen.observed, outcome)
+    if seen is not None and not _anything_due(task, seen):
+        return _nothing_written(task, seen)
     with holding() as keep:
-        observed, steps = _decided(client, task)
-        if not _anything_due(task, observed, steps):
-            return _nothing_written(task, observed, steps)
-        return _written(client, replace(task, permit=_both(task.permit, keep)), observed, steps)
+        if seen is None or not _stands(client, task, seen):
+            seen = _looked(client, task)
+            if not _anything_due(task, seen):
+                return _nothing_written(task, seen)
+        return _written(client, replace(task, permit=_both(task.permit, keep)), seen)
 
 
-def _nothing_written(task: MemberTask, observed: Observed, steps: tuple[Step, ...]) -> MemberOutcome:
-    return _outcome(task, observed, steps, {}, () if task.reports_only else _refusals(steps), done=True)
+def _stands(client: KubeClient, task: MemberTask, seen: Seen) -> bool:
+    """Whether what was seen before the member was held can be written on.
+
+    The parent must be as it was, for whatever run of ours was here since has written it. Objects that were there name
+    their resourceVersion when they are written; those that were not have none, so they have to be looked for again.
+    """
+    observed = seen.observed
+    if observed.recorded is None or any(key(step.id) not in observed.live for step in seen.to_do):
+        return False
+    return parent_version(client, task.placement) == observed.version
+
+
+def _nothing_written(task: MemberTask, seen: Seen) -> MemberOutcome:
+    return _outcome(task, seen, {}, () if task.reports_only else _refusals(seen.steps), done=True)
 
 
 def _both(permit: t.Callable[[], None], keep: Keep) -> t.Callable[[], None]:
@@ -136,7 +165,7 @@ def _both(permit: t.Callable[[], None], keep: Keep) -> t.Callable[[], None]:
     return check
 
 
-def _decided(client: KubeClient, task: MemberTask) -> tuple[Observed, tuple[Step, ...]]:
+def _looked(client: KubeClient, task: MemberTask) -> Seen:
     observed = observe(client, task.placement, task.identity.uid, task.desired)
     steps = decide_member(
         task.desired,
@@ -149,7 +178,9 @@ def _decided(client: KubeClient, task: MemberTask) -> tuple[Observed, tuple[Step
     )
     held = len(observed.recorded.inventory) if observed.recorded else 0
     planned = as_planned(steps, task.deletable, held)
-    return observed, tuple(_fit_to_be_told(client, step) for step in planned)
+    seen = Seen(observed=observed, steps=tuple(_fit_to_be_told(client, step) for step in planned))
+    task.progress.seen = seen
+    return seen
 
 
 def _fit_to_be_told(client: KubeClient, step: Step) -> Step:
@@ -166,20 +197,22 @@ def _fit_to_be_told(client: KubeClient, step: Step) -> Step:
     return replace(step, drifts=tuple(drifts), diffs=tuple(diffs)) if step.drifts or step.diffs else step
 
 
-def _anything_due(task: MemberTask, observed: Observed, steps: tuple[Step, ...]) -> bool:
+def _anything_due(task: MemberTask, seen: Seen) -> bool:
     """Whether an object or the parent is to be written."""
     if task.reports_only:
         return False
-    wanted = replace(task.identity, inventory=_inventory(observed, steps, ()))
-    parent_due = not wanted.same_content(observed.recorded) and not (task.leaving and not observed.recorded)
-    return parent_due or any(step.action in WRITES for step in steps)
+    recorded = seen.observed.recorded
+    wanted = replace(task.identity, inventory=_inventory(seen.observed, seen.steps, ()))
+    parent_due = not wanted.same_content(recorded) and not (task.leaving and not recorded)
+    return parent_due or bool(seen.to_do)
 
 
-def _written(client: KubeClient, task: MemberTask, observed: Observed, steps: tuple[Step, ...]) -> MemberOutcome:
+def _written(client: KubeClient, task: MemberTask, seen: Seen) -> MemberOutcome:
+    observed = seen.observed
     parent = Parent(client, observed.recorded, observed.version)
-    results, failures = _carried_out(client, task, observed, steps, parent)
-    left = replace(task.identity, inventory=_inventory(observed, steps, failures))
-    outcome = _outcome(task, observed, steps, results, failures, done=True)
+    results, failures = _carried_out(client, task, seen, parent)
+    left = replace(task.identity, inventory=_inventory(observed, seen.steps, failures))
+    outcome = _outcome(task, seen, results, failures, done=True)
     if not task.leaving or left.inventory:
         parent.write(left, task.permit)
         return outcome
@@ -188,18 +221,14 @@ def _written(client: KubeClient, task: MemberTask, observed: Observed, steps: tu
 
 
 def _carried_out(
-    client: KubeClient,
-    task: MemberTask,
-    observed: Observed,
-    steps: tuple[Step, ...],
-    parent: Parent,
+    client: KubeClient, task: MemberTask, seen: Seen, parent: Parent
 ) -> tuple[dict[ObjectId, dict[str, t.Any]], tuple[Failure, ...]]:
     """Writes the intent and then object by object; gives what the server answered, and what failed."""
     results: dict[ObjectId, dict[str, t.Any]] = {}
-    to_do = [step for step in steps if step.action in WRITES]
+    observed, to_do = seen.observed, seen.to_do
     if to_do:
         parent.write(replace(task.identity, inventory=_intended(observed, to_do)), task.permit)
-    failures = [*_refusals(steps)]
+    failures = [*_refusals(seen.steps)]
     defined = _defined(to_do)
     for step in to_do:
         task.permit()
@@ -316,21 +345,20 @@ def _validated(client: KubeClient, task: MemberTask, steps: t.Iterable[Step]) ->
 
 def _outcome(
     task: MemberTask,
-    observed: Observed,
-    steps: tuple[Step, ...],
+    seen: Seen,
     results: t.Mapping[ObjectId, dict[str, t.Any]],
     failures: tuple[Failure, ...],
     done: bool,
 ) -> MemberOutcome:
     judged: dict[ObjectId, str] = {}
-    for step in steps:
-        live = results.get(step.id) or observed.live.get(key(step.id))
+    for step in seen.steps:
+        live = results.get(step.id) or seen.observed.live.get(key(step.id))
         if live and step.manifest is not None:
             judged[step.id] = availability(step.id.group, step.id.kind, live)
     return MemberOutcome(
         cluster=task.cluster,
         done=done,
-        steps=steps,
+        steps=seen.steps,
         failures=failures,
         availability=judged,
     )

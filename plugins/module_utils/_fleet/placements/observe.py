@@ -25,6 +25,7 @@ from ..._kube.errors import ApiError
 from ..._kube.lists import list_objects
 from ..._kube.paths import Resource
 
+NAMESPACES = ("v1", "Namespace")
 PARENTS = f"/api/v1/namespaces/{NAMESPACE}/configmaps"
 
 
@@ -39,7 +40,8 @@ class Observed:
 
 
 def observe(client: KubeClient, placement: str, uid: str, desired: t.Sequence[Rendered]) -> Observed:
-    """Reads the parent, then every desired or recorded object; a whole kind at once where several are held.
+    """Reads the parent, then every desired or recorded object; a whole kind at once where several are held. In a
+    namespace that is found not to be there, nothing is looked for.
 
     FleetError ``foreign-applyset`` when a placement of the same name but of another fleet holds the member.
     """
@@ -59,7 +61,8 @@ def observe(client: KubeClient, placement: str, uid: str, desired: t.Sequence[Re
     for each in (held | wanted).values():
         by_kind.setdefault((each.api_version, each.kind), []).append(each)
     selector = f"{PART_OF_LABEL}={applyset_id(placement)}"
-    for (api_version, kind), ids in sorted(by_kind.items()):
+    absent: set[str] = set()
+    for (api_version, kind), ids in sorted(by_kind.items(), key=lambda each: (each[0] != NAMESPACES, each[0])):
         resource = _resource(client, api_version, kind)
         if resource is None:
             continue
@@ -68,12 +71,22 @@ def observe(client: KubeClient, placement: str, uid: str, desired: t.Sequence[Re
             for item in list_objects(client, path, label_selector=selector):
                 live[_key_of(resource, item)] = an_object(item, f"GET {path}", client)
         for each in ids:
-            if key(each) not in live:
+            if key(each) not in live and each.namespace not in absent:
                 found = _get(client, resource, each)
                 if found is not None:
                     live[key(each)] = found
-    version = str(parent["metadata"].get("resourceVersion", "")) if parent else ""
-    return Observed(recorded=recorded, version=version, live=live)
+        if (api_version, kind) == NAMESPACES:
+            absent = {each.name for each in ids if key(each) not in live}
+    return Observed(recorded=recorded, version=_version(parent), live=live)
+
+
+def parent_version(client: KubeClient, placement: str) -> str:
+    """The resourceVersion of the placement's parent as it is now; empty if there is none."""
+    return _version(_parent(client, placement))
+
+
+def _version(parent: t.Mapping[str, t.Any] | None) -> str:
+    return str(parent["metadata"].get("resourceVersion", "")) if parent else ""
 
 
 def _parent(client: KubeClient, placement: str) -> dict[str, t.Any] | None:

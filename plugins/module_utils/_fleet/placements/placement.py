@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import partial
 
 from ..._core.cluster.facts.snapshot import FactsSnapshot
 from ..._core.errors import FleetError, Problem
@@ -21,7 +22,7 @@ from ..._store.digest_key import digest_key, known_digest_key
 from ..._store.manifests import read_manifests
 from ..._store.records import Records
 from ..._store.revision import source_revision
-from ..members.facts import needs_pods, read_fleet
+from ..members.facts import needs_pods
 from ..members.member_lease import MemberLeases
 from ..members.members import (
     Clients,
@@ -29,6 +30,7 @@ from ..members.members import (
     members_to_write,
     recorded_members,
 )
+from ..members.recorded_facts import facts_of, young_members
 from .apply import (
     Applied,
     carry_out,
@@ -43,6 +45,7 @@ from .plan import (
     PlanRequest,
     Source,
     make_plans,
+    plan_again,
 )
 from .sources import (
     PLACEMENT,
@@ -59,7 +62,8 @@ APPLY_AGE, FILE_AGE = timedelta(minutes=10), timedelta(hours=24)
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """What a run is asked to do. ``facts`` is a loaded snapshot; without one the members are read now.
+    """What a run is asked to do. ``facts`` is a loaded snapshot; without one recorded facts are used that are young
+    enough, and all other members are read, with ``read`` all of them.
 
     ``write`` carries the plan out, ``look`` compares with the members; neither needs a member for a plan alone.
     """
@@ -70,6 +74,7 @@ class Asked:
     absent: bool = False
     resources: tuple[str, ...] | None = None
     facts: FactsSnapshot | None = None
+    read: bool = False
     max_facts_age: timedelta | None = None
     limits: BrakeLimits = BrakeLimits()
     ways: Ways = Ways()
@@ -124,15 +129,18 @@ def run(
     fleet = {name: each.fleet for name, each in members.items()}
     timeouts = Timeouts(connect=asked.timeout, read=max(30.0, asked.timeout))
     leases = MemberLeases(records, holder)
-    with Clients(members=fleet, hub=hub, timeout=timeouts, strict=asked.write, leases=leases) as clients:
+    pods = asked.facts is None and needs_pods(each.placement.spec for each in placements)
+    young = _recorded_are_used(members, asked, now, pods)
+    with Clients(
+        members=fleet, hub=hub, timeout=timeouts, strict=asked.write, leases=leases, ready_first=young
+    ) as clients:
         facts = asked.facts
         if not members and not asked.absent and (facts is None or asked.write):
             raise FleetError(
                 "no-members", "no cluster has joined the fleet", records.place, "join some with member_cluster"
             )
         if facts is None:
-            pods = needs_pods(each.placement.spec for each in placements)
-            facts = _read(members, clients, now, pods)
+            facts = facts_of(members, young, clients, now, pods)
         request = plan_request(records, asked, placements, members, facts, now)
         request = replace(request, findings=(*told, *request.findings))
         plan = make_plans(records, hub, request)
@@ -148,16 +156,16 @@ def run(
         check_brakes(plan)
         if asked.approved:
             _still_eligible(members.keys() & _picked(plan), clients)
-        done = carry_out(records, clients, plan, lambda: make_plans(records, hub, request), request, ways, holder, say)
+        replan = partial(plan_again, records, hub, request, plan)
+        done = carry_out(records, clients, plan, replan, request, ways, holder, say)
     return _done(plan, done, parts)
 
 
-def _read(members: t.Mapping[str, Member], clients: Clients, now: datetime, pods: bool) -> FactsSnapshot:
-    """Facts of now; if not one member can be read, that is a fault on our side, and no plan is made on it."""
-    reading = read_fleet(members, clients, now, pods, threads=32)
-    if members and len(reading.failed) == len(members):
-        raise FleetError.of([replace(error.problems[0], where=name) for name, error in reading.failed.items()])
-    return reading.snapshot
+def _recorded_are_used(members: t.Mapping[str, Member], asked: Asked, now: datetime, pods: bool) -> frozenset[str]:
+    """Names of members that are not read now, since what is recorded of them is young enough."""
+    if asked.read or asked.facts is not None:
+        return frozenset()
+    return young_members(members, now, asked.max_facts_age or APPLY_AGE, pods)
 
 
 def wanted_placements(records: Records, hub: KubeClient | None, asked: Asked) -> tuple[Sourced, ...]:

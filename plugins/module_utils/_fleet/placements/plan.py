@@ -86,9 +86,13 @@ class FleetPlan:
 
     plans: tuple[PlacementPlan, ...]
     recorded: t.Mapping[str, RecordedPlacement]
+    facts: Facts
     wanted: t.Mapping[str, Sourced] = field(default_factory=dict)
-    facts_digest: str = ""
     findings: tuple[Problem, ...] = ()
+
+    @property
+    def facts_digest(self) -> str:
+        return self.facts.digest
 
     @property
     def digest(self) -> str:
@@ -131,10 +135,38 @@ def make_plans(records: Records, hub: KubeClient | None, request: PlanRequest) -
     return FleetPlan(
         plans=tuple(plans),
         recorded=recorded,
+        facts=facts,
         wanted=sourced,
-        facts_digest=facts.digest,
         findings=(*request.findings, *told),
     )
+
+
+def plan_again(
+    records: Records, hub: KubeClient | None, request: PlanRequest, fleet: FleetPlan, before: PlacementPlan
+) -> tuple[PlacementPlan, RecordedPlacement]:
+    """One placement's plan on what is recorded of it now, on the facts that the plan of the fleet was made on.
+
+    It is decided again only if its records have moved. FleetError ``records-moved`` if that gives another plan.
+    """
+    record = recorded_placement(records, before.name)
+    if record == fleet.recorded[before.name]:
+        return before, record
+    _refuse_half_recovered({before.name: record})
+    ending = DELETED if before.name in request.absent else ""
+    if request.complete and before.name not in fleet.wanted and _is_from(record.document, request.source):
+        ending = SOURCE_GONE
+    sourced = fleet.wanted.get(before.name)
+    wanted = _wanted(before.name, sourced, ending, record, hub, request) if sourced or ending else None
+    now = compose(wanted, record.known, fleet.facts, request.now, request.limits) if wanted else None
+    if now is None or now.digest != before.digest:
+        message = "another run has changed the placement since it was planned"
+        raise FleetError("records-moved", message, before.name, "run again")
+    return now, record
+
+
+def _is_from(document: t.Mapping[str, t.Any] | None, source: Source) -> bool:
+    annotations = (document or {}).get("metadata", {}).get("annotations") or {}
+    return bool(source.name) and annotations.get(SOURCE) == source.name
 
 
 def _source_gone(records: Records, request: PlanRequest, present: t.Container[str]) -> dict[str, str]:
@@ -143,8 +175,7 @@ def _source_gone(records: Records, request: PlanRequest, present: t.Container[st
     return {
         each["metadata"]["name"]: SOURCE_GONE
         for each in records.list("ClusterResourcePlacement")
-        if (each["metadata"].get("annotations") or {}).get(SOURCE) == request.source.name
-        and each["metadata"]["name"] not in present
+        if _is_from(each, request.source) and each["metadata"]["name"] not in present
     }
 
 

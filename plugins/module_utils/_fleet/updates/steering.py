@@ -17,7 +17,6 @@ from ..._core.updates.commands import record, referenced
 from ..._core.updates.dispatch import operations_of
 from ..._core.updates.run import (
     Begin,
-    MemberRow,
     OpenGate,
     RunState,
     UpdateAct,
@@ -253,10 +252,6 @@ class UpdateSteering:
             attempt=act.attempt,
             reference=next(row.reference for row in state.members if row.operation == act.operation),
         )
-
-
-def rows_of(run: RunState) -> t.Iterator[MemberRow]:
-    return (row for stage in run.stages for group in stage.groups for row in group.members)
 
 
 def _nothing(run: RunState) -> RunState:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import os
 import re
+import threading
 import typing as t
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -104,12 +105,17 @@ def parse_yaml(text: str | bytes, where: str) -> t.Any:
 def _file(path: str) -> Kubeconfig:
     try:
         state = os.stat(path)
-        return _parsed(path, state.st_mtime_ns, state.st_size, state.st_ino)
+        with _PARSING:
+            return _parsed(path, state.st_mtime_ns, state.st_size, state.st_ino)
     except OSError as error:
         raise FleetError("kubeconfig-missing", f"the kubeconfig cannot be read: {error.strerror}", path) from None
 
 
-# A fleet of a thousand contexts in one file is parsed once, not a thousand times.
+# A fleet of a thousand contexts in one file is parsed once, not a thousand times. The cache alone would not do: threads
+# that ask while the first still parses would all parse.
+_PARSING = threading.Lock()
+
+
 @functools.lru_cache(maxsize=64)
 def _parsed(path: str, _mtime_ns: int, _size: int, _inode: int) -> Kubeconfig:
     document = parse_yaml(read_file(path, MAX_BYTES), path)

@@ -1,18 +1,23 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is left of a member's nodes, from its pods."""
+"""What nodes say of themselves, and what their pods leave of them."""
 
 from __future__ import annotations
 
+import typing as t
 from datetime import UTC, datetime
 
+import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.fleet_member import FleetMember
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.member_cluster import MemberCluster
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import ObjectMeta
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members import facts
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.facts import read_fleet
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import Member
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.connection import Connection, bearer
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._fleet.answering import (
     POD,
     Answering,
@@ -40,3 +45,43 @@ def test_what_a_pod_asks_for_as_a_whole_is_not_available() -> None:
     reading = read_fleet({"m1": member}, OneClient(Answering(documents)), NOW, pods=True)
     (read,) = reading.snapshot.members
     assert read.status.resource_usage.available == {"cpu": "1785m", "memory": "7104Mi"}
+
+
+TOKEN = "canary-of-a-token"
+
+
+class Showing(KubeClient):
+    """It has shown its token, and lists these nodes."""
+
+    def __init__(self, *nodes: t.Any) -> None:
+        super().__init__(Connection("https://m1.example:6443", token=TOKEN, name="m1"))
+        self._nodes = nodes
+        assert self._credential().authorization == bearer(TOKEN)
+
+    def sized(self, *_arguments: t.Any, **_options: t.Any) -> tuple[dict[str, t.Any], int]:
+        return {"kind": "NodeList", "apiVersion": "v1", "metadata": {}, "items": list(self._nodes)}, 1
+
+
+def node(**changes: str) -> dict[str, t.Any]:
+    told = {"name": "n1", "kubelet": "v1.36.0", "image": "Linux", "kind": "large", "amount": "cpu", **changes}
+    return {
+        "metadata": {"name": told["name"], "labels": {"node.kubernetes.io/instance-type": told["kind"]}},
+        "status": {
+            "nodeInfo": {"kubeletVersion": told["kubelet"], "osImage": told["image"]},
+            "capacity": {told["amount"]: "4"},
+            "allocatable": {told["amount"]: "3"},
+        },
+    }
+
+
+def test_facts_of_nodes_are_as_they_are_told() -> None:
+    (found,) = facts._nodes(Showing(node()))
+    assert (found.name, found.version, found.image, found.instance_type) == ("n1", "v1.36.0", "Linux", "large")
+    assert (found.capacity, found.allocatable) == ({"cpu": "4"}, {"cpu": "3"})
+
+
+@pytest.mark.parametrize("part", ["name", "kubelet", "image", "kind", "amount"])
+def test_no_part_of_a_node_gives_our_token_away(part: str) -> None:
+    plain, found = facts._nodes(Showing(node(name="a"), node(**{"name": "b", part: f"b-{TOKEN}"})))
+    assert TOKEN not in repr(found) and "b-(hidden)" in repr(found)
+    assert "(hidden)" not in repr(plain)

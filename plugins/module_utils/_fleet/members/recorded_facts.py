@@ -1,0 +1,59 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Facts that the records hold and that are young enough to decide on; of all other members they are read."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from ..._core.cluster.facts.member import AGENT
+from ..._core.cluster.facts.snapshot import SKEW, FactsSnapshot
+from ..._core.errors import FleetError
+from ..._core.objects.clusters.member_cluster import MemberCluster
+from ..._core.schema.meta import find_condition
+from .facts import read_fleet
+from .members import Clients, Member
+
+
+def young_members(members: t.Mapping[str, Member], now: datetime, age: timedelta, pods: bool) -> frozenset[str]:
+    """Names of members that were well when they were read last, wholly and at most ``age`` ago; with ``pods``, only if
+    their pods were read too."""
+    oldest = {name: _oldest(each.cluster, pods) for name, each in members.items()}
+    return frozenset(name for name, at in oldest.items() if at is not None and now - age <= at <= now + SKEW)
+
+
+def facts_of(
+    members: t.Mapping[str, Member], recorded: t.Container[str], clients: Clients, now: datetime, pods: bool
+) -> FactsSnapshot:
+    """The facts of all members: the records' of those in ``recorded``, and what the others say now. The snapshot counts
+    as captured when the oldest of them was read.
+
+    FleetError with the problems of all members if not one is known: that is a fault on our side.
+    """
+    unknown = {name: each for name, each in members.items() if name not in recorded}
+    reading = read_fleet(unknown, clients, now, pods)
+    if members and len(reading.failed) == len(members):
+        raise FleetError.of([replace(error.problems[0], where=name) for name, error in reading.failed.items()])
+    kept = tuple(each.cluster for name, each in members.items() if name in recorded)
+    at = min((read_at for each in kept if (read_at := _oldest(each, pods)) is not None), default=now)
+    snapshot = reading.snapshot
+    return replace(snapshot, captured_at=min(at, now), members=_by_name(*snapshot.members, *kept))
+
+
+def _by_name(*clusters: MemberCluster) -> tuple[MemberCluster, ...]:
+    return tuple(sorted(clusters, key=lambda each: each.name))
+
+
+def _oldest(cluster: MemberCluster, pods: bool) -> datetime | None:
+    """When the oldest part of what is known of the cluster was read; None where a part is not known, or it is not well:
+    such a one is asked again."""
+    usage = cluster.status.resource_usage
+    agent = next((each for each in cluster.status.agent_status if each.type == AGENT), None)
+    healthy = find_condition(agent.conditions, "Healthy") if agent else None
+    if usage is None or (pods and not usage.available) or healthy is None or healthy.status != "True":
+        return None
+    heartbeat = agent.last_received_heartbeat if agent else None
+    return min(heartbeat, usage.observation_time) if heartbeat and usage.observation_time else None

@@ -1,0 +1,143 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""How often a member is looked at, and when it is held. What is written there is the business of integration tests."""
+
+from __future__ import annotations
+
+import contextlib
+import typing as t
+from collections.abc import Iterator
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.identity import identify
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.rollout_strategy import (
+    ApplyStrategy,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.document import Rendered
+from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.member import key
+from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.outcome import MemberOutcome
+from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.applyset import ApplySet, Held
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements import member_apply
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.member_apply import (
+    MemberTask,
+    Seen,
+    run_on_member,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.observe import Observed, observe
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.connection import Connection
+
+MANIFEST = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings", "namespace": "shop"}}
+SHOP = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
+LIVE = {**MANIFEST, "metadata": {**MANIFEST["metadata"], "resourceVersion": "7", "uid": "u", "labels": {}}}
+
+
+def rendered(manifest: dict[str, t.Any]) -> Rendered:
+    return Rendered(id=identify(manifest), manifest=manifest, hash="new")
+
+
+DESIRED = (rendered(MANIFEST),)
+IDENTITY = ApplySet(
+    placement="web",
+    uid="uid",
+    generation=1,
+    policy_snapshot="web-0",
+    policy_hash="p",
+    resource_snapshot="web-0-snapshot",
+    resource_hash="r",
+)
+RECORDED = ApplySet(**{**vars(IDENTITY), "inventory": (Held(id=DESIRED[0].id, hash="old"),)})
+THERE = Observed(recorded=RECORDED, version="5", live={key(DESIRED[0].id): LIVE})
+GONE = Observed(recorded=RECORDED, version="5", live={})
+EMPTY = Observed(recorded=None)
+
+
+class Member:
+    """A member that shows one thing after the other, and tells what is done there."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *shows: Observed, parent: str = "5") -> None:
+        self.done: list[str] = []
+        self._shows = list(shows)
+        self._parent = parent
+        for name in ("observe", "parent_version", "_written"):
+            monkeypatch.setattr(member_apply, name, getattr(self, name.strip("_")))
+
+    def observe(self, *_arguments: t.Any) -> Observed:
+        self.done.append("look")
+        return self._shows.pop(0)
+
+    def parent_version(self, *_arguments: t.Any) -> str:
+        self.done.append("parent")
+        return self._parent
+
+    def written(self, _client: t.Any, task: MemberTask, seen: Seen) -> MemberOutcome:
+        self.done.append(f"write on {seen.observed.version or 'nothing'}")
+        return MemberOutcome(cluster=task.cluster, done=True)
+
+    @contextlib.contextmanager
+    def holding(self) -> Iterator[t.Callable[[], None]]:
+        self.done.append("hold")
+        yield lambda: None
+        self.done.append("free")
+
+    def run(self, **changes: t.Any) -> tuple[MemberOutcome, MemberTask]:
+        asked: dict[str, t.Any] = {"cluster": "m1", "identity": IDENTITY, "desired": DESIRED, "write": True, **changes}
+        task = MemberTask(**asked)
+        client = KubeClient(Connection("https://m1.example:6443", name="m1"))
+        return run_on_member(client, task, self.holding), task
+
+
+def test_what_is_surely_new_is_held_at_once_and_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    member = Member(monkeypatch, EMPTY)
+    member.run(due=True)
+    assert member.done == ["hold", "look", "write on nothing", "free"]
+
+
+def test_what_was_seen_is_written_on_if_the_parent_stands(monkeypatch: pytest.MonkeyPatch) -> None:
+    member = Member(monkeypatch, THERE)
+    _outcome, looked = member.run(write=False)
+    member.run(seen=looked.progress.seen)
+    assert member.done == ["look", "hold", "parent", "write on 5", "free"]
+
+
+def test_a_member_that_moved_meanwhile_is_looked_at_again_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F6: another run was there between the look and the lease."""
+    later = Observed(recorded=RECORDED, version="9", live=THERE.live)
+    member = Member(monkeypatch, THERE, later, parent="9")
+    member.run()
+    assert member.done == ["look", "hold", "parent", "look", "write on 9", "free"]
+
+
+@pytest.mark.parametrize("shows", [GONE, EMPTY], ids=["an object is not there", "the placement was never there"])
+def test_what_was_not_there_is_looked_for_again_under_the_lease(
+    monkeypatch: pytest.MonkeyPatch, shows: Observed
+) -> None:
+    """It has no resourceVersion to be written on, and another placement may have made it since."""
+    member = Member(monkeypatch, shows, shows)
+    member.run()
+    assert [each for each in member.done if each != "parent"][:4] == [
+        "look",
+        "hold",
+        "look",
+        f"write on {shows.version or 'nothing'}",
+    ]
+
+
+def test_nothing_is_held_where_nothing_is_due(monkeypatch: pytest.MonkeyPatch) -> None:
+    member = Member(monkeypatch, THERE)
+    outcome, _task = member.run(strategy=ApplyStrategy(type="ReportDiff"))
+    assert member.done == ["look"] and outcome.done
+
+
+def test_nothing_is_looked_for_in_a_namespace_that_is_not_there() -> None:
+    asked: list[str] = []
+
+    class Empty(KubeClient):
+        def get(self, path: str, query: t.Any = None) -> dict[str, t.Any]:
+            asked.append(path.rpartition("/")[2])
+            raise ApiError("not-found", "it is not there", "m1")
+
+    found = observe(Empty(Connection("https://m1.example:6443", name="m1")), "web", "", (*DESIRED, rendered(SHOP)))
+    assert asked == ["web", "shop"] and not found.live

@@ -1,0 +1,145 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Under its lease a placement is planned again on its own records alone, and only if they have moved."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.snapshot import FactsSnapshot
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes import BrakeLimits
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements import plan as planning
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.plan import (
+    PlanRequest,
+    Source,
+    make_plans,
+    plan_again,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.recorded import CLEANUP, RECOVERING, SOURCE
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.sources import read_placement, resources_in
+from ansible_collections.gitops.fleet.plugins.module_utils._store.manifests import read_manifests
+from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
+
+NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
+NAMES = ("a", "b", "c")
+SELECTOR = {"group": "", "version": "v1", "kind": "Namespace", "name": "shop"}
+
+
+def placement(name: str, **policy: t.Any) -> dict[str, t.Any]:
+    spec: dict[str, t.Any] = {"resourceSelectors": [SELECTOR], **({"policy": policy} if policy else {})}
+    api = "placement.kubernetes-fleet.io/v1beta1"
+    return {"apiVersion": api, "kind": "ClusterResourcePlacement", "metadata": {"name": name}, "spec": spec}
+
+
+@pytest.fixture
+def records(tmp_path: Path) -> Iterator[SqliteRecords]:
+    made = SqliteRecords(tmp_path / "records.db", lambda: NOW)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def request_of(tmp_path: Path) -> t.Callable[..., PlanRequest]:
+    (tmp_path / "shop.json").write_text(json.dumps({"apiVersion": "v1", "kind": "Namespace", "metadata": SHOP}))
+
+    def made(*names: str, **changes: t.Any) -> PlanRequest:
+        asked: dict[str, t.Any] = {
+            "placements": tuple(read_placement(placement(name), f"{name}.yml", False) for name in names),
+            "resources": resources_in(read_manifests((str(tmp_path / "shop.json"),))),
+            "facts": FactsSnapshot(captured_at=NOW, members=()),
+            "limits": BrakeLimits(),
+            "now": NOW,
+            "key": b"key",
+        }
+        return PlanRequest(**{**asked, **changes})
+
+    return made
+
+
+SHOP = {"name": "shop"}
+
+
+@pytest.fixture
+def decided(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Names of placements in the order in which they were decided."""
+    found: list[str] = []
+    real = planning.compose
+
+    def compose(wanted: t.Any, *others: t.Any) -> t.Any:
+        found.append(wanted.placement.name)
+        return real(wanted, *others)
+
+    monkeypatch.setattr(planning, "compose", compose)
+    return found
+
+
+def test_what_has_not_moved_is_not_decided_again(
+    records: SqliteRecords, request_of: t.Callable[..., PlanRequest], decided: list[str]
+) -> None:
+    """What is decided grows with the placements, not with their square."""
+    request = request_of(*NAMES)
+    fleet = make_plans(records, None, request)
+    for each in fleet.plans:
+        assert plan_again(records, None, request, fleet, each) == (each, fleet.recorded[each.name])
+    assert decided == list(NAMES)
+
+
+def test_what_has_moved_is_decided_again_alone(
+    records: SqliteRecords, request_of: t.Callable[..., PlanRequest], decided: list[str]
+) -> None:
+    request = request_of(*NAMES)
+    fleet = make_plans(records, None, request)
+    records.create({**placement("b"), "metadata": {"name": "b", "finalizers": [CLEANUP]}})
+    decided.clear()
+    again, recorded = plan_again(records, None, request, fleet, fleet.plans[1])
+    assert decided == ["b"] and recorded.uid and again.placement.metadata.uid == recorded.uid
+    assert again.digest == fleet.plans[1].digest and not fleet.recorded["b"].uid
+
+
+def test_another_plan_is_refused(records: SqliteRecords, request_of: t.Callable[..., PlanRequest]) -> None:
+    """F6: another run ends the placement while this one plans it."""
+    request = request_of("a")
+    held = records.create({**placement("a"), "metadata": {"name": "a", "finalizers": [CLEANUP]}})
+    fleet = make_plans(records, None, request)
+    records.delete("ClusterResourcePlacement", held["metadata"]["name"])
+    with pytest.raises(FleetError) as refused:
+        plan_again(records, None, request, fleet, fleet.plans[0])
+    assert (refused.value.code, refused.value.where) == ("records-moved", "a")
+
+
+def test_a_recovery_that_has_begun_since_is_refused(
+    records: SqliteRecords, request_of: t.Callable[..., PlanRequest]
+) -> None:
+    request = request_of("a")
+    fleet = make_plans(records, None, request)
+    records.create({**placement("a"), "metadata": {"name": "a", "annotations": {RECOVERING: "yes"}}})
+    with pytest.raises(FleetError) as refused:
+        plan_again(records, None, request, fleet, fleet.plans[0])
+    assert refused.value.code == "recovery-unfinished"
+
+
+@pytest.mark.parametrize("source, moved", [("files:fleet", False), ("files:others", True)])
+def test_a_placement_that_is_gone_from_its_source_ends_only_while_it_is_of_that_source(
+    records: SqliteRecords, request_of: t.Callable[..., PlanRequest], source: str, moved: bool
+) -> None:
+    request = request_of(complete=True, source=Source(name="files:fleet"))
+    metadata = {"name": "a", "annotations": {SOURCE: "files:fleet"}}
+    old = records.create({**placement("a"), "metadata": metadata})
+    fleet = make_plans(records, None, request)
+    (plan,) = fleet.plans
+    annotations = {SOURCE: source, "somebody": "else"}
+    records.replace({**old, "metadata": {**old["metadata"], "annotations": annotations}})
+    if moved:
+        with pytest.raises(FleetError) as refused:
+            plan_again(records, None, request, fleet, plan)
+        assert refused.value.code == "records-moved"
+    else:
+        again, _recorded = plan_again(records, None, request, fleet, plan)
+        assert again.deleting and again.digest == plan.digest
