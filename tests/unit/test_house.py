@@ -131,7 +131,6 @@ TWICE = {
     "Step",
     "Target",
     "Verdict",
-    "Wait",
     "Wanted",
     "Wish",
     "Work",

@@ -78,14 +78,14 @@ class Ended:
 
 @dataclass(frozen=True, kw_only=True)
 class Blocked:
-    """Nothing was begun, and nothing is wrong with the member: try later. Reason Unreachable or OperationInProgress."""
+    """Nothing was begun, and nothing is wrong with the member: try later. FailureReason Unreachable or OperationInProgress."""
 
     operation: str
     reason: str
     message: str = ""
 
 
-class Reason(t.Protocol):
+class FailureReason(t.Protocol):
     """``reason`` is one of ``_core.values.update_states``."""
 
     @property
@@ -100,9 +100,9 @@ class Goal(t.Protocol):
 
     def reached(self, version: str, target: str) -> bool: ...
 
-    def nothing_to_do(self, version: str, target: str) -> Reason | None: ...
+    def nothing_to_do(self, version: str, target: str) -> FailureReason | None: ...
 
-    def step_refused(self, version: str, target: str) -> Reason | None: ...
+    def step_refused(self, version: str, target: str) -> FailureReason | None: ...
 
 
 Event = t.Union[Begun, Said, Ended, Blocked]  # noqa: UP007  # pylint takes the other form for an error
