@@ -78,7 +78,7 @@ class Ended:
 
 @dataclass(frozen=True, kw_only=True)
 class Blocked:
-    """Nothing was begun, and nothing is wrong with the member: try later. FailureReason Unreachable or OperationInProgress."""
+    """Nothing was begun, and nothing is wrong with the member: try later. Reason Unreachable or OperationInProgress."""
 
     operation: str
     reason: str
