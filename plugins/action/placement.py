@@ -25,7 +25,7 @@ from ..module_utils._fleet.session import (
 )
 from ..module_utils._fleet.templates.present import instant
 from ..module_utils._report.markdown import plans_markdown
-from ..module_utils._report.text import notes_text, plan_text
+from ..module_utils._report.text import first_text, notes_text, plan_text
 from ..plugin_utils._verb import Answer, Run, Verb
 
 # Of the option facts; every other value is the path of a file.
@@ -81,7 +81,8 @@ def _asked(options: dict[str, t.Any], run_of: Run, approved: str) -> Asked:
 
 
 def _answer(report: Report, options: dict[str, t.Any], run_of: Run) -> Answer:
-    lines = [line for plan in report.plan.plans for line in plan_text(plan, report.of(plan.name))]
+    lines = first_text(report.plan.findings)
+    lines += [line for plan in report.plan.plans for line in plan_text(plan, report.of(plan.name))]
     lines += notes_text(report.plan.findings)
     for line in lines:
         run_of.say(line)

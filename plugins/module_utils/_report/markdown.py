@@ -14,6 +14,7 @@ from .._core.plan.document import (
     GAINED,
     KEPT,
     LOST,
+    NOTHING_RECORDED,
     PRUNE,
     PlacementPlan,
 )
@@ -33,7 +34,10 @@ def plans_markdown(
     plans: t.Sequence[PlacementPlan], digest: str, facts: str, findings: t.Sequence[Problem] = ()
 ) -> str:
     """Summary first, then one folded section for each placement; cut below the size that code hosts accept."""
-    lines = ["## Fleet plan", "", f"Digest `{digest}`", f"Facts `{facts[:16]}`", ""]
+    first = [f"**{_text(str(each))}**" for each in findings if each.code == NOTHING_RECORDED]
+    findings = [each for each in findings if each.code != NOTHING_RECORDED]
+    lines = ["## Fleet plan", "", *(line for each in first for line in (each, ""))]
+    lines += [f"Digest `{digest}`", f"Facts `{facts[:16]}`", ""]
     lines += ["| placement | gained | kept | lost | objects | deleted | stopped by |", "|" + " --- |" * 7]
     lines += [_summary(plan) for plan in plans[:SHOWN]]
     if len(plans) > SHOWN:

@@ -19,6 +19,7 @@ from .._core.plan.document import (
     KEPT,
     LEFTOVER,
     LOST,
+    NOTHING_RECORDED,
     PRUNE,
     RELEASE,
     ClusterPlan,
@@ -91,8 +92,14 @@ def plan_text(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome] | Non
     return lines + notes_text(plan.findings)
 
 
+def first_text(findings: t.Sequence[Problem]) -> list[str]:
+    """What has to be read before the plan."""
+    return [part for each in findings if each.code == NOTHING_RECORDED for part in _folded(f"NOTE: {each}", "")]
+
+
 def notes_text(findings: t.Sequence[Problem]) -> list[str]:
     """What is to be told besides, each thing once."""
+    findings = [each for each in findings if each.code != NOTHING_RECORDED]
     notes = [f"note: {finding}" for finding in findings[:SHOWN]]
     if len(findings) > SHOWN:
         notes.append(f"{len(findings) - SHOWN} more notes")

@@ -20,7 +20,7 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.connection import Connection
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.credentials import connection_from_kubeconfig
-from ansible_collections.gitops.fleet.plugins.module_utils._local.outcome import Outcome
+from ansible_collections.gitops.fleet.plugins.module_utils._local.outcome import LocalOutcome
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
 
@@ -151,7 +151,7 @@ def simulated() -> Iterator[Members]:
 
 
 @pytest.fixture
-def both(hub: Outcome, simulated: Members, request: pytest.FixtureRequest) -> Iterator[Both]:
+def both(hub: LocalOutcome, simulated: Members, request: pytest.FixtureRequest) -> Iterator[Both]:
     real = KubeClient(connection_from_kubeconfig(hub.kubeconfig))
     connection = Connection(simulated.url("m0001"), ca=simulated.authority.encode(), token="secret")
     namespace = request.node.name.replace("_", "-")[:60].strip("-")

@@ -19,6 +19,8 @@ from ..schema.codec import encode
 from ..values.canonical import digest_of
 from .brakes import Brake
 
+# The code of a finding that stands before everything else that a plan says.
+NOTHING_RECORDED = "nothing-recorded"
 GAINED, KEPT, LOST = "gained", "kept", "lost"
 PRUNE, RELEASE, LEFTOVER = LEAVING = ("prune", "release", "leftover")
 SCHEMA = 2

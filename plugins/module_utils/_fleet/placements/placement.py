@@ -14,6 +14,7 @@ from ..._core.cluster.facts.snapshot import FactsSnapshot
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.placements.cluster_resource_placement import PlacementStatus
 from ..._core.plan.brakes import BrakeLimits
+from ..._core.plan.document import NOTHING_RECORDED
 from ..._core.plan.outcome import MemberOutcome
 from ..._kube.access import ready
 from ..._kube.client import KubeClient, Timeouts
@@ -142,7 +143,7 @@ def run(
         if facts is None:
             facts = facts_of(members, young, clients, now, pods)
         request = plan_request(records, asked, placements, members, facts, now)
-        request = replace(request, findings=(*told, *request.findings))
+        request = replace(request, findings=(*_unrecorded(records, members, asked), *told, *request.findings))
         plan = make_plans(records, hub, request)
         # What was approved is all that may be deleted; else the brake counts what no plan names.
         ways = replace(asked.ways, unplanned=None if asked.approved else asked.limits.max_object_removals)
@@ -159,6 +160,17 @@ def run(
         replan = partial(plan_again, records, hub, request, plan)
         done = carry_out(records, clients, plan, replan, request, ways, holder, say)
     return _done(plan, done, parts)
+
+
+def _unrecorded(records: Records, members: t.Container[str], asked: Asked) -> tuple[Problem, ...]:
+    """A plan of a fleet that these records do not know: what it says of gains and losses is not true of the fleet."""
+    if members or asked.facts is None or asked.absent:
+        return ()
+    text = (
+        "the records know no member of these facts, so this plan assumes that nothing is placed anywhere:"
+        " clusters that lose something, and objects that are deleted, are not in it"
+    )
+    return (Problem(NOTHING_RECORDED, text, records.place, "plan with the records of the fleet to see them"),)
 
 
 def _recorded_are_used(members: t.Mapping[str, Member], asked: Asked, now: datetime, pods: bool) -> frozenset[str]:

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import Problem
 from ansible_collections.gitops.fleet.plugins.module_utils._report.markdown import LIMIT, plans_markdown
+from ansible_collections.gitops.fleet.plugins.module_utils._report.text import first_text, notes_text
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.plan.made import (
     CONFIG,
     SILENT,
@@ -142,3 +143,14 @@ def test_where_names_have_no_room_it_is_said_how_many_lack() -> None:
 def test_what_is_to_be_told_of_all_stands_at_the_top() -> None:
     text = plans_markdown([plan(wanted(), facts("a"))], "d", "f", (Problem("no-manifests", "resources: x | y"),))
     assert "- note: resources: x &#124; y" in text.partition("<details>")[0]
+
+
+def test_what_is_assumed_of_a_fleet_that_nobody_knows_stands_first() -> None:
+    made = plan(wanted(), facts("a"))
+    assumed = Problem("nothing-recorded", "this plan assumes that nothing is placed anywhere", "records.db")
+    other = Problem("other", "and this", "there")
+    lines = plans_markdown([made], "d", "f", [other, assumed]).splitlines()
+    assert lines[0] == "## Fleet plan" and "assumes that nothing is placed" in lines[2]
+    assert sum("nothing is placed" in line for line in lines) == 1 and any("and this" in line for line in lines[3:])
+    assert first_text([other, assumed])[0].startswith("NOTE: ") and len(first_text([other])) == 0
+    assert not any("nothing is placed" in line for line in notes_text([other, assumed]))
