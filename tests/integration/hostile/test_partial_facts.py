@@ -123,7 +123,7 @@ def test_a_plan_on_older_facts_says_so_and_changes_nothing_for_it(partly: Partly
     fleet.place({"placementType": "PickAll", "affinity": affinity})
     assert changes(fleet.apply(), fleet.name) == {"m1": "gained"}
     partly.server.rules = {"^GET /api/v1/nodes": REFUSED}
-    report = fleet.apply()
+    report = fleet.apply(read=True)
     assert changes(report, fleet.name) == {"m1": "kept"} and fleet.holders() == ["m1"]
     assert [(each.code, each.where) for each in report.problems] == [("partly-read", "m1 nodes")]
 
