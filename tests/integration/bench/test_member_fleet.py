@@ -72,8 +72,14 @@ def test_all_are_joined_and_their_facts_read(fleet: Members, kubeconfig: Path, t
     assert all(usage and usage.available["cpu"] not in ("", "0") for usage in available.values())
     assert len({str(usage) for usage in available.values()}) > 1, "members are alike"
     counts = fleet.counts()
-    assert counts.members == dict.fromkeys(fleet.names, 4)
-    assert counts.resources == {"get /readyz": 12, "get /version": 12, "list nodes": 12, "list pods": 12}
+    assert counts.members == dict.fromkeys(fleet.names, 5)
+    assert counts.resources == {
+        "get namespaces": 12,  # whether it is the cluster that joined
+        "get /readyz": 12,
+        "get /version": 12,
+        "list nodes": 12,
+        "list pods": 12,
+    }
     assert counts.connections == 12 + 1  # and the one that asks
 
 

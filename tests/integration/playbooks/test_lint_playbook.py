@@ -6,12 +6,11 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 from playing import HERE, ROOT, Player
 
-LINT = Path("gitops.fleet.lint")
+LINT = "gitops.fleet.lint"
 SAMPLES = ROOT / "tests" / "data" / "lint"
 
 

@@ -11,7 +11,7 @@ import os
 import time
 import typing as t
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.api_groups import CLUSTER_API
@@ -21,7 +21,11 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.exec
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.environments.hub import install
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join import IDENTITY, join
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join import Wish as JoinWish
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.approval_policy import path_of, shipped
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.approval_policy import (
+    path_of,
+    shipped,
+    vouched_since,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.conducting import (
     Verdict,
     Wish,
@@ -223,6 +227,12 @@ class UpdateFleet:
         finally:
             install(self.client, write=True)
             until(lambda: not self._takes_any_name(), 60, 0.1)
+            # What is made in the second in which the policies were made could be older than they are.
+            until(
+                lambda: datetime.now(UTC) >= t.cast(datetime, vouched_since(self.client)) + timedelta(seconds=1),
+                60,
+                0.1,
+            )
 
     def _takes_any_name(self) -> bool:
         probe = self.run()
