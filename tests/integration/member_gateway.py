@@ -10,6 +10,8 @@ import json
 import threading
 import time
 import typing as t
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
@@ -27,12 +29,14 @@ class _Everything:
 
 class Gateway:
     """``rule`` is asked about every request (method and path): None lets it through, CUT ends the connection, a status
-    (or status and headers) is the answer. It may also wait. ``seen`` are the requests that were let through.
+    (or status and headers) is the answer. It may also wait. ``seen`` are the requests that were let through. Its clock
+    is ``ahead`` of the server's.
     """
 
     def __init__(self, server: Server) -> None:
         self.rule: Rule = lambda _method, _path: None
         self.seen: list[tuple[str, str]] = []
+        self.ahead = timedelta(0)
         gateway = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -96,7 +100,8 @@ class Gateway:
             expect=_Everything(),
         )
         self.seen.append((request.command, where.path))
-        _answer(request, found.status, found.data, {"Content-Type": found.content_type, "Date": found.date_header})
+        date = format_datetime((found.date or datetime.now(UTC)) + self.ahead, usegmt=True)
+        _answer(request, found.status, found.data, {"Content-Type": found.content_type, "Date": date})
 
 
 def _answer(request: BaseHTTPRequestHandler, status: int, data: bytes, headers: t.Mapping[str, str]) -> None:

@@ -11,10 +11,10 @@ import threading
 import time
 import typing as t
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from urllib.parse import urlencode, urlsplit
 
-from . import transport
+from . import clocks, transport
 from .answers import (
     Answer,
     Broken,
@@ -31,11 +31,14 @@ from .login.known_secrets import (
     secrets_of,
 )
 from .login.tls import tls_context
+from .login.uses import USES
 
 JSON = "application/json"
 _SAFE = ("GET", "HEAD")
 _TRIES = 3
 _MOST_WAITS = 100
+# Seconds after which the server's clock is looked at again.
+_TIMED_AGAIN = 60.0
 
 Query = t.Mapping[str, "str | int | bool"]
 
@@ -58,7 +61,8 @@ class KubeClient:
     member costs one timeout); any request is sent again after 429 or 503 with Retry-After, as long as
     the waits add up to at most ``timeout.wait`` seconds; after 401 once with renewed credentials. Nothing else is
     repeated. Every failure is an ApiError, and holds nothing that we have shown to the server. Redirects are not
-    followed, and warnings of the server (header ``Warning``) are not read.
+    followed, and warnings of the server (header ``Warning``) are not read. ``ahead`` is how far the server's clock is
+    ahead of ours, None as long as it is not known.
     """
 
     def __init__(
@@ -81,6 +85,8 @@ class KubeClient:
         self._secrets = KnownSecrets()
         self._prefix = urlsplit(connection.server).path.rstrip("/")
         self._secure = connection.server.startswith("https")
+        self.ahead: timedelta | None = None
+        self._timed = -_TIMED_AGAIN
         self.discovered: t.Any = None  # kept by discovery.py, as is the lock
         self.discovery_lock = threading.Lock()
 
@@ -249,6 +255,7 @@ class KubeClient:
         read = self._left()
         pool = self._pool_for(credential)
         answering = False
+        asked = datetime.now(UTC)
         try:
             response = pool.request(
                 method,
@@ -261,7 +268,9 @@ class KubeClient:
                 timeout=transport.timeouts(min(self.timeout.connect, read), read),
             )
             answering = True
-            return answer_of(response)
+            answer = answer_of(response)
+            self._time(answer, asked)
+            return answer
         except TooLarge as error:
             raise self._too_large(error, f"{method} {target.partition('?')[0]}") from None
         except Broken as error:
@@ -270,6 +279,12 @@ class KubeClient:
             if not transport.is_failure(error):
                 raise
             raise transport.as_api_error(error, self.connection, answering) from None
+
+    def _time(self, answer: Answer, asked: datetime) -> None:
+        if time.monotonic() < self._timed + _TIMED_AGAIN or answer.date is None:
+            return
+        self.ahead, self._timed = clocks.ahead(answer.date, asked, datetime.now(UTC)), time.monotonic()
+        USES.note(self.connection, clocks.told(self.ahead))
 
     def _left(self) -> float:
         """Seconds that the next answer may take."""

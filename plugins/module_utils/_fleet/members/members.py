@@ -11,6 +11,7 @@ import os
 import threading
 import typing as t
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 
 from ..._core.errors import FleetError
 from ..._core.objects.clusters.fleet_member import FleetMember
@@ -19,6 +20,7 @@ from ..._core.schema.codec import decode
 from ..._core.schema.meta import ObjectMeta
 from ..._kube.access import ready
 from ..._kube.client import KubeClient, Timeouts
+from ..._kube.clocks import most_agree
 from ..._kube.login.connection import Connection
 from ..._kube.login.credentials import connection_from_document, connection_from_kubeconfig, connection_in_cluster
 from ..._kube.login.kubeconfig import local_path, parse_yaml
@@ -140,6 +142,12 @@ class Clients:
         if kept is not client:
             client.close()
         return kept
+
+    def clock_ahead(self) -> timedelta:
+        """How far most of the clocks that were seen, the hub's among them, are ahead of ours; 0 if none was."""
+        with self._lock:
+            clients = [*self._open.values(), *([self.hub] if self.hub else ())]
+        return most_agree(each.ahead for each in clients if each.ahead is not None)
 
     def __enter__(self) -> Clients:
         return self

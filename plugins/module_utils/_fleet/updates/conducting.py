@@ -116,6 +116,7 @@ def carry_on(
             members=tuple(row.name for row in run_of(run).members),
             permits=_permits(records, run),
             leases=leases,
+            clock_ahead=clients.clock_ahead,
         )
         works = Executor(held(drivers, leases), versions, wish.pace)
         with Interrupts() as interrupts, events_file(wish.events, say) as emit:

@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from ..._core.errors import FleetError
 from ..._core.updates.releases.versions import nothing_to_do, step_refused
 from ..._core.updates.run import Begin, MemberView, Obstacle
-from ..._core.values.update_states import OPERATION_IN_PROGRESS, PRECONDITION_FAILED
+from ..._core.values.update_states import CLOCK_SKEW, OPERATION_IN_PROGRESS, PRECONDITION_FAILED
 from ..._kube.parallel import in_parallel
 from ..._store.records import Lease, Records
 from ..drivers.contract import Driver, Observation
@@ -33,6 +33,8 @@ LOOK_AGAIN = timedelta(seconds=15)
 FRESH = timedelta(seconds=5)
 RENEW_AFTER = timedelta(seconds=LEASE_SECONDS // 3)
 LIST_AFTER = timedelta(seconds=15)
+# With a clock that is further off, nothing can be said of windows, freezes and waits.
+CLOCK_SKEW_LIMIT = timedelta(minutes=5)
 GONE = Obstacle(reason=PRECONDITION_FAILED, message="the member has no driver any more")
 
 
@@ -40,7 +42,8 @@ GONE = Obstacle(reason=PRECONDITION_FAILED, message="the member has no driver an
 class Sight:
     """Views for ``decide``, and the claims of members that are in flight. ``holder`` is the same for every conductor of
     the run, so that its next one has the members at once. Without ``permits`` members may begin at any time; without
-    ``leases`` other records do not see that a member is in flight."""
+    ``leases`` other records do not see that a member is in flight. ``clock_ahead`` says how far the servers' clocks are
+    ahead of ours."""
 
     records: Records
     drivers: t.Mapping[str, Driver]
@@ -49,6 +52,7 @@ class Sight:
     members: t.Collection[str]
     permits: Permits | None = None
     leases: UpgradeLeases | None = None
+    clock_ahead: t.Callable[[], timedelta] = timedelta
     views: dict[str, MemberView] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
     _plain: dict[str, MemberView] = field(default_factory=dict)
@@ -173,6 +177,10 @@ class Sight:
                 words = f"its platform works on it: {found.busy}"
                 self._blocked(view, Obstacle(reason=OPERATION_IN_PROGRESS, message=words), now)
                 return
+        skew = _clock_skew(self.clock_ahead())
+        if skew:
+            self._blocked(view, skew, now)
+            return
         view = _verdict(view, self.versions[begin.member], self.target)
         self.views[begin.member] = view
         if view.skip or view.fail:
@@ -199,6 +207,15 @@ class Sight:
         self._found[view.name] = obstacle
         self.views[view.name] = self._with_obstacle(view)
         self._again[view.name] = now + LOOK_AGAIN
+
+
+def _clock_skew(ahead: timedelta) -> Obstacle | None:
+    if abs(ahead) <= CLOCK_SKEW_LIMIT:
+        return None
+    where = "ahead of" if ahead < timedelta(0) else "behind"
+    minutes = abs(ahead) // timedelta(minutes=1)
+    words = f"our clock is {minutes} min {where} those of the clusters, so that no window, freeze or wait can be judged"
+    return Obstacle(reason=CLOCK_SKEW, message=f"{words}; set the runner's clock")
 
 
 def _verdict(view: MemberView, version: str, target: str) -> MemberView:

@@ -14,13 +14,18 @@ class Uses:
     """Safe for threads."""
 
     def __init__(self) -> None:
-        self._notes: dict[str, tuple[str, ...]] = {}
+        self._notes: dict[str, dict[str, None]] = {}
         self._lock = threading.Lock()
 
     def add(self, connection: Connection) -> None:
-        if connection.notes:
+        self.note(connection, *connection.notes)
+
+    def note(self, connection: Connection, *texts: str) -> None:
+        """What is told of the cluster, each once; empty texts are nothing."""
+        found = [text for text in texts if text]
+        if found:
             with self._lock:
-                self._notes[connection.where] = connection.notes
+                self._notes.setdefault(connection.where, {}).update(dict.fromkeys(found))
 
     def taken(self) -> dict[str, list[str]]:
         """The notes on each cluster by its name, once; nothing is remembered of what was taken."""

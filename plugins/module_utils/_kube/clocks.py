@@ -1,0 +1,36 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""How far the clock of an API server is from ours, by the Date of its answers (RFC 9110, in whole seconds)."""
+
+from __future__ import annotations
+
+import statistics
+import typing as t
+from datetime import datetime, timedelta
+
+# What people are told from; leases and facts bear more.
+TOLD = timedelta(seconds=30)
+_RESOLUTION = timedelta(seconds=1)
+
+
+def ahead(date: datetime, asked: datetime, answered: datetime) -> timedelta:
+    """How far the server is ahead of us, negative if behind. What lies between question and answer is no difference."""
+    if date > answered:
+        return date - answered
+    return min(date + _RESOLUTION - asked, timedelta(0))
+
+
+def told(difference: timedelta) -> str:
+    """What people are told of it, in whole minutes where there are some; empty below ``TOLD``."""
+    if abs(difference) < TOLD:
+        return ""
+    seconds = round(abs(difference).total_seconds())
+    size = f"{seconds} s" if seconds < 120 else f"{seconds // 60} min"
+    return f"its clock is {size} {'ahead of' if difference > timedelta(0) else 'behind'} ours"
+
+
+def most_agree(differences: t.Iterable[timedelta]) -> timedelta:
+    """The one in the middle: a server alone with its clock does not count; 0 without any."""
+    found = sorted(differences)
+    return statistics.median_low(found) if found else timedelta(0)
