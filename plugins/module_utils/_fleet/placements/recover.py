@@ -14,7 +14,6 @@ from ..._core.objects.api_groups import PLACEMENT_API
 from ..._core.objects.placements.cluster_resource_placement import ClusterResourcePlacement
 from ..._core.plan.compose import policy_snapshot_of
 from ..._core.plan.document import Rendered
-from ..._core.plan.member import key
 from ..._core.resources.applyset import ApplySet, Held
 from ..._core.resources.sealing import sealed
 from ..._core.resources.snapshots import resource_hash, snapshot_index
@@ -201,15 +200,15 @@ def _adopted(client: KubeClient, held: ApplySet, uid: str, objects: t.Sequence[R
     """The ApplySet under its new uid, and the parent that it will be written to. Digests of Secrets are under a new key
     too, so those whose live content is the wanted one take over the new digest.
     """
-    wanted = {key(each.id): each for each in objects}
+    wanted = {each.id.key: each for each in objects}
     observed = observe(client, held.placement, held.uid, objects)
     held, live = observed.recorded or held, observed.live
     inventory = []
     for each in held.inventory:
-        new = wanted.get(key(each.id))
-        same = new is not None and each.id.kind == "Secret" and _same_secret(new, live.get(key(each.id)))
+        new = wanted.get(each.id.key)
+        same = new is not None and each.id.kind == "Secret" and _same_secret(new, live.get(each.id.key))
         inventory.append(Held(id=each.id, hash=new.hash) if new is not None and same else each)
-    whole = {key(each.id): each.hash for each in inventory} == {place: each.hash for place, each in wanted.items()}
+    whole = {each.id.key: each.hash for each in inventory} == {place: each.hash for place, each in wanted.items()}
     digest = resource_hash([each.hash for each in objects]) if whole else held.resource_hash
     adopted = replace(held, uid=uid, inventory=tuple(inventory), resource_hash=digest)
     return adopted, Parent(client, observed.recorded, observed.version)
