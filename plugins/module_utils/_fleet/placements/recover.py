@@ -34,10 +34,10 @@ from .recorded import (
     LATEST,
     PARENT,
     POLICY_INDEX,
-    RECOVERING,
     RESOURCE_HASH,
     RESOURCE_INDEX,
     is_recovering,
+    recovering,
 )
 from .sources import Sourced
 
@@ -172,28 +172,25 @@ def _rebuild(
 def _placement_record(records: _Lease, placement: ClusterResourcePlacement) -> str:
     """Its uid. The record says that the others are not whole yet."""
     found = records.get("ClusterResourcePlacement", placement.name)
-    if found is not None and not is_recovering(found):
-        annotations = {**(found["metadata"].get("annotations") or {}), RECOVERING: "true"}
-        found = records.replace({**found, "metadata": {**found["metadata"], "annotations": annotations}})
     if found is None:
         metadata = {
             "name": placement.name,
             "labels": dict(placement.metadata.labels),
-            "annotations": {**placement.metadata.annotations, RECOVERING: "true"},
+            "annotations": dict(placement.metadata.annotations),
             "finalizers": [CLEANUP],
         }
         spec = encode(placement)["spec"]
-        found = records.create(
-            {"apiVersion": PLACEMENT_API, "kind": "ClusterResourcePlacement", "metadata": metadata, "spec": spec}
-        )
+        made = {"apiVersion": PLACEMENT_API, "kind": "ClusterResourcePlacement", "metadata": metadata, "spec": spec}
+        found = records.create(recovering(made, begun=True))
+    elif not is_recovering(found):
+        found = records.replace(recovering(found, begun=True))
     return str(found["metadata"]["uid"])
 
 
 def _whole(records: _Lease, name: str) -> None:
     found = records.get("ClusterResourcePlacement", name)
     if found is not None and is_recovering(found):
-        annotations = {key: each for key, each in found["metadata"]["annotations"].items() if key != RECOVERING}
-        records.replace({**found, "metadata": {**found["metadata"], "annotations": annotations}})
+        records.replace(recovering(found, begun=False))
 
 
 def _adopted(client: KubeClient, held: ApplySet, uid: str, objects: t.Sequence[Rendered]) -> tuple[ApplySet, Parent]:
