@@ -5,13 +5,9 @@ from __future__ import annotations
 
 import typing as t
 
+from ..module_utils._fleet.files import prices_file, refuse_unwritable, write_file
 from ..module_utils._fleet.members.capture import capture
-from ..module_utils._fleet.session import (
-    open_place,
-    prices_file,
-    refuse_unwritable,
-    write_file,
-)
+from ..module_utils._fleet.session import open_place
 from ..module_utils._report.text import facts_text
 from ..plugin_utils._verb import Answer, Run, Verb
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import typing as t
 
+from ..module_utils._fleet.files import refuse_empty
 from ..module_utils._fleet.placements.placement import Asked
 from ..module_utils._fleet.placements.recovering import recover_records
-from ..module_utils._fleet.session import open_place, refuse_empty
+from ..module_utils._fleet.session import open_place
 from ..module_utils._fleet.templates.present import instant
 from ..plugin_utils._verb import Answer, Run, Verb
 

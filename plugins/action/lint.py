@@ -6,8 +6,8 @@ from __future__ import annotations
 import json
 import typing as t
 
+from ..module_utils._fleet.files import refuse_unwritable, write_file
 from ..module_utils._fleet.lint import lint
-from ..module_utils._fleet.session import refuse_unwritable, write_file
 from ..module_utils._fleet.showing import shown
 from ..module_utils._fleet.templates.present import instant
 from ..module_utils._report.findings import (

@@ -8,6 +8,7 @@ import typing as t
 from datetime import timedelta
 
 from ..module_utils._core.errors import FleetError
+from ..module_utils._fleet.files import approved_plan, facts_file, refuse_empty, refuse_unwritable, write_file
 from ..module_utils._fleet.placements.look import Ways
 from ..module_utils._fleet.placements.placement import (
     Asked,
@@ -15,14 +16,7 @@ from ..module_utils._fleet.placements.placement import (
     brake_limits,
     run,
 )
-from ..module_utils._fleet.session import (
-    approved_plan,
-    facts_file,
-    open_place,
-    refuse_empty,
-    refuse_unwritable,
-    write_file,
-)
+from ..module_utils._fleet.session import open_place
 from ..module_utils._fleet.templates.present import instant
 from ..module_utils._report.markdown import plans_markdown
 from ..module_utils._report.text import first_text, notes_text, plan_text

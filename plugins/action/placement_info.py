@@ -6,8 +6,9 @@ from __future__ import annotations
 import typing as t
 
 from ..module_utils._core.errors import FleetError
+from ..module_utils._fleet.files import facts_file
 from ..module_utils._fleet.placements.explaining import Question, explanations
-from ..module_utils._fleet.session import facts_file, open_place
+from ..module_utils._fleet.session import open_place
 from ..plugin_utils._verb import Answer, Run, Verb
 
 PARENT = "kubernetes-fleet.io/parent-CRP"

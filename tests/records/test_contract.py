@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._store.digest_key import digest_key, known_digest_key
-from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Records
+from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Records, replaced
 from records_places import Place, member
 
 WORKER = Path(__file__).with_name("worker.py")
@@ -145,6 +145,19 @@ def test_compare_and_swap(records: Records) -> None:
     assert code_of(records.replace, first) == "conflict"
     kept = records.get(MC, "one")
     assert kept and kept["spec"] == first["spec"] and kept["status"] == STATUS
+
+
+def test_what_is_replaced_is_what_was_read_or_nothing(records: Records) -> None:
+    read = records.create(member())
+    theirs = replaced(records, {**read, "status": STATUS})
+    assert theirs is not None and theirs == records.get(MC, "one")
+    assert replaced(records, {**read, "status": {}}) is None
+    assert records.get(MC, "one") == theirs
+    lost = records.acquire("member/one", "somebody", 60)
+    records.release(lost)
+    assert code_of(replaced, records, {**theirs, "status": {}}, lost) == "lease-lost"
+    records.delete(MC, "one")
+    assert replaced(records, theirs) is None
 
 
 def test_a_replace_needs_a_version_and_a_record_that_is_there(records: Records) -> None:

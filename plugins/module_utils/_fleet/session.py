@@ -1,32 +1,20 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""From options to the place where a run works: records, a hub, files."""
+"""From options to the place where a run works: records and a hub."""
 
 from __future__ import annotations
 
-import errno
-import json
 import os
 import typing as t
-from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
 
-from .._core.cluster.facts.prices import NO_PRICES, PriceList, read_prices
-from .._core.cluster.facts.snapshot import FactsSnapshot, read_snapshot
-from .._core.errors import FleetError, Problem
-from .._core.plan.approved import Approved, read_approved
-from .._kube import files
 from .._kube.client import KubeClient
-from .._kube.files import read_file, refuse_special
 from .._kube.login.credentials import connection_from_kubeconfig
 from .._store.open_records import guard_durable, open_records
 from .._store.records import Clock, Records
 from .leases import holder_name
-
-# Bytes. A plan of a thousand placements on a thousand clusters has a third of it.
-MAX_JSON = 1_000_000_000
 
 
 @dataclass(frozen=True)
@@ -68,82 +56,6 @@ def open_place(
         guard_durable(records, environ)
     holder = options.get("holder") or holder_name(environ)
     return Place(records, hub_client(given, environ) if kind == "hub" else None, holder)
-
-
-def facts_file(path: str, now: datetime) -> FactsSnapshot:
-    """The facts snapshot in a file."""
-    return read_snapshot(json_file(path, "facts-missing", "facts-invalid"), path, now)
-
-
-def json_file(path: str, missing: str, invalid: str) -> t.Any:
-    """A JSON file's content; FleetError with one of the codes otherwise."""
-    try:
-        return json.loads(read_file(path, MAX_JSON), parse_constant=_no_number, object_pairs_hook=_unrepeated)
-    except OSError as error:
-        raise FleetError(missing, f"the file cannot be read: {error.strerror}", path) from None
-    except (ValueError, RecursionError) as error:
-        reason = "it is nested too deep" if isinstance(error, RecursionError) else error
-        raise FleetError(invalid, f"the file is no JSON: {reason}", path) from None
-
-
-def _no_number(name: str) -> t.NoReturn:
-    raise ValueError(f"there is no number {name}")
-
-
-def _unrepeated(pairs: list[tuple[str, t.Any]]) -> dict[str, t.Any]:
-    """Of a key that stands twice, readers take one or the other: nobody knows which was meant."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        twice = next(key for key, count in Counter(key for key, _value in pairs).items() if count > 1)
-        raise ValueError(f"the key {twice!r:.80} stands twice in one object")
-    return found
-
-
-def prices_file(path: str | None) -> PriceList:
-    """The price list in a JSON file; without a file there are no prices."""
-    if not path:
-        return NO_PRICES
-    return read_prices(json_file(path, "prices-missing", "prices-invalid"), path)
-
-
-def approved_plan(path: str) -> Approved:
-    """A plan that was written to a file for approval, checked against its own digest."""
-    return read_approved(json_file(path, "plan-missing", "plan-invalid"), path)
-
-
-def refuse_empty(options: t.Mapping[str, t.Any], *names: str) -> None:
-    """A list without a path is not the same as no list: it comes from a variable that lost its content."""
-    empty = [name for name in names if options[name] is not None and not any(options[name])]
-    if empty:
-        hint = "leave the option out if that is meant"
-        raise FleetError.of(Problem("bad-option", f"{name} names no path", name, hint) for name in empty)
-
-
-def refuse_unwritable(*paths: str | None) -> None:
-    """Says before anything is done what could not be written in the end; FleetError ``unwritable-file``."""
-    for path in filter(None, paths):
-        folder = os.path.dirname(os.path.abspath(path))
-        while not os.path.exists(folder):
-            folder = os.path.dirname(folder)
-        try:
-            refuse_special(path)
-            if not os.path.isdir(folder) or not os.access(folder, os.W_OK):
-                raise PermissionError(errno.EACCES, f"see the permissions of {folder}")
-        except OSError as error:
-            raise _unwritable(error, path) from None
-
-
-def write_file(path: str, text: str) -> None:
-    """Writes a file whole or not at all; what stood there before is left if it cannot be."""
-    try:
-        os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
-        files.write_file(path, text.encode(errors="replace"))
-    except OSError as error:
-        raise _unwritable(error, path) from None
-
-
-def _unwritable(error: OSError, path: str) -> FleetError:
-    return FleetError("unwritable-file", f"the file cannot be written: {error.strerror}", path, "give another path")
 
 
 def hub_client(options: t.Mapping[str, t.Any], environ: t.Mapping[str, str]) -> KubeClient:

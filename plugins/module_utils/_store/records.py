@@ -117,6 +117,16 @@ class Records(t.Protocol):
     def close(self) -> None: ...
 
 
+def replaced(records: Records, document: Record, lease: Lease | None = None) -> Record | None:
+    """The record as it is kept now; None if somebody else has written or deleted it since ``document`` was read."""
+    try:
+        return records.replace(document, lease)
+    except FleetError as error:
+        if error.code != "conflict":
+            raise
+        return None
+
+
 def conflict(kind: str, name: str, place: str) -> FleetError:
     return FleetError(
         "conflict",

@@ -11,7 +11,7 @@ import typing as t
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import approved_plan
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.files import approved_plan
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_fleet import Document, Fleet

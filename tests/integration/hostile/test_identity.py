@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import encode
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.files import NO_PRICES
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members import identity
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.capture import capture
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join import (
@@ -25,7 +26,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join i
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.leave import Farewell, Left, leave
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import recorded_members
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import NO_PRICES, Place
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Place
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.apply import apply_object, delete_object
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.discovery import resource_for
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.paths import BUILT_IN, object_path

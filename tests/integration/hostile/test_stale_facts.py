@@ -17,8 +17,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.s
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes import BrakeLimits
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.files import facts_file
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.leave import Farewell, leave
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import facts_file
 from small_fleet import Fleet, changes
 
 TWO = {"placementType": "PickN", "numberOfClusters": 2}

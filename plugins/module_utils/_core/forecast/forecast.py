@@ -185,7 +185,7 @@ def _stages(usual: Course, ends: t.Sequence[RunState]) -> t.Iterator[NodeForecas
 
 def _members(usual: Course, ends: t.Sequence[RunState]) -> t.Iterator[MemberForecast]:
     places = [(stage, group) for stage in usual.run.stages for group in stage.groups for _row in group.members]
-    for (stage, group), *rows in zip(places, rows_of(usual.run), *map(rows_of, ends), strict=True):
+    for (stage, group), *rows in zip(places, usual.run.members, *(each.members for each in ends), strict=True):
         row, *played = rows
         reason, blocker = _held(row, stage, group, usual)
         yield MemberForecast(
@@ -216,11 +216,6 @@ def _held(row: MemberRow, stage: StageRow, group: GroupRow, usual: Course) -> tu
         return ITS_TURN, f"waits for its turn in group {group.name}"
     ahead = usual.run.stages.index(stage)
     return (BEFORE_IT, f"begins after stage {usual.run.stages[ahead - 1].name}") if ahead else ("", "")
-
-
-def rows_of(run: RunState) -> list[MemberRow]:
-    """The rows of all members, stage by stage and group by group."""
-    return list(run.members)
 
 
 def _spread(found: list[datetime | None]) -> Spread:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from ..errors import Problem
-from ..objects.identity import ObjectId
+from ..objects.identity import ObjectId, ObjectKey
 from ..objects.placements.binding import (
     BOUND,
     SCHEDULED,
@@ -40,7 +40,6 @@ from .document import (
     Rendered,
 )
 from .member import (
-    Key,
     abandons,
     stays,
 )
@@ -229,7 +228,7 @@ def _held(known: Known, binding: ClusterResourceBinding) -> tuple[ObjectId, ...]
     return known.contents.get(binding.spec.resource_snapshot_name, ())
 
 
-def _begun(known: Known, binding: ClusterResourceBinding) -> dict[Key, ObjectId]:
+def _begun(known: Known, binding: ClusterResourceBinding) -> dict[ObjectKey, ObjectId]:
     """What runs that did not end may have put there: the contents of snapshots newer than the one that is held."""
     had = binding.spec.resource_snapshot_name
     newest = snapshot_index(had) if had else -1

@@ -33,8 +33,7 @@ WRITES = frozenset({CREATE, ADOPT, UPDATE, REPAIR, PRUNE, RELEASE})
 NOT_GONE = "NotGoneYet"
 KEPT_KINDS = frozenset({("", "Namespace"), ("apiextensions.k8s.io", "CustomResourceDefinition")})
 
-Key = ObjectKey
-Live = t.Mapping[Key, t.Mapping[str, t.Any]]
+Live = t.Mapping[ObjectKey, t.Mapping[str, t.Any]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +42,7 @@ class Deletable:
     holds beyond that, as long as all of it is at most ``limit`` of what it holds; nothing beyond if that is None.
     """
 
-    named: frozenset[Key]
+    named: frozenset[ObjectKey]
     counted: int = 0
     limit: int | str | None = None
 
@@ -83,11 +82,6 @@ class Step:
         if self.diffs:
             row["diffs"] = [each.as_dict() for each in self.diffs]
         return row
-
-
-def key(each: ObjectId) -> Key:
-    """Identity of an object over API versions."""
-    return each.key
 
 
 def stays(each: ObjectId, prune_kinds: t.Container[str], abandon: bool) -> bool:

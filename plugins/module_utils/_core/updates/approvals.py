@@ -16,6 +16,7 @@ from datetime import datetime, timedelta
 from ..objects.updates.gate import Gate, UpdateRunGateTarget
 from ..objects.updates.update_run import UpdateRun
 from ..schema.codec import write_time
+from ..values.clock_skew import CLOCK_SKEW
 from ..values.update_states import COMPLETED, NOT_STARTED, PENDING
 from .integrity import recorded_digest
 from .record.summary import UNVERIFIED
@@ -28,8 +29,6 @@ from .run import (
 )
 
 MADE_BY = "gitops.fleet/made-by"
-# How far the clock of an approver may be ahead of ours where approvals expire.
-AHEAD = timedelta(minutes=5)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,7 +100,7 @@ def judged(
         given = f"given at {write_time(at)}" if at else "given at an unknown time"
         if at is None or now - at > court.terms.expires:
             return Refused(f"it was {given}, and expires after {court.terms.expires.total_seconds():.0f} s")
-        if at - now > AHEAD:
+        if at - now > CLOCK_SKEW:
             return Refused(f"it was {given}, which is yet to come, and approvals expire here")
     return Approval(gate=gate.name, by=by or UNVERIFIED, at=at or now, verified=verified)
 

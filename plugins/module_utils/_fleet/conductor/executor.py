@@ -31,7 +31,7 @@ Sleep = t.Callable[[float], None]
 
 
 class Executor:
-    """Carries out work on members, towards ``goal``.
+    """Carries out work towards ``goal``, by the driver of what it is done on.
 
     Safe to use from one thread; its own threads never keep the process alive.
 
@@ -104,14 +104,14 @@ class Executor:
     def _run(self, work: Work, resumed: bool, only_follow: bool) -> None:
         operation: Operation | None = None
         try:
-            driver = self._drivers.get(work.member)
+            driver = self._drivers.get(work.subject)
             if driver is None:
-                raise FleetError("no-driver", "nothing is known of how this member is upgraded", work.member)
+                raise FleetError("no-driver", "nothing is known of how this is done here", work.subject)
             operation = Operation(driver, work, self._goal, self._pace, self._tell, self._clock, self._pause)
             self._forget(work, operation.run(resumed, only_follow))
         except Closed:
             self._forget(work)
-        except BaseException as error:  # noqa: BLE001  # a thread that dies silently would leave its member Running
+        except BaseException as error:  # noqa: BLE001  # a thread that dies silently would leave it Running
             self._forget(work, _ended_by(error, work, operation))
 
     def _pause(self, seconds: float) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ..._core.errors import FleetError
-from ..._store.records import Lease, Record, Records
+from ..._store.records import Lease, Record, Records, replaced
 
 S = t.TypeVar("S")
 Change = t.Callable[[S], S]
@@ -80,14 +80,11 @@ class Journal(t.Generic[S]):
         if state == self._stored and (self._book.epoch() == self.lease.epoch or not in_flight):
             self._noted, self.state = [], state
             return True
-        try:
-            written = self._book.written(self._document, state, self.lease.epoch)
-            self._document = self._records.replace(written, self.lease)
-        except FleetError as error:
-            if error.code != "conflict":
-                raise
+        kept = replaced(self._records, self._book.written(self._document, state, self.lease.epoch), self.lease)
+        if kept is None:
             self.load()
             return False
+        self._document = kept
         self._book.kept()
         self._noted, self._stored, self.state = [], state, state
         return True

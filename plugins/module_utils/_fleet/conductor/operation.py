@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The life of one operation: look at the member, begin, follow, and look at the member again before believing it."""
+"""The life of one operation: look at its subject, begin, follow, and look again before believing that it is done."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ..drivers.contract import (
 
 @dataclass(frozen=True, kw_only=True)
 class Pace:
-    """Seconds: between two looks; for a member to show what its driver says is done; until what cannot be seen is lost.
+    """Seconds: between two looks; for a subject to show what its driver says is done; until what is not seen is lost.
 
     The last one also bounds for how long a driver may fail to tell how an operation stands.
     """
@@ -78,7 +78,7 @@ class Ended:
 
 @dataclass(frozen=True, kw_only=True)
 class Blocked:
-    """Nothing was begun, and nothing is wrong with the member: try later. Reason Unreachable or OperationInProgress."""
+    """Nothing was begun, and nothing is wrong with it: try later. Reason Unreachable or OperationInProgress."""
 
     operation: str
     reason: str
@@ -96,7 +96,7 @@ class FailureReason(t.Protocol):
 
 
 class Goal(t.Protocol):
-    """Whether what a member says of itself is what an operation is for; such as ``_core.updates.releases.versions``."""
+    """Whether what a subject says of itself is what an operation is for, as ``_core.updates.releases.versions``."""
 
     def reached(self, version: str, target: str) -> bool: ...
 
@@ -161,7 +161,7 @@ class Operation:
         if isinstance(seen, FleetError):
             return self._blocked(states.UNREACHABLE, str(seen))
         if seen.busy and seen.busy != self._work.operation:
-            return self._blocked(states.OPERATION_IN_PROGRESS, f"{seen.busy} is under way on the member")
+            return self._blocked(states.OPERATION_IN_PROGRESS, f"{seen.busy} is under way there")
         self.version_before = seen.version
         done = self._goal.nothing_to_do(seen.version, self._work.target)
         if done:
@@ -194,24 +194,25 @@ class Operation:
         return self._watched(progress.message)
 
     def _settled(self) -> Ended:
-        """The driver is done: the member itself has to say so too."""
+        """The driver is done: the subject itself has to say so too."""
         seen = self._await_target(self._pace.settle)
         if isinstance(seen, FleetError):
-            message = f"the driver says it is done, but the member does not answer: {seen}"
+            message = f"the driver says it is done, but {self._work.subject} does not answer: {seen}"
         elif self._goal.reached(seen.version, self._work.target):
             return self._ended(states.COMPLETED, version_after=seen.version)
         else:
-            message = f"the driver says it is done, but the member is at {seen.version}, not {self._work.target}"
+            message = f"the driver says it is done, but {self._work.subject} is at {seen.version}"
+            message += f", not {self._work.target}"
         after = "" if isinstance(seen, FleetError) else seen.version
         return self._ended(states.FAILED, states.UPGRADE_FAILED, message, version_after=after)
 
     def _watched(self, why: str) -> Ended:
-        """Begun where nothing can be seen from here: only the member can tell."""
-        self._say(f"{why or 'nothing is known of the operation here'}; watching the member itself")
+        """Begun where nothing can be seen from here: only the subject can tell."""
+        self._say(f"{why or 'nothing is known of the operation here'}; watching {self._work.subject} itself")
         seen = self._await_target(self._pace.lost_after)
         if not isinstance(seen, FleetError) and self._goal.reached(seen.version, self._work.target):
             return self._ended(states.COMPLETED, version_after=seen.version)
-        state = str(seen) if isinstance(seen, FleetError) else f"the member is at {seen.version}"
+        state = str(seen) if isinstance(seen, FleetError) else f"{self._work.subject} is at {seen.version}"
         message = f"the operation cannot be seen from here, nor its end in {self._pace.lost_after:g} s: {state}"
         message += f"; {why}" if why else ""
         after = "" if isinstance(seen, FleetError) else seen.version
@@ -231,7 +232,7 @@ class Operation:
 
     def _look(self) -> Observation | FleetError:
         try:
-            return self._driver.observe(self._work.member)
+            return self._driver.observe(self._work.subject)
         except FleetError as error:
             return error
 

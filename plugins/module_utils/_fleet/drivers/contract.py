@@ -27,6 +27,11 @@ class Work:
     attempt: int = 1
     reference: str = ""
 
+    @property
+    def subject(self) -> str:
+        """What the operation acts on."""
+        return self.member
+
 
 @dataclass(frozen=True, kw_only=True)
 class Observation:

@@ -19,7 +19,7 @@ from ..._core.objects.clusters.fleet_member import FleetMember
 from ..._core.objects.updates.forms import GUID
 from ..._kube.client import KubeClient
 from ..._kube.errors import ApiError
-from ..._store.records import Records
+from ..._store.records import Records, replaced
 
 OTHER_CLUSTER, DOUBLE_MEMBER = "other-cluster", "double-member"
 KUBE_SYSTEM = "/api/v1/namespaces/kube-system"
@@ -150,8 +150,4 @@ def record_identities(records: Records, members: t.Mapping[str, FleetMember], se
         document = None if members[name].spec.cluster_uid else records.get("FleetMember", name)
         if document is None or document["spec"].get("clusterUID"):
             continue
-        try:
-            records.replace({**document, "spec": {**document["spec"], "clusterUID": uid}})
-        except FleetError as error:
-            if error.code != "conflict":
-                raise
+        replaced(records, {**document, "spec": {**document["spec"], "clusterUID": uid}})

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import typing as t
 
-from ..._core.errors import FleetError
 from ..._core.schema.codec import encode
-from ..._store.records import Records
+from ..._store.records import Records, replaced
 from .facts import FleetReading
 
 
@@ -33,8 +32,4 @@ def _status(records: Records, kind: str, name: str, status: t.Mapping[str, t.Any
         status = {**status, "operation": operation}
     if document.get("status") == status:
         return
-    try:
-        records.replace({**document, "status": status})
-    except FleetError as error:
-        if error.code != "conflict":
-            raise
+    replaced(records, {**document, "status": status})

@@ -10,10 +10,11 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from ..._core.cluster.facts.member import AGENT
-from ..._core.cluster.facts.snapshot import SKEW, FactsSnapshot
+from ..._core.cluster.facts.snapshot import FactsSnapshot
 from ..._core.errors import FleetError
 from ..._core.objects.clusters.member_cluster import MemberCluster
 from ..._core.schema.meta import find_condition
+from ..._core.values.clock_skew import CLOCK_SKEW
 from .facts import read_fleet
 from .members import Clients, Member
 
@@ -22,7 +23,7 @@ def young_members(members: t.Mapping[str, Member], now: datetime, age: timedelta
     """Names of members that were well when they were read last, wholly and at most ``age`` ago; with ``pods``, only if
     their pods were read too."""
     oldest = {name: _oldest(each.cluster, pods) for name, each in members.items()}
-    return frozenset(name for name, at in oldest.items() if at is not None and now - age <= at <= now + SKEW)
+    return frozenset(name for name, at in oldest.items() if at is not None and now - age <= at <= now + CLOCK_SKEW)
 
 
 def facts_of(

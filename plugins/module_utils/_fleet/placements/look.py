@@ -12,7 +12,7 @@ from functools import partial
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.placements.rollout_strategy import ApplyStrategy
 from ..._core.plan.document import LOST, ClusterPlan, PlacementPlan
-from ..._core.plan.member import Deletable, abandons, key
+from ..._core.plan.member import Deletable, abandons
 from ..._core.plan.outcome import MemberOutcome
 from ..._core.resources.applyset import ApplySet
 from ..._kube.parallel import in_parallel
@@ -111,7 +111,7 @@ def _task(plan: PlacementPlan, cluster: ClusterPlan, uid: str, ways: Ways) -> Me
         abandon=abandons(plan.placement, plan.deleting),
         prune_kinds=ways.prune_kinds,
         deletable=Deletable(
-            named=frozenset(key(each) for each in cluster.leaving),
+            named=frozenset(each.key for each in cluster.leaving),
             counted=0 if leaving else len(cluster.prune),
             limit=ways.unplanned,
         ),

@@ -23,7 +23,6 @@ from ..._core.plan.member import (
     Step,
     as_planned,
     decide_member,
-    key,
 )
 from ..._core.plan.outcome import APPLY_FAILED, Failure, MemberOutcome
 from ..._core.resources.applyset import MANAGER, ApplySet, Held
@@ -148,7 +147,7 @@ def _stands(client: KubeClient, task: MemberTask, seen: Seen) -> bool:
     their resourceVersion when they are written; those that were not have none, so they have to be looked for again.
     """
     observed = seen.observed
-    if observed.recorded is None or any(key(step.id) not in observed.live for step in seen.to_do):
+    if observed.recorded is None or any(step.id.key not in observed.live for step in seen.to_do):
         return False
     return parent_version(client, task.placement) == observed.version
 
@@ -243,7 +242,7 @@ def _carried_out(
             failures.append(Failure(id=step.id, reason=APPLY_FAILED, message=error.message))
         task.progress.underway = None
     deleted = {
-        step.id: observed.live[key(step.id)]["metadata"]["uid"]
+        step.id: observed.live[step.id.key]["metadata"]["uid"]
         for step in to_do
         if step.action == PRUNE and step.id in results
     }
@@ -277,7 +276,7 @@ def _once_served(work: t.Callable[[], dict[str, t.Any]], fresh: bool) -> dict[st
 
 
 def _carry_out(client: KubeClient, step: Step, task: MemberTask, observed: Observed) -> dict[str, t.Any]:
-    live = observed.live.get(key(step.id))
+    live = observed.live.get(step.id.key)
     return write_object(client, step, live, forces(task.strategy), task.permit)
 
 
@@ -300,20 +299,20 @@ def _and_home(outcome: MemberOutcome) -> MemberOutcome:
 
 def _intended(observed: Observed, to_do: t.Sequence[Step]) -> tuple[Held, ...]:
     """What was held, and what is about to be written, with no hash until it is."""
-    held = {key(each.id): each for each in (observed.recorded.inventory if observed.recorded else ())}
+    held = {each.id.key: each for each in (observed.recorded.inventory if observed.recorded else ())}
     for step in to_do:
-        if step.manifest is not None and key(step.id) not in held:
-            held[key(step.id)] = Held(id=step.id, hash="")
+        if step.manifest is not None and step.id.key not in held:
+            held[step.id.key] = Held(id=step.id, hash="")
     return tuple(sorted(held.values()))
 
 
 def _inventory(observed: Observed, steps: t.Sequence[Step], failures: t.Sequence[Failure]) -> tuple[Held, ...]:
     """What is held once the steps are done: failures keep what was recorded, refused objects are not ours."""
-    before = {key(each.id): each for each in (observed.recorded.inventory if observed.recorded else ())}
+    before = {each.id.key: each for each in (observed.recorded.inventory if observed.recorded else ())}
     failed = {each.id for each in failures if each.reason in (APPLY_FAILED, NOT_GONE)}
     held: list[Held] = []
     for step in steps:
-        old = before.get(key(step.id))
+        old = before.get(step.id.key)
         if step.id in failed:
             held.append(old or Held(id=step.id, hash=""))
         elif step.action == REFUSED:
@@ -352,7 +351,7 @@ def _outcome(
 ) -> MemberOutcome:
     judged: dict[ObjectId, str] = {}
     for step in seen.steps:
-        live = results.get(step.id) or seen.observed.live.get(key(step.id))
+        live = results.get(step.id) or seen.observed.live.get(step.id.key)
         if live and step.manifest is not None:
             judged[step.id] = availability(step.id.group, step.id.kind, live)
     return MemberOutcome(

@@ -9,9 +9,8 @@ import typing as t
 from dataclasses import dataclass, field
 
 from ..._core.errors import FleetError
-from ..._core.objects.identity import NAMESPACE, ObjectId
+from ..._core.objects.identity import NAMESPACE, ObjectId, ObjectKey
 from ..._core.plan.document import Rendered
-from ..._core.plan.member import Key, key
 from ..._core.resources.applyset import (
     PART_OF_LABEL,
     ApplySet,
@@ -36,7 +35,7 @@ class Observed:
 
     recorded: ApplySet | None
     version: str = ""
-    live: t.Mapping[Key, dict[str, t.Any]] = field(default_factory=dict, repr=False)
+    live: t.Mapping[ObjectKey, dict[str, t.Any]] = field(default_factory=dict, repr=False)
 
 
 def observe(client: KubeClient, placement: str, uid: str, desired: t.Sequence[Rendered]) -> Observed:
@@ -54,9 +53,9 @@ def observe(client: KubeClient, placement: str, uid: str, desired: t.Sequence[Re
             client.server_name,
             "rename the placement, or recover the records of that fleet",
         )
-    wanted = {key(each.id): each.id for each in desired}
-    held = {key(each.id): each.id for each in recorded.inventory} if recorded else {}
-    live: dict[Key, dict[str, t.Any]] = {}
+    wanted = {each.id.key: each.id for each in desired}
+    held = {each.id.key: each.id for each in recorded.inventory} if recorded else {}
+    live: dict[ObjectKey, dict[str, t.Any]] = {}
     by_kind: dict[tuple[str, str], list[ObjectId]] = {}
     for each in (held | wanted).values():
         by_kind.setdefault((each.api_version, each.kind), []).append(each)
@@ -71,12 +70,12 @@ def observe(client: KubeClient, placement: str, uid: str, desired: t.Sequence[Re
             for item in list_objects(client, path, label_selector=selector):
                 live[_key_of(resource, item)] = an_object(item, f"GET {path}", client)
         for each in ids:
-            if key(each) not in live and each.namespace not in absent:
+            if each.key not in live and each.namespace not in absent:
                 found = _get(client, resource, each)
                 if found is not None:
-                    live[key(each)] = found
+                    live[each.key] = found
         if (api_version, kind) == NAMESPACES:
-            absent = {each.name for each in ids if key(each) not in live}
+            absent = {each.name for each in ids if each.key not in live}
     return Observed(recorded=recorded, version=_version(parent), live=live)
 
 
@@ -133,6 +132,6 @@ def _get(client: KubeClient, resource: Resource, each: ObjectId) -> dict[str, t.
         raise
 
 
-def _key_of(resource: Resource, item: t.Mapping[str, t.Any]) -> Key:
+def _key_of(resource: Resource, item: t.Mapping[str, t.Any]) -> ObjectKey:
     metadata = item["metadata"]
     return (resource.group, resource.kind, metadata.get("namespace", ""), metadata["name"])

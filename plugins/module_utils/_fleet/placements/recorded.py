@@ -55,6 +55,14 @@ def is_recovering(document: Document | None) -> bool:
     return RECOVERING in ((document or {}).get("metadata", {}).get("annotations") or {})
 
 
+def recovering(document: Document, begun: bool) -> Document:
+    """The placement's record, saying that a recovery was begun, or saying so no more."""
+    metadata = document["metadata"]
+    annotations = {name: each for name, each in (metadata.get("annotations") or {}).items() if name != RECOVERING}
+    marks = {RECOVERING: "true"} if begun else {}
+    return {**document, "metadata": {**metadata, "annotations": {**annotations, **marks}}}
+
+
 def recorded_placement(records: Records, name: str) -> RecordedPlacement:
     """Everything recorded under a placement's name."""
     mine = {PARENT: name}

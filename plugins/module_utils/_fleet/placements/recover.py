@@ -14,7 +14,6 @@ from ..._core.objects.api_groups import PLACEMENT_API
 from ..._core.objects.placements.cluster_resource_placement import ClusterResourcePlacement
 from ..._core.plan.compose import policy_snapshot_of
 from ..._core.plan.document import Rendered
-from ..._core.plan.member import key
 from ..._core.resources.applyset import ApplySet, Held
 from ..._core.resources.sealing import sealed
 from ..._core.resources.snapshots import resource_hash, snapshot_index
@@ -35,10 +34,10 @@ from .recorded import (
     LATEST,
     PARENT,
     POLICY_INDEX,
-    RECOVERING,
     RESOURCE_HASH,
     RESOURCE_INDEX,
     is_recovering,
+    recovering,
 )
 from .sources import Sourced
 
@@ -173,43 +172,40 @@ def _rebuild(
 def _placement_record(records: _Lease, placement: ClusterResourcePlacement) -> str:
     """Its uid. The record says that the others are not whole yet."""
     found = records.get("ClusterResourcePlacement", placement.name)
-    if found is not None and not is_recovering(found):
-        annotations = {**(found["metadata"].get("annotations") or {}), RECOVERING: "true"}
-        found = records.replace({**found, "metadata": {**found["metadata"], "annotations": annotations}})
     if found is None:
         metadata = {
             "name": placement.name,
             "labels": dict(placement.metadata.labels),
-            "annotations": {**placement.metadata.annotations, RECOVERING: "true"},
+            "annotations": dict(placement.metadata.annotations),
             "finalizers": [CLEANUP],
         }
         spec = encode(placement)["spec"]
-        found = records.create(
-            {"apiVersion": PLACEMENT_API, "kind": "ClusterResourcePlacement", "metadata": metadata, "spec": spec}
-        )
+        made = {"apiVersion": PLACEMENT_API, "kind": "ClusterResourcePlacement", "metadata": metadata, "spec": spec}
+        found = records.create(recovering(made, begun=True))
+    elif not is_recovering(found):
+        found = records.replace(recovering(found, begun=True))
     return str(found["metadata"]["uid"])
 
 
 def _whole(records: _Lease, name: str) -> None:
     found = records.get("ClusterResourcePlacement", name)
     if found is not None and is_recovering(found):
-        annotations = {key: each for key, each in found["metadata"]["annotations"].items() if key != RECOVERING}
-        records.replace({**found, "metadata": {**found["metadata"], "annotations": annotations}})
+        records.replace(recovering(found, begun=False))
 
 
 def _adopted(client: KubeClient, held: ApplySet, uid: str, objects: t.Sequence[Rendered]) -> tuple[ApplySet, Parent]:
     """The ApplySet under its new uid, and the parent that it will be written to. Digests of Secrets are under a new key
     too, so those whose live content is the wanted one take over the new digest.
     """
-    wanted = {key(each.id): each for each in objects}
+    wanted = {each.id.key: each for each in objects}
     observed = observe(client, held.placement, held.uid, objects)
     held, live = observed.recorded or held, observed.live
     inventory = []
     for each in held.inventory:
-        new = wanted.get(key(each.id))
-        same = new is not None and each.id.kind == "Secret" and _same_secret(new, live.get(key(each.id)))
+        new = wanted.get(each.id.key)
+        same = new is not None and each.id.kind == "Secret" and _same_secret(new, live.get(each.id.key))
         inventory.append(Held(id=each.id, hash=new.hash) if new is not None and same else each)
-    whole = {key(each.id): each.hash for each in inventory} == {place: each.hash for place, each in wanted.items()}
+    whole = {each.id.key: each.hash for each in inventory} == {place: each.hash for place, each in wanted.items()}
     digest = resource_hash([each.hash for each in objects]) if whole else held.resource_hash
     adopted = replace(held, uid=uid, inventory=tuple(inventory), resource_hash=digest)
     return adopted, Parent(client, observed.recorded, observed.version)

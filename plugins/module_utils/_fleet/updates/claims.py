@@ -13,7 +13,7 @@ from ..._core.errors import FleetError
 from ..._core.objects.updates.update_run import UpdateRun
 from ..._core.updates.run import Obstacle
 from ..._core.values.update_states import OPERATION_IN_PROGRESS, RUNNING
-from ..._store.records import Lease, Record, Records
+from ..._store.records import Lease, Record, Records, replaced
 from ..recorded import recorded
 
 KIND = "UpdateRun"
@@ -93,13 +93,7 @@ def _marked(records: Records, document: Record, operation: str) -> bool:
     status = {key: value for key, value in (document.get("status") or {}).items() if key != "operation"}
     if operation:
         status["operation"] = operation
-    try:
-        records.replace({**document, "status": status})
-    except FleetError as error:
-        if error.code != "conflict":
-            raise
-        return False
-    return True
+    return replaced(records, {**document, "status": status}) is not None
 
 
 def _in_flight(records: Records, member: str, operation: str) -> bool:

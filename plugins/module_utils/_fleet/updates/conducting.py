@@ -45,9 +45,9 @@ from ..conductor.loop import RunLimits
 from ..drivers.contract import Driver, Observation
 from ..drivers.host import here
 from ..drivers.options import OptionPlace, drivers_from
+from ..files import refuse_unwritable
 from ..members.member_lease import MemberLeases
 from ..members.members import Clients, members_to_write, recorded_members
-from ..session import refuse_unwritable
 from .approval_policy import vouched_since
 from .claims import KIND
 from .constraints import Permits

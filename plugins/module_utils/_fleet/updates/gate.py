@@ -26,7 +26,7 @@ from ..._core.values.update_states import (
 )
 from ..._kube.access import who_am_i
 from ..._kube.client import KubeClient
-from ..._store.records import Record, Records
+from ..._store.records import Record, Records, replaced
 from ..recorded import recorded
 from .approval_policy import vouched_since
 from .claims import KIND as RUN
@@ -195,10 +195,4 @@ def _written(
     if reason:
         approval["reason"] = reason
     status = {**(document.get("status") or {}), "state": COMPLETED, "approval": approval}
-    try:
-        records.replace({**document, "status": status})
-    except FleetError as error:
-        if error.code != "conflict":
-            raise
-        return False
-    return True
+    return replaced(records, {**document, "status": status}) is not None

@@ -26,7 +26,7 @@ from ..._core.updates.integrity import placed_gates, recorded_digest
 from ..._core.updates.record.summary import UNVERIFIED
 from ..._core.updates.run import Approval, GateRow, RunState
 from ..._core.values.update_states import COMPLETED, NOT_STARTED, PENDING
-from ..._store.records import Lease, Record, Records
+from ..._store.records import Lease, Record, Records, replaced
 from ..recorded import DAMAGED, recorded
 
 KIND = "Gate"
@@ -144,11 +144,8 @@ def _publish(records: Records, run: UpdateRun, placed: Placed, lease: Lease) -> 
     status = stored.get("status") or {}
     if status.get("state") == placed.gate.state or status.get("state") == COMPLETED:
         return
-    try:
-        records.replace({**stored, "status": {**status, "state": placed.gate.state}}, lease)
-    except FleetError as error:
-        if error.code != "conflict":  # somebody completes it at this very moment; the run decides
-            raise
+    # Not if somebody completes it at this very moment; the run decides.
+    replaced(records, {**stored, "status": {**status, "state": placed.gate.state}}, lease)
 
 
 def target_of(run: str, placed: Placed) -> UpdateRunGateTarget:

@@ -31,7 +31,7 @@ from ..._core.values.update_states import (
     TARGET_TYPES,
     TERMINAL,
 )
-from ..._store.records import Record, Records
+from ..._store.records import Record, Records, replaced
 from ..recorded import recorded
 from .claims import KIND, busy
 from .gates import KIND as GATE
@@ -216,14 +216,10 @@ def _commanded(
             status = replace(status, started_by=who)
         if not write:
             return Outcome(run=replace(run, status=status), changed=True)
-        try:
-            kept = records.replace({**run_document(records, run.name), **_versioned(records, run, status)})
-        except FleetError as error:
-            if error.code != "conflict":
-                raise
-            run = read_run(records, run.name)
-            continue
-        return Outcome(run=proven(kept), changed=True)
+        kept = replaced(records, {**run_document(records, run.name), **_versioned(records, run, status)})
+        if kept is not None:
+            return Outcome(run=proven(kept), changed=True)
+        run = read_run(records, run.name)
     raise FleetError("conflict", "the run is being written all the time", run.name, "try again")
 
 

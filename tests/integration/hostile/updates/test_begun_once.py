@@ -86,7 +86,7 @@ def test_who_cannot_see_it_waits_for_the_member(fleet: UpdateFleet, coming: str)
     assert fleet.file_upgrades() == ["a", "b"], "each was begun once"
     row = fleet.row("a")
     assert (row.status.state, row.attempt, row.version_after) == ("Completed", 1, NEW)
-    assert any("watching the member itself" in line for line in fleet.said), fleet.said
+    assert any("watching a itself" in line for line in fleet.said), fleet.said
 
 
 def test_another_user_with_another_home_waits_too(

@@ -8,19 +8,19 @@ from __future__ import annotations
 import typing as t
 from collections import Counter
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from ...errors import FleetError, Problem
 from ...objects.clusters.member_cluster import MemberCluster
 from ...schema.codec import decode, encode
 from ...schema.metadata_rules import name_problem
 from ...values.canonical import digest_of
+from ...values.clock_skew import CLOCK_SKEW
 from .node import NodeFacts
 from .prices import Cost, PriceSource, costs_of
 
 SCHEMA = 1
 PARTLY_READ, OLDER = "partly-read", "what was read of it before still stands"
-SKEW = timedelta(minutes=5)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,9 +123,9 @@ def _name_problems(snapshot: FactsSnapshot, where: str) -> t.Iterator[Problem]:
 
 
 def _time_problems(captured_at: datetime, now: datetime | None, where: str) -> t.Iterator[Problem]:
-    if now is not None and captured_at > now + SKEW:
+    if now is not None and captured_at > now + CLOCK_SKEW:
         ahead = int((captured_at - now).total_seconds())
-        message = f"capturedAt is {ahead} s ahead of this machine's clock; {int(SKEW.total_seconds())} s are allowed"
+        message = f"capturedAt is {ahead} s ahead of this machine's clock; {CLOCK_SKEW.seconds} s are allowed"
         yield Problem("facts-invalid", message, where, "set the clocks right, then capture the facts again")
 
 

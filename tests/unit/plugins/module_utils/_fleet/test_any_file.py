@@ -26,12 +26,12 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.s
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.member_cluster import MemberCluster
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.files import approved_plan, facts_file, prices_file
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.lint import lint
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import kubeconfig_document
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.explaining import Question, explanations
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.placement import Asked, run
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.sources import placements_in
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import approved_plan, facts_file, prices_file
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import written
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.credentials import (

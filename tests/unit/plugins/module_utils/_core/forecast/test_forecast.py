@@ -17,7 +17,6 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.forecast.foreca
     Forecast,
     MemberForecast,
     forecast,
-    rows_of,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates import commands
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import (
@@ -53,7 +52,7 @@ def told(run: RunState, assumed: Assumptions = EXACT, now: datetime = T0, **view
 
 
 def seen(run: RunState, **views: t.Any) -> dict[str, MemberView]:
-    return {row.name: MemberView(name=row.name, **views.get(row.name, {})) for row in rows_of(run)}
+    return {row.name: MemberView(name=row.name, **views.get(row.name, {})) for row in run.members}
 
 
 def member(found: Forecast, name: str) -> MemberForecast:

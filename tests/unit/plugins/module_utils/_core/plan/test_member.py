@@ -16,7 +16,6 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.member imp
     Step,
     as_planned,
     decide_member,
-    key,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.applyset import PART_OF_LABEL, ApplySet, Held
 
@@ -57,7 +56,7 @@ def live(part_of: str = US, data: dict[str, str] | None = None, ours: bool = Tru
 
 def step(there: Manifest | None, held: str | None = None, hash: str = "1", **strategy: t.Any) -> Step:
     applyset = recorded((CONFIG, held)) if held is not None else None
-    on_member = {key(CONFIG): there} if there else {}
+    on_member = {CONFIG.key: there} if there else {}
     (found,) = decide_member([wanted(hash=hash)], applyset, on_member, US, ApplyStrategy(**strategy))
     return found
 
@@ -138,7 +137,7 @@ def test_reporting_writes_nothing(there: Manifest | None, expected: tuple[str, b
 
 def test_applies_go_by_wave_and_removals_come_last_in_reverse() -> None:
     gone = [ObjectId("", "v1", "ConfigMap", "old", "a"), ObjectId("apps", "v1", "Deployment", "old", "b")]
-    there = {key(each): live() for each in gone}
+    there = {each.key: live() for each in gone}
     steps = decide_member(
         [wanted(WORK), wanted(CONFIG), wanted(NAMESPACE)],
         recorded(*((each, "1") for each in gone)),
@@ -156,7 +155,7 @@ def test_applies_go_by_wave_and_removals_come_last_in_reverse() -> None:
 
 
 def removal(each: ObjectId, there: Manifest | None, **options: t.Any) -> list[str]:
-    on_member = {key(each): there} if there else {}
+    on_member = {each.key: there} if there else {}
     steps = decide_member([], recorded((each, "1")), on_member, US, ApplyStrategy(), **options)
     return [step.action for step in steps]
 
@@ -181,7 +180,7 @@ def test_an_abandoned_placement_releases_everything() -> None:
 
 def test_another_api_version_is_the_same_object() -> None:
     old = ObjectId("apps", "v1beta1", "Deployment", "test", "web")
-    steps = decide_member([wanted(WORK)], recorded((old, "1")), {key(WORK): live()}, US, ApplyStrategy())
+    steps = decide_member([wanted(WORK)], recorded((old, "1")), {WORK.key: live()}, US, ApplyStrategy())
     assert [each.id.version for each in steps] == ["v1"]
 
 
@@ -190,9 +189,9 @@ OTHER = ObjectId("", "v1", "ConfigMap", "test", "other")
 
 def planned(named: t.Iterable[ObjectId], held: int = 2, **deletable: t.Any) -> list[tuple[str, str]]:
     """CONFIG and OTHER leave; which of them may be deleted, and what becomes of them."""
-    there = {key(each): live() for each in (CONFIG, OTHER)}
+    there = {each.key: live() for each in (CONFIG, OTHER)}
     steps = decide_member([], recorded((CONFIG, "1"), (OTHER, "1")), there, US, ApplyStrategy())
-    what = Deletable(named=frozenset(map(key, named)), **deletable)
+    what = Deletable(named=frozenset(each.key for each in named), **deletable)
     return sorted((step.id.name, step.action) for step in as_planned(steps, what, held))
 
 
@@ -212,7 +211,7 @@ def test_else_the_brake_counts_all_of_it() -> None:
 
 
 def test_a_refused_deletion_says_what_lifts_it() -> None:
-    there = {key(CONFIG): live()}
+    there = {CONFIG.key: live()}
     steps = decide_member([], recorded((CONFIG, "1")), there, US, ApplyStrategy())
     (found,) = as_planned(steps, Deletable(named=frozenset(), counted=4, limit="30%"), 2)
     assert found.reason == "NotPlanned" and "max_object_removals: 5" in found.message

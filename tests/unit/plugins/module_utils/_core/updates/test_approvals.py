@@ -22,7 +22,6 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.run_status import UpdateRunStatus
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import ObjectMeta
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.approvals import (
-    AHEAD,
     MADE_BY,
     Court,
     Refused,
@@ -34,6 +33,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.approva
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.integrity import DIGEST
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import Approval, GateRow, Schedule
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values.clock_skew import CLOCK_SKEW
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.updates.made import changed, laid
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.updates.test_integrity import object_of
 
@@ -109,7 +109,7 @@ def test_a_run_that_is_older_than_the_policies_proves_nobody():
     [
         *((NOW - HOUR, True), (NOW - HOUR - timedelta(seconds=1), False), (None, False)),
         # A clock may be ahead; who writes a year ahead would have an approval for ever.
-        *((NOW + AHEAD, True), (NOW + AHEAD + timedelta(seconds=1), False)),
+        *((NOW + CLOCK_SKEW, True), (NOW + CLOCK_SKEW + timedelta(seconds=1), False)),
     ],
 )
 def test_an_approval_expires_unless_it_was_used(at: t.Any, counts: bool):

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor import loop
@@ -28,6 +29,12 @@ def test_it_knows_no_machine_in_particular():
             assert room != "_fleet" or inside[0] in BESIDE, one
             seen.add(room)
     assert seen == {"", "_core", "_fleet", "_store"}
+
+
+def test_it_says_nothing_of_members():
+    """Operations of every machine pass through it, on members or on nodes: it speaks of what they act on."""
+    for file in CONDUCTOR.glob("*.py"):
+        assert not re.findall(r"(?i)\bmembers?\b", file.read_text(encoding="utf-8")), file
 
 
 def test_the_loop_knows_no_drivers_either():

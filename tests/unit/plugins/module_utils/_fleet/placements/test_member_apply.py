@@ -15,7 +15,6 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placeme
     ApplyStrategy,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.document import Rendered
-from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.member import key
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.outcome import MemberOutcome
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.applyset import ApplySet, Held
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements import member_apply
@@ -49,7 +48,7 @@ IDENTITY = ApplySet(
     resource_hash="r",
 )
 RECORDED = ApplySet(**{**vars(IDENTITY), "inventory": (Held(id=DESIRED[0].id, hash="old"),)})
-THERE = Observed(recorded=RECORDED, version="5", live={key(DESIRED[0].id): LIVE})
+THERE = Observed(recorded=RECORDED, version="5", live={DESIRED[0].id.key: LIVE})
 GONE = Observed(recorded=RECORDED, version="5", live={})
 EMPTY = Observed(recorded=None)
 

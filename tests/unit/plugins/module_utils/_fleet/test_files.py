@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import (
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.files import (
     approved_plan,
     facts_file,
     prices_file,
