@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""How far the clock of another machine may be ahead of ours, before what it says of the time is refused."""
+"""How far the clock of another machine may be from ours, before what it says of the time is refused."""
 
 from __future__ import annotations
 

@@ -15,6 +15,7 @@ from datetime import datetime, timedelta
 from ..._core.errors import FleetError
 from ..._core.updates.releases.versions import nothing_to_do, step_refused
 from ..._core.updates.run import Begin, MemberView, Obstacle
+from ..._core.values.clock_skew import CLOCK_SKEW as MOST_SKEW
 from ..._core.values.update_states import CLOCK_SKEW, OPERATION_IN_PROGRESS, PRECONDITION_FAILED
 from ..._kube.parallel import in_parallel
 from ..._store.records import Lease, Records
@@ -33,8 +34,6 @@ LOOK_AGAIN = timedelta(seconds=15)
 FRESH = timedelta(seconds=5)
 RENEW_AFTER = timedelta(seconds=LEASE_SECONDS // 3)
 LIST_AFTER = timedelta(seconds=15)
-# With a clock that is further off, nothing can be said of windows, freezes and waits.
-CLOCK_SKEW_LIMIT = timedelta(minutes=5)
 GONE = Obstacle(reason=PRECONDITION_FAILED, message="the member has no driver any more")
 
 
@@ -210,7 +209,8 @@ class Sight:
 
 
 def _clock_skew(ahead: timedelta) -> Obstacle | None:
-    if abs(ahead) <= CLOCK_SKEW_LIMIT:
+    """By a clock that is further off nothing can be said of windows, freezes and waits."""
+    if abs(ahead) <= MOST_SKEW:
         return None
     where = "ahead of" if ahead < timedelta(0) else "behind"
     minutes = abs(ahead) // timedelta(minutes=1)
