@@ -10,7 +10,7 @@ import re
 import typing as t
 from datetime import datetime, timedelta
 
-from ..objects.karpenter.node_pool_schema import BUDGETS, NODE_POOL, Object
+from ..objects.karpenter.node_pool_schema import BUDGETS, GRACE, Policies
 from ..objects.karpenter.reading import PLACE, Examined, examine
 from ..schema.finding import Finding
 from ..schema.rules import Found
@@ -26,7 +26,6 @@ from .budgets.lint import (
 
 DO_NOT_DISRUPT = "karpenter.sh/do-not-disrupt"
 ANNOTATIONS, CLAIM = "spec.template.metadata.annotations", "spec.template.spec"
-GRACE = f"{CLAIM}.terminationGracePeriod"
 # All of spec.template but these is in the drift hash.
 NOT_HASHED = f"{CLAIM}.requirements"
 
@@ -38,13 +37,13 @@ def lint_node_pool(
     start: datetime,
     nodes: int | None = None,
     shortest: timedelta = SHORTEST_OPENING,
-    schema: Object = NODE_POOL,
+    policies: Policies = None,
 ) -> tuple[Lint, ...]:
     """All findings, budgets proved over the year after an aware instant.
 
-    ``nodes`` is the pool's size and ``schema`` that of the cluster's own definition, where they are known.
+    ``nodes`` is the pool's size, ``policies`` what the cluster's own definition lists, where they are known.
     """
-    return lint_examined(examine(document, schema=schema), start, nodes, shortest)
+    return lint_examined(examine(document, policies=policies), start, nodes, shortest)
 
 
 def lint_examined(
@@ -94,7 +93,7 @@ def _consent(path: str, nodes: int | None) -> str:
 
 def _problem(found: Found, examined: Examined) -> Lint:
     value = _at(examined.repaired, _steps(found.path)) if found.code == "wrong-type" else None
-    quoted = isinstance(value, int) and "quotes" in found.hint
+    quoted = found.hint == f'write it in quotes: "{value}"'
     message = f"{found.message}; {found.hint}" if found.hint else found.message
     mended = {found.path: str(value)} if quoted else {}
     return Lint(code=found.code, level=ERROR, path=found.path, message=message, mended=mended)

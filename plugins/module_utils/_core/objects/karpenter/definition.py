@@ -7,32 +7,18 @@ from __future__ import annotations
 
 import typing as t
 from collections.abc import Mapping
-from dataclasses import replace
 
 from ...errors import FleetError
-from .node_pool_schema import (
-    DISRUPTION,
-    NODE_POOL,
-    SPEC,
-    Object,
-)
 
 NAME, VERSION = "nodepools.karpenter.sh", "v1"
 
 
-def schema_of(definition: t.Any) -> Object:
-    """The schema with the policies of a cluster's CustomResourceDefinition, as an API server returns it.
-
-    A definition that lists none takes any. FleetError ``not-the-definition`` if it is none of NodePools in v1.
-    """
-    field = dict(DISRUPTION.fields)
-    field["consolidationPolicy"] = replace(field["consolidationPolicy"], enum=policies(definition))
-    disruption = replace(DISRUPTION, fields=field)
-    return replace(NODE_POOL, fields={"spec": replace(SPEC, fields={**SPEC.fields, "disruption": disruption})})
-
-
 def policies(definition: t.Any) -> tuple[str, ...]:
-    """The values of ``spec.disruption.consolidationPolicy`` that the definition lists."""
+    """The values of ``spec.disruption.consolidationPolicy`` that a cluster's CustomResourceDefinition lists, as an API
+    server returns it; none if it takes any.
+
+    FleetError ``not-the-definition`` if it is none of NodePools in v1.
+    """
     if _get(definition, "metadata", "name") != NAME:
         raise _refusal(f"this is not the CustomResourceDefinition {NAME}", "")
     versions = _get(definition, "spec", "versions")
