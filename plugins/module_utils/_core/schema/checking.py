@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
 
+from ..values.field_path import below
 from ..values.int_or_percent import INT64, decodes
 from ..values.quantity import read_quantity
 from .codec import parse_time
@@ -133,10 +134,6 @@ def check_object(check: Check, cls: type, document: t.Any, path: str = "", prop:
             hint = f"write {each.prop.form}" if each.prop.form else each.prop.doc
             check.problem("missing-field", below(path, each.json), f"{each.json} is required", hint)
     return out
-
-
-def below(path: str, key: t.Any) -> str:
-    return f"{path}.{key}" if path else str(key)
 
 
 def near(word: str, known: t.Iterable[str]) -> str:

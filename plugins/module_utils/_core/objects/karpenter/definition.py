@@ -9,6 +9,7 @@ import typing as t
 from collections.abc import Mapping
 
 from ...errors import FleetError
+from ...values.field_path import field
 
 NAME, VERSION = "nodepools.karpenter.sh", "v1"
 
@@ -19,15 +20,13 @@ def policies(definition: t.Any) -> tuple[str, ...]:
 
     FleetError ``not-the-definition`` if it is none of NodePools in v1.
     """
-    if _get(definition, "metadata", "name") != NAME:
+    if field(definition, "metadata.name") != NAME:
         raise _refusal(f"this is not the CustomResourceDefinition {NAME}", "")
-    versions = _get(definition, "spec", "versions")
+    versions = field(definition, "spec.versions")
     rows = versions if isinstance(versions, (list, tuple)) else ()
-    served = next((each for each in rows if _get(each, "name") == VERSION), None)
-    schema = _get(served, "schema", "openAPIV3Schema")
-    policy = _get(
-        schema, *(step for key in ("spec", "disruption", "consolidationPolicy") for step in ("properties", key))
-    )
+    served = next((each for each in rows if field(each, "name") == VERSION), None)
+    below = "".join(f".properties.{name}" for name in ("spec", "disruption", "consolidationPolicy"))
+    policy = field(served, f"schema.openAPIV3Schema{below}")
     if not isinstance(policy, Mapping):
         raise _refusal("consolidationPolicy has no schema in it", f"spec.versions of {VERSION}")
     listed = policy.get("enum")
@@ -36,12 +35,6 @@ def policies(definition: t.Any) -> tuple[str, ...]:
     if not isinstance(listed, (list, tuple)) or not all(isinstance(each, str) for each in listed):
         raise _refusal(f"a list of texts is wanted, not {listed!r:.60}", "enum of consolidationPolicy")
     return tuple(listed)
-
-
-def _get(value: t.Any, *keys: str) -> t.Any:
-    for key in keys:
-        value = value.get(key) if isinstance(value, Mapping) else None
-    return value
 
 
 def _refusal(message: str, where: str) -> FleetError:

@@ -19,7 +19,7 @@ from ...schema.finding import Finding
 from ...schema.prop import Prop, prop
 from ...schema.rules import Found
 from ...values.duration import parse_or_never
-from ...values.field_path import at
+from ...values.field_path import field
 from .node_pool import DEFAULT_DISRUPTION, DEFAULT_EXPIRY, Disruption
 from .node_pool_forms import DURATION, DURATION_OR_NEVER
 
@@ -85,18 +85,22 @@ def admit(document: Mapping[str, t.Any], strict: bool = False, policies: Policie
 
 
 def _lone(stored: Mapping[str, t.Any]) -> t.Iterator[Found]:
-    for index, each in enumerate(at(stored, BUDGETS) or ()):
+    for index, each in enumerate(_budgets(stored)):
         if ("schedule" in each) != ("duration" in each):
             key, other = ("schedule", "duration") if "schedule" in each else ("duration", "schedule")
             hint = f"add {other}, or take {key} away"
             yield Found(LONE, f"{BUDGETS}[{index}]", f"{key} needs {other} beside it", hint)
 
 
+def _budgets(stored: Mapping[str, t.Any]) -> t.Sequence[Mapping[str, t.Any]]:
+    return field(stored, BUDGETS) or ()
+
+
 def durations(stored: Mapping[str, t.Any]) -> t.Iterator[tuple[str, t.Any]]:
     """The values of all duration fields with their paths, whatever stands there."""
-    budgets = [f"{BUDGETS}[{index}].duration" for index in range(len(at(stored, BUDGETS) or ()))]
-    for path in (*budgets, "spec.disruption.consolidateAfter", f"{_CLAIM}.expireAfter", GRACE):
-        value = at(stored, path)
+    found = [(f"{BUDGETS}[{index}].duration", each.get("duration")) for index, each in enumerate(_budgets(stored))]
+    paths = ("spec.disruption.consolidateAfter", f"{_CLAIM}.expireAfter", GRACE)
+    for path, value in (*found, *((path, field(stored, path)) for path in paths)):
         if value is not None:
             yield path, value
 

@@ -19,7 +19,7 @@ from ...schema.checking import Check
 from ...schema.finding import Finding
 from ...schema.rules import Found
 from ...values.duration import TOO_LONG
-from ...values.field_path import at
+from ...values.field_path import field, with_field
 from .node_pool import (
     API_VERSION,
     KIND,
@@ -72,7 +72,7 @@ class Examined:
 def read_node_pool(document: t.Any, where: str = "", strict: bool = False) -> tuple[NodePool, tuple[Finding, ...]]:
     """The pool that a manifest describes, whole or as a patch, and the repairs. FleetError with all problems."""
     examined = examine(document, strict)
-    name = at(examined.repaired, "metadata.name")
+    name = field(examined.repaired, "metadata.name")
     about = " ".join(filter(None, (where, f"{KIND}/{name if isinstance(name, str) and name else '?'}")))
     problems = list(examined.problems)
     if examined.fragment:
@@ -133,7 +133,7 @@ def _whole(check: Check, document: t.Any) -> tuple[Document, bool]:
 
 def _move_expiry(check: Check, document: Document) -> Document:
     """An older API had ``expireAfter`` under ``disruption``; a server drops it there, and 720h holds silently."""
-    value, there = at(document, MISPLACED), at(document, PLACE)
+    value, there = field(document, MISPLACED), field(document, PLACE)
     if value is None:
         return document
     if there is not None and there != value:
@@ -141,28 +141,22 @@ def _move_expiry(check: Check, document: Document) -> Document:
             "expireAfter-conflict", MISPLACED, f"{PLACE} says {there!r:.40}, this says {value!r:.40}", "keep one"
         )
         return document
-    template = _or_empty(document["spec"].get("template"))
-    claim = _or_empty(template.get("spec")) if isinstance(template, Mapping) else None
-    if not isinstance(claim, Mapping):
+    if not all(isinstance(field(document, way) or {}, Mapping) for way in _WHOLE[:2]):
         return document
     reason = f"v1 has the field there; where it is put, {DRIFTS}"
     check.repair(Finding("expireAfter-misplaced", MISPLACED, PLACE, value, value, reason), f"write {PLACE}")
-    spec = dict(document["spec"])
-    spec["disruption"] = {key: each for key, each in spec["disruption"].items() if key != "expireAfter"}
-    spec["template"] = {**template, "spec": {**claim, "expireAfter": value}}
-    return {**document, "spec": spec}
+    return with_field(with_field(document, MISPLACED, None), PLACE, value)
 
 
 def _without_alternatives(check: Check, document: Document) -> Document:
     """Documentation prints ``A | B`` where one of them is to be chosen; the rest is judged without it."""
-    value = at(document, POLICY)
+    value = field(document, POLICY)
     words = [word.strip() for word in value.split("|")] if isinstance(value, str) else []
     if len(words) < 2:
         return document
     chosen = " or ".join(word for word in words if word in POLICIES) or " or ".join(POLICIES)
     check.problem("alternatives", POLICY, f"{value!r:.80} lists the values to choose from", f"write {chosen}")
-    disruption = {key: each for key, each in document["spec"]["disruption"].items() if key != "consolidationPolicy"}
-    return {**document, "spec": {**document["spec"], "disruption": disruption}}
+    return with_field(document, POLICY, None)
 
 
 def _too_long(stored: Document) -> t.Iterator[Found]:
@@ -171,7 +165,3 @@ def _too_long(stored: Document) -> t.Iterator[Found]:
         digits = re.fullmatch(r"([0-9]++[hms])++", text, re.ASCII) if isinstance(text, str) else None
         if digits and not parses(text):
             yield Found("invalid-duration", path, f"{text!r:.60} {TOO_LONG}", "write a shorter one")
-
-
-def _or_empty(value: t.Any) -> t.Any:
-    return {} if value is None else value
