@@ -105,6 +105,19 @@ def test_groups_of_the_api_are_written_in_one_place(file):
     assert not found or below_rooms(file) == "_core/objects/api_groups.py", found
 
 
+PLUGINS = sorted((ROOT / "plugins").rglob("*.py"))
+
+
+@pytest.mark.parametrize("file", PLUGINS, ids=lambda file: str(file.relative_to(ROOT)))
+def test_field_paths_are_followed_in_one_place(file):
+    """Elsewhere a key that holds dots is taken for a way, or a list for a mapping."""
+    loops = [
+        node for node in ast.walk(ast.parse(file.read_text("utf-8"))) if isinstance(node, (ast.For, ast.comprehension))
+    ]
+    found = [ast.unparse(each.iter) for each in loops if ast.unparse(each.iter).endswith(".split('.')")]
+    assert not found or file.name == "field_path.py", found
+
+
 # Class names that stand in more than one file. It only shrinks.
 TWICE = {
     "Applied",

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from ..cluster.pod import DO_NOT_DISRUPT, Pod, protection
+from ..values.field_path import field
 from .budgets.lint import ERROR, WARNING, Lint
 
 # Where annotations of pods stand: in a pod, a workload, a CronJob.
@@ -21,7 +22,7 @@ def lint_do_not_disrupt(document: t.Any) -> tuple[Lint, ...]:
     on_node = isinstance(document, Mapping) and document.get("kind") == "Node"
     found: list[Lint] = []
     for place in PLACES:
-        annotations = _at(document, f"{place}.annotations")
+        annotations = field(document, f"{place}.annotations")
         if isinstance(annotations, Mapping) and DO_NOT_DISRUPT in annotations:
             path = f"{place}.annotations[{DO_NOT_DISRUPT}]"
             found += _judge(annotations[DO_NOT_DISRUPT], path, on_node)
@@ -44,9 +45,3 @@ def _judge(value: t.Any, path: str, on_node: bool) -> t.Iterator[Lint]:
 
 
 _ANY_TIME = datetime(2000, 1, 1, tzinfo=UTC)
-
-
-def _at(document: t.Any, path: str) -> t.Any:
-    for step in path.split("."):
-        document = document.get(step) if isinstance(document, Mapping) else None
-    return document

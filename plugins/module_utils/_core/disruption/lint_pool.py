@@ -6,15 +6,15 @@
 from __future__ import annotations
 
 import copy
-import re
 import typing as t
 from datetime import datetime, timedelta
 
-from ..objects.karpenter.node_pool_schema import BUDGETS, NODE_POOL, Object
+from ..objects.karpenter.node_pool_schema import BUDGETS, GRACE, Policies
 from ..objects.karpenter.reading import PLACE, Examined, examine
 from ..schema.finding import Finding
 from ..schema.rules import Found
 from ..values.duration import NEVER
+from ..values.field_path import at, field, put
 from .budgets.lint import (
     ERROR,
     NOTE,
@@ -26,11 +26,8 @@ from .budgets.lint import (
 
 DO_NOT_DISRUPT = "karpenter.sh/do-not-disrupt"
 ANNOTATIONS, CLAIM = "spec.template.metadata.annotations", "spec.template.spec"
-GRACE = f"{CLAIM}.terminationGracePeriod"
 # All of spec.template but these is in the drift hash.
 NOT_HASHED = f"{CLAIM}.requirements"
-
-_STEP = re.compile(r"\[([^\]]+)\]|([^.\[]+)")
 
 
 def lint_node_pool(
@@ -38,13 +35,13 @@ def lint_node_pool(
     start: datetime,
     nodes: int | None = None,
     shortest: timedelta = SHORTEST_OPENING,
-    schema: Object = NODE_POOL,
+    policies: Policies = None,
 ) -> tuple[Lint, ...]:
     """All findings, budgets proved over the year after an aware instant.
 
-    ``nodes`` is the pool's size and ``schema`` that of the cluster's own definition, where they are known.
+    ``nodes`` is the pool's size, ``policies`` what the cluster's own definition lists, where they are known.
     """
-    return lint_examined(examine(document, schema=schema), start, nodes, shortest)
+    return lint_examined(examine(document, policies=policies), start, nodes, shortest)
 
 
 def lint_examined(
@@ -76,7 +73,7 @@ def mend(document: t.Any, findings: t.Iterable[Lint], consent: bool = False) -> 
         for path, value in each.mended.items():
             if path not in done:
                 done.add(path)
-                _put(out, _steps(path), value)
+                put(out, path, value)
     return out
 
 
@@ -93,8 +90,8 @@ def _consent(path: str, nodes: int | None) -> str:
 
 
 def _problem(found: Found, examined: Examined) -> Lint:
-    value = _at(examined.repaired, _steps(found.path)) if found.code == "wrong-type" else None
-    quoted = isinstance(value, int) and "quotes" in found.hint
+    value = at(examined.repaired, found.path) if found.code == "wrong-type" else None
+    quoted = found.hint == f'write it in quotes: "{value}"'
     message = f"{found.message}; {found.hint}" if found.hint else found.message
     mended = {found.path: str(value)} if quoted else {}
     return Lint(code=found.code, level=ERROR, path=found.path, message=message, mended=mended)
@@ -110,9 +107,9 @@ def _repair(finding: Finding, nodes: int | None) -> Lint:
 
 def _template(examined: Examined, nodes: int | None) -> t.Iterator[Lint]:
     """Hazards of ``spec.template``, as far as it is written."""
-    if isinstance(notes := _at(examined.repaired, _steps(ANNOTATIONS)), dict) and DO_NOT_DISRUPT in notes:
+    if isinstance(notes := field(examined.repaired, ANNOTATIONS), dict) and DO_NOT_DISRUPT in notes:
         yield _annotation(nodes)
-    expiry, grace = (_at(examined.repaired, _steps(path)) for path in (PLACE, GRACE))
+    expiry, grace = (field(examined.repaired, path) for path in (PLACE, GRACE))
     moved = {each.new_path for each in examined.findings}
     for path, value in ((PLACE, expiry), (GRACE, grace)):
         if value is not None and examined.missing and path not in moved:
@@ -144,31 +141,3 @@ def _annotation(nodes: int | None) -> Lint:
         consent=f"where the pool has it already, {_consent(path, nodes)}",
         mended={path: None, BUDGETS: [{"nodes": "0"}]},
     )
-
-
-def _steps(path: str) -> list[str | int]:
-    return [int(index) if index and index.isdigit() else index or name for index, name in _STEP.findall(path)]
-
-
-def _at(document: t.Any, steps: list[str | int]) -> t.Any:
-    for step in steps:
-        try:
-            document = document[step]
-        except (KeyError, IndexError, TypeError):
-            return None
-    return document
-
-
-def _put(document: t.Any, steps: list[str | int], value: t.Any) -> None:
-    """Sets or, for None, removes; what is not there on the way is made."""
-    *way, last = steps
-    for step in way:
-        if isinstance(document, dict) and document.get(step) is None:
-            if value is None:
-                return
-            document[step] = {}
-        document = document[step]
-    if value is not None:
-        document[last] = value
-    elif isinstance(document, dict):
-        document.pop(last, None)

@@ -27,7 +27,7 @@ from ..objects.placements.placeholders import HOLES
 from ..objects.reading import judge
 from ..objects.updates.strategy_json import judge_strategy
 from ..schema.checking import near
-from ..values.field_path import at, put
+from ..values.field_path import field, put
 from .annotations import judge_any
 from .kinds import UNCHECKED
 from .placement import UNDECIDED, spread_in_words
@@ -160,7 +160,7 @@ def _pool(document: t.Any, start: datetime) -> Judged:
 
 def _single_budgets(examined: Examined, start: datetime) -> t.Iterator[Lint]:
     """Where one budget is wrong, what cannot be read in the others: nothing else is true of the list."""
-    rows = at(examined.stored, BUDGETS)
+    rows = field(examined.stored, BUDGETS)
     wrong = [each.path for each in examined.problems]
     for index, row in enumerate(rows if isinstance(rows, list) else ()):
         here = f"{BUDGETS}[{index}]"

@@ -6,12 +6,14 @@
 from __future__ import annotations
 
 import difflib
+import json
 import re
 import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
 
+from ..values.field_path import below
 from ..values.int_or_percent import INT64, decodes
 from ..values.quantity import read_quantity
 from .codec import parse_time
@@ -66,6 +68,9 @@ _VERSIONS = (
 )
 # By class and field: what somebody means who writes a field that is not there.
 _HINTS: dict[tuple[str, str], str] = {
+    ("Budget", "timeZone"): "schedules of budgets are in UTC",
+    ("Disruption", "expireAfter"): "it stands at spec.template.spec.expireAfter",
+    ("Disruption", "terminationGracePeriod"): "it stands at spec.template.spec.terminationGracePeriod",
     ("PlacementPolicy", "taints"): "taints are read from spec.taints of MemberCluster",
     ("NodeImageSelection", "version"): "images are named under customNodeImageVersions, and only for Custom",
     ("NodeImageSelection", "nodeImageVersion"): "images are named under customNodeImageVersions, and only for Custom",
@@ -83,9 +88,14 @@ _BAD: t.Any = object()
 
 @dataclass
 class Check:
-    """Collects what is found; ``strict`` makes problems of repairs."""
+    """Collects what is found; ``strict`` makes problems of repairs.
+
+    ``enums`` are the values that the cluster's own definition lists, by field path, instead of those of the class; none
+    stands for any.
+    """
 
     strict: bool = False
+    enums: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     problems: list[Found] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
 
@@ -101,17 +111,19 @@ class Check:
             self.findings.append(finding)
 
 
-def check_object(check: Check, cls: type, document: t.Any, path: str = "") -> t.Any:
+def check_object(check: Check, cls: type, document: t.Any, path: str = "", prop: Prop = _PLAIN) -> t.Any:
     """The document without what is wrong in it, so that the rules over several fields can still be judged."""
     if not isinstance(document, Mapping):
-        return _wrong_type(check, OBJECT, document, path, _PLAIN)
+        return _wrong_type(check, OBJECT, document, path, prop)
     fields = {each.json: each for each in fields_of(cls)}
-    for key in document:
-        if key not in fields and not (cls is ObjectMeta and key in _KEPT_METADATA):
-            check.problem(
-                "unknown-field", below(path, key), f"there is no field {key!r} here", _nearest(cls, key, fields)
-            )
-    out: dict[str, t.Any] = {}
+    beside = [key for key in document if key not in fields]
+    if not prop.open:
+        for key in beside:
+            if not (cls is ObjectMeta and key in _KEPT_METADATA):
+                check.problem(
+                    "unknown-field", below(path, key), f"there is no field {key!r} here", _nearest(cls, key, fields)
+                )
+    out: dict[str, t.Any] = {key: document[key] for key in beside} if prop.open else {}
     for each in fields.values():
         value = document.get(each.json)
         if value is not None:
@@ -119,12 +131,9 @@ def check_object(check: Check, cls: type, document: t.Any, path: str = "") -> t.
             if kept is not _BAD:
                 out[each.json] = kept
         elif each.required:
-            check.problem("missing-field", below(path, each.json), f"{each.json} is required", each.prop.doc)
+            hint = f"write {each.prop.form}" if each.prop.form else each.prop.doc
+            check.problem("missing-field", below(path, each.json), f"{each.json} is required", hint)
     return out
-
-
-def below(path: str, key: t.Any) -> str:
-    return f"{path}.{key}" if path else str(key)
 
 
 def near(word: str, known: t.Iterable[str]) -> str:
@@ -144,13 +153,15 @@ def _check_field(check: Check, spec: Field, value: t.Any, path: str) -> t.Any:
     labels = spec.json in ("labels", "annotations", "matchLabels")
     kept = _check_value(check, spec.shape, value, path, spec.prop, labels)
     if kept is not _BAD and spec.shape.form in (LIST, MAP):
+        if spec.prop.unique:
+            _check_unique(check, value, path)
         _check_length(check, spec.prop, len(value), path)
     return kept
 
 
 def _check_value(check: Check, shape: Shape, value: t.Any, path: str, prop: Prop, labels: bool = False) -> t.Any:
     if shape.form == OBJECT:
-        return check_object(check, shape.cls, value, path)
+        return check_object(check, shape.cls, value, path, prop)
     if shape.form == LIST:
         return _check_list(check, shape, value, path, prop)
     if shape.form == MAP:
@@ -230,24 +241,30 @@ def _check_text(check: Check, value: t.Any, path: str, prop: Prop) -> t.Any:
         value = value.isoformat()  # what Ansible's YAML makes of a plain day, which kubectl keeps as text
     if not isinstance(value, str):
         return _wrong_type(check, TEXT, value, path, prop)
+    enum = check.enums.get(path, prop.enum)
     if value == PLACEHOLDER:
-        return _placeholder(
-            check, path, free=not prop.enum and not path.startswith(("metadata.name", "metadata.labels"))
-        )
-    if prop.enum and value not in prop.enum:
-        known = ", ".join(prop.enum)
-        hint = english(value, prop.enum) or near(value, prop.enum)
-        check.problem("not-one-of", path, f"{value!r} is not one of {known}", hint)
+        free = not enum and _has_form(value, prop) and not path.startswith(("metadata.name", "metadata.labels"))
+        return _placeholder(check, path, free)
+    if enum and value not in enum:
+        known = ", ".join(enum)
+        hint = english(value, enum) or near(value, enum)
+        check.problem("not-one-of", path, f"{value!r:.60} is not one of {known}", hint)
     elif not _fits(value, prop):
         length = f"{len(value)} characters, {prop.min_length or 0} to {prop.max_length} are allowed"
         check.problem("wrong-length", path, length)
-    elif prop.pattern and not re.fullmatch(prop.pattern, value):
-        check.problem("wrong-form", path, f"{value!r} is not {prop.form}")
+    elif not _has_form(value, prop):
+        check.problem(prop.code, path, f"{value!r:.60} is not {prop.form}")
     return value
 
 
 def _fits(value: str, prop: Prop) -> bool:
     return (prop.min_length or 0) <= len(value) and (prop.max_length is None or len(value) <= prop.max_length)
+
+
+def _has_form(value: str, prop: Prop) -> bool:
+    if prop.matches is not None:
+        return bool(prop.matches(value))
+    return not prop.pattern or re.fullmatch(prop.pattern, value) is not None
 
 
 def _whole(value: t.Any) -> t.Any:
@@ -299,6 +316,15 @@ def _check_quantity(check: Check, value: t.Any, path: str, prop: Prop) -> t.Any:
     return str(value)
 
 
+def _check_unique(check: Check, values: t.Iterable[t.Any], path: str) -> None:
+    seen: set[str] = set()
+    for index, each in enumerate(values):
+        key = json.dumps(each, sort_keys=True, default=repr)  # 1 and true are equal in Python, and not in JSON
+        if key in seen:
+            check.problem("duplicate-value", f"{path}[{index}]", f"{each!r:.60} stands here twice", "keep one")
+        seen.add(key)
+
+
 def _check_length(check: Check, prop: Prop, length: int, path: str) -> None:
     if prop.min_items is not None and length < prop.min_items:
         check.problem("too-few-items", path, f"at least {prop.min_items} must stand here, not {length}")
@@ -309,8 +335,17 @@ def _check_length(check: Check, prop: Prop, length: int, path: str) -> None:
 def _wrong_type(check: Check, form: str, value: t.Any, path: str, prop: Prop) -> t.Any:
     if value == PLACEHOLDER:
         return _placeholder(check, path)
-    hint = "write it in quotes" if form == TEXT and isinstance(value, (int, float)) else prop.doc
-    return check.problem("wrong-type", path, f"{_WORDS[form]} is wanted here, not {value!r:.60}", hint)
+    return check.problem(
+        "wrong-type", path, f"{_WORDS[form]} is wanted here, not {value!r:.60}", _quotes(form, value) or prop.doc
+    )
+
+
+def _quotes(form: str, value: t.Any) -> str:
+    """How a number is written as text; a float may have lost digits (1.10), so it is not repeated."""
+    if form != TEXT or not isinstance(value, (int, float)):
+        return ""
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return f'write it in quotes: "{value}"' if whole else "write it in quotes"
 
 
 def _placeholder(check: Check, path: str, free: bool = False) -> t.Any:

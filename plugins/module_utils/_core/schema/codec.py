@@ -60,6 +60,44 @@ def encode(obj: t.Any) -> dict[str, t.Any]:
     return out
 
 
+def with_defaults(cls: type, document: Mapping[str, t.Any]) -> dict[str, t.Any]:
+    """What an API server stores for a checked manifest: the defaults of the class where a field is absent.
+
+    Of a part that is wrong, what ``check_object`` left of it is completed; fields that the class does not name stay.
+    """
+    out = dict(document)
+    for field in fields_of(cls):
+        if field.json not in out:
+            default = default_of(field)
+            if default is not None:
+                out[field.json] = default
+        else:
+            out[field.json] = _completed(field.shape, out[field.json])
+    return out
+
+
+def default_of(field: Field) -> t.Any:
+    """What an API server fills in, which is what ``encode`` writes for an object in which the field was left out; None
+    if that is nothing."""
+    if field.required or is_empty(field.default) or field.json in ("apiVersion", "kind"):
+        return None
+    if field.shape.form == INTEGER and field.default == 0:
+        return None
+    write = _writer(field.shape)
+    written = field.default if write is None else write(field.default)
+    return None if is_empty(written) or written == {} else written
+
+
+def _completed(shape: Shape, value: t.Any) -> t.Any:
+    if shape.form == OBJECT and isinstance(value, Mapping):
+        return with_defaults(shape.cls, value)
+    if shape.form == LIST and isinstance(value, (list, tuple)):
+        return [_completed(shape.inner, each) for each in value]
+    if shape.form == MAP and isinstance(value, Mapping):
+        return {key: _completed(shape.inner, each) for key, each in value.items()}
+    return value
+
+
 def parse_time(text: str) -> datetime:
     """An RFC 3339 instant as aware UTC; ValueError otherwise. An instant without a zone is none."""
     instant = datetime.fromisoformat(text)

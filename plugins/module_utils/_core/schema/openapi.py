@@ -9,7 +9,7 @@ import typing as t
 
 from ..values.selector import LabelSelector
 from .checking import PERCENT
-from .codec import encode
+from .codec import default_of
 from .fields import (
     ANY,
     BOOLEAN,
@@ -65,7 +65,7 @@ def _field_schema(field: Field) -> Schema:
     out = {"description": field.prop.doc, **_shape_schema(field.shape, field.prop)}
     if field.prop.rules:
         out["x-kubernetes-validations"] = [{"rule": rule, "message": message} for rule, message in field.prop.rules]
-    default = _default(field)
+    default = default_of(field)
     if default is not None:
         out["default"] = default
     return out
@@ -98,14 +98,3 @@ def _list_schema(shape: Shape, prop: Prop) -> Schema:
     if shape.inner.cls is Condition:
         out |= {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]}
     return out
-
-
-def _default(field: Field) -> t.Any:
-    """What ``encode`` writes for an object in which the field was left out, so that both sides fill in the same."""
-    if field.required or field.default is None or field.json in ("apiVersion", "kind"):
-        return None
-    if field.shape.form == OBJECT:
-        return encode(field.default) or None
-    if field.shape.form == INTEGER and field.default == 0:
-        return None
-    return None if field.default == "" or field.shape.form in (LIST, MAP) else field.default

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import typing as t
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 REQUIRED: t.Any = dataclasses.MISSING
@@ -20,8 +20,10 @@ class Prop:
 
     ``json`` is the name in manifests (camelCase of the attribute if empty). ``required`` follows from the lack of a
     default. ``rules`` are CEL rules ``(expression, message)`` for the API server. A text has the form ``pattern``
-    (anchored, in what RE2 and Python have in common), which ``form`` puts in words; ``digits`` takes a whole number for
-    its digits, as a repair.
+    (anchored, in what RE2 and Python have in common), which ``form`` puts in words and ``code`` names where it does not
+    fit; ``matches`` judges instead of a pattern that would take too long on a long text, in kinds that we never
+    install. ``digits`` takes a whole number for its digits, as a repair. A list that is ``unique`` holds each value
+    once. In an ``open`` object fields beside those of its class are kept and not judged.
     """
 
     doc: str
@@ -35,9 +37,13 @@ class Prop:
     max_length: int | None = None
     pattern: str = ""
     form: str = ""
+    code: str = "wrong-form"
+    matches: Callable[[str], object] | None = None
     digits: bool = False
     quantity: bool = False
     raw: bool = False
+    unique: bool = False
+    open: bool = False
     rules: tuple[tuple[str, str], ...] = ()
 
 

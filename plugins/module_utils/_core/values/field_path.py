@@ -1,15 +1,40 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Field paths such as ``spec.budgets[0].nodes`` and ``metadata.labels[example.com/team]``, followed in a document."""
+"""Field paths such as ``spec.budgets[0].nodes`` and ``metadata.labels[example.com/team]``: written, and followed in
+documents, here and nowhere else.
+
+``field`` and ``with_field`` take plain names of fields, known beforehand; ``at`` and ``put``, any path of a finding.
+"""
 
 from __future__ import annotations
 
 import re
 import typing as t
+from collections.abc import Mapping
 
 _BRACKET = re.compile(r"\[(?P<index>\d+)\]|\[(?P<quote>['\"]?)(?P<key>[^\]]*?)(?P=quote)\]")
 _NAME = re.compile(r"[^.\[]+")
+
+
+def below(path: str, key: t.Any) -> str:
+    """The path of a field of the object at ``path``, which is empty for the whole document."""
+    return f"{path}.{key}" if path else str(key)
+
+
+def field(document: t.Any, path: str) -> t.Any:
+    """What stands at a path of names such as ``spec.template``; None if it is not there. Names hold no dots."""
+    for name in path.split("."):
+        document = document.get(name) if isinstance(document, Mapping) else None
+    return document
+
+
+def with_field(document: Mapping[str, t.Any], path: str, value: t.Any) -> dict[str, t.Any]:
+    """A copy in which ``value`` stands at a path of names, or nothing for None; mappings that are not there on the way
+    are made. Only what stands on the way is copied, the rest is shared."""
+    name, _dot, rest = path.partition(".")
+    inner = with_field(document.get(name) or {}, rest, value) if rest else value
+    return {key: each for key, each in {**document, name: inner}.items() if key != name or inner is not None}
 
 
 def step(value: t.Any, path: str) -> tuple[str | int, str] | None:

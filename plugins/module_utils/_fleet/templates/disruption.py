@@ -22,9 +22,8 @@ from ..._core.disruption.budgets.lint import YEAR
 from ..._core.disruption.budgets.timeline import next_change, timeline
 from ..._core.disruption.lint_pool import lint_node_pool
 from ..._core.errors import FleetError, Problem
-from ..._core.objects.karpenter.definition import schema_of
+from ..._core.objects.karpenter.definition import policies
 from ..._core.objects.karpenter.node_pool import REASONS, Budget
-from ..._core.objects.karpenter.node_pool_schema import NODE_POOL
 from ..._core.objects.karpenter.reading import examine
 from .given import objects, one_of, whole_number
 from .present import instant
@@ -84,11 +83,11 @@ def lint_budgets(pools: t.Any, nodes: t.Any = None, now: t.Any = None, definitio
     """
     size = None if nodes is None else whole_number(nodes, "nodes")
     at = instant(now)
-    schema = NODE_POOL if definition is None else schema_of(definition)
+    listed = None if definition is None else policies(definition)
     return [
         {"pool": _name(document)} | found.as_dict()
         for document in _pool_documents(pools)
-        for found in lint_node_pool(document, at, size, schema=schema)
+        for found in lint_node_pool(document, at, size, policies=listed)
     ]
 
 

@@ -7,41 +7,26 @@ from __future__ import annotations
 
 import typing as t
 from collections.abc import Mapping
-from dataclasses import replace
 
 from ...errors import FleetError
-from .node_pool_schema import (
-    DISRUPTION,
-    NODE_POOL,
-    SPEC,
-    Object,
-)
+from ...values.field_path import field
 
 NAME, VERSION = "nodepools.karpenter.sh", "v1"
 
 
-def schema_of(definition: t.Any) -> Object:
-    """The schema with the policies of a cluster's CustomResourceDefinition, as an API server returns it.
-
-    A definition that lists none takes any. FleetError ``not-the-definition`` if it is none of NodePools in v1.
-    """
-    field = dict(DISRUPTION.fields)
-    field["consolidationPolicy"] = replace(field["consolidationPolicy"], enum=policies(definition))
-    disruption = replace(DISRUPTION, fields=field)
-    return replace(NODE_POOL, fields={"spec": replace(SPEC, fields={**SPEC.fields, "disruption": disruption})})
-
-
 def policies(definition: t.Any) -> tuple[str, ...]:
-    """The values of ``spec.disruption.consolidationPolicy`` that the definition lists."""
-    if _get(definition, "metadata", "name") != NAME:
+    """The values of ``spec.disruption.consolidationPolicy`` that a cluster's CustomResourceDefinition lists, as an API
+    server returns it; none if it takes any.
+
+    FleetError ``not-the-definition`` if it is none of NodePools in v1.
+    """
+    if field(definition, "metadata.name") != NAME:
         raise _refusal(f"this is not the CustomResourceDefinition {NAME}", "")
-    versions = _get(definition, "spec", "versions")
+    versions = field(definition, "spec.versions")
     rows = versions if isinstance(versions, (list, tuple)) else ()
-    served = next((each for each in rows if _get(each, "name") == VERSION), None)
-    schema = _get(served, "schema", "openAPIV3Schema")
-    policy = _get(
-        schema, *(step for key in ("spec", "disruption", "consolidationPolicy") for step in ("properties", key))
-    )
+    served = next((each for each in rows if field(each, "name") == VERSION), None)
+    below = "".join(f".properties.{name}" for name in ("spec", "disruption", "consolidationPolicy"))
+    policy = field(served, f"schema.openAPIV3Schema{below}")
     if not isinstance(policy, Mapping):
         raise _refusal("consolidationPolicy has no schema in it", f"spec.versions of {VERSION}")
     listed = policy.get("enum")
@@ -50,12 +35,6 @@ def policies(definition: t.Any) -> tuple[str, ...]:
     if not isinstance(listed, (list, tuple)) or not all(isinstance(each, str) for each in listed):
         raise _refusal(f"a list of texts is wanted, not {listed!r:.60}", "enum of consolidationPolicy")
     return tuple(listed)
-
-
-def _get(value: t.Any, *keys: str) -> t.Any:
-    for key in keys:
-        value = value.get(key) if isinstance(value, Mapping) else None
-    return value
 
 
 def _refusal(message: str, where: str) -> FleetError:

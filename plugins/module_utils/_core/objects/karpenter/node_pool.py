@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """``NodePool`` of karpenter.sh/v1, as far as decisions about disruption read it; members have it, we never install it.
 
+What an API server demands of a field stands beside it, as in all kinds; the parts around these in ``node_pool_schema``.
 Printing keeps what Karpenter tells apart: an absent list is not an empty one.
 """
 
@@ -15,14 +16,17 @@ from dataclasses import dataclass, field
 from ...errors import FleetError
 from ...schema.codec import decode, encode
 from ...schema.meta import EMPTY, ObjectMeta
+from ...schema.prop import prop
 from ...values.duration import NEVER, parse_or_never
 from ...values.node_selector import NodeSelectorRequirement, requirements
+from .node_pool_forms import COUNT, DURATION_OR_NEVER, HOURS_AND_MINUTES, SCHEDULE
 
 API_VERSION, KIND = "karpenter.sh/v1", "NodePool"
 EMPTY_REASON, DRIFTED, UNDERUTILIZED = "Empty", "Drifted", "Underutilized"
 REASONS = (EMPTY_REASON, DRIFTED, UNDERUTILIZED)
 DEFAULT_NODES, DEFAULT_POLICY, DEFAULT_EXPIRY = "10%", "WhenEmptyOrUnderutilized", "720h"
 POLICIES = ("WhenEmpty", "WhenEmptyOrUnderutilized", "Balanced")
+MAX_BUDGETS = MAX_REASONS = 50
 
 
 @dataclass(frozen=True)
@@ -33,10 +37,12 @@ class Budget:
     tuple, none.
     """
 
-    nodes: str = DEFAULT_NODES
-    schedule: str | None = None
-    duration: str | None = None
-    reasons: tuple[str, ...] | None = None
+    nodes: str = prop("How many nodes may be disrupted at once.", default=DEFAULT_NODES, **COUNT)
+    schedule: str | None = prop("When the budget begins to hold, in UTC.", default=None, **SCHEDULE)
+    duration: str | None = prop("How long it holds from there.", default=None, **HOURS_AND_MINUTES)
+    reasons: tuple[str, ...] | None = prop(
+        "What it holds back.", default=None, enum=REASONS, max_items=MAX_REASONS, unique=True
+    )
 
     def covers(self, reason: str) -> bool:
         return self.reasons is None or reason in self.reasons
@@ -54,9 +60,9 @@ DEFAULT_BUDGETS = (Budget(),)
 class Disruption:
     """``spec.disruption``, with the defaults of the published schema. An empty list of budgets means no limit."""
 
-    consolidate_after: str = "0s"
-    consolidation_policy: str = DEFAULT_POLICY
-    budgets: tuple[Budget, ...] = DEFAULT_BUDGETS
+    consolidate_after: str = prop("How long a node is left alone after its pods changed.", **DURATION_OR_NEVER)
+    consolidation_policy: str = prop("What nodes are consolidated.", default=DEFAULT_POLICY, enum=POLICIES)
+    budgets: tuple[Budget, ...] = prop("Limits.", default=DEFAULT_BUDGETS, max_items=MAX_BUDGETS)
 
     def as_dict(self) -> dict[str, t.Any]:
         return {
@@ -64,6 +70,9 @@ class Disruption:
             "consolidateAfter": self.consolidate_after,
             "budgets": [each.as_dict() for each in self.budgets],
         }
+
+
+DEFAULT_DISRUPTION = Disruption("0s")
 
 
 @dataclass(frozen=True)
@@ -82,7 +91,7 @@ class NodePool:
     """A pool. ``manifest`` is what it was made from, for the fields that nothing here decides about."""
 
     metadata: ObjectMeta
-    disruption: Disruption = Disruption()
+    disruption: Disruption = DEFAULT_DISRUPTION
     template: NodeTemplate = NodeTemplate()
     manifest: Mapping[str, t.Any] = field(default_factory=lambda: EMPTY, hash=False, compare=False)
 

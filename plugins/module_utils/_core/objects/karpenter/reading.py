@@ -15,10 +15,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from ...errors import FleetError, Problem
-from ...schema.checking import Check, near
+from ...schema.checking import Check
 from ...schema.finding import Finding
 from ...schema.rules import Found
 from ...values.duration import TOO_LONG
+from ...values.field_path import field, with_field
 from .node_pool import (
     API_VERSION,
     KIND,
@@ -30,36 +31,17 @@ from .node_pool import (
 )
 from .node_pool_schema import (
     BUDGETS,
-    DUPLICATE,
-    INVALID,
-    NODE_POOL,
-    NOT_SUPPORTED,
-    REQUIRED,
-    TOO_MANY,
-    TYPE_INVALID,
-    Object,
-    SchemaError,
+    POLICY,
+    Policies,
     admit,
     durations,
     parses,
 )
 
 MISPLACED, PLACE = "spec.disruption.expireAfter", "spec.template.spec.expireAfter"
-POLICY = "spec.disruption.consolidationPolicy"
 DRIFTS = "it is part of the drift hash, so that all existing nodes of the pool count as Drifted and are replaced"
 _WHOLE = ("spec.template", "spec.template.spec", "spec.template.spec.nodeClassRef", "spec.template.spec.requirements")
-_CODES = {
-    TYPE_INVALID: "wrong-type",
-    NOT_SUPPORTED: "not-one-of",
-    REQUIRED: "missing-field",
-    TOO_MANY: "too-many-items",
-    DUPLICATE: "duplicate-value",
-}
-_HINTS = {
-    "timeZone": "schedules of budgets are in UTC",
-    "expireAfter": f"it stands at {PLACE}",
-    "terminationGracePeriod": "it stands at spec.template.spec.terminationGracePeriod",
-}
+MISSING, UNKNOWN = "missing-field", "unknown-field"
 Document = Mapping[str, t.Any]
 
 
@@ -90,7 +72,7 @@ class Examined:
 def read_node_pool(document: t.Any, where: str = "", strict: bool = False) -> tuple[NodePool, tuple[Finding, ...]]:
     """The pool that a manifest describes, whole or as a patch, and the repairs. FleetError with all problems."""
     examined = examine(document, strict)
-    name = _at(examined.repaired, "metadata.name")
+    name = field(examined.repaired, "metadata.name")
     about = " ".join(filter(None, (where, f"{KIND}/{name if isinstance(name, str) and name else '?'}")))
     problems = list(examined.problems)
     if examined.fragment:
@@ -103,25 +85,27 @@ def read_node_pool(document: t.Any, where: str = "", strict: bool = False) -> tu
     return pool, tuple(replace(each, where=f"{about} {each.old_path}") for each in examined.findings)
 
 
-def examine(document: t.Any, strict: bool = False, schema: Object = NODE_POOL) -> Examined:
+def examine(document: t.Any, strict: bool = False, policies: Policies = None) -> Examined:
     """Everything that can be said about a manifest without its cluster; nothing is raised.
 
-    ``schema`` is that of the cluster's own definition, where it is known.
+    ``policies`` are those that the cluster's own definition lists, where it is known.
     """
     check = Check(strict)
     whole, fragment = _whole(check, document)
     repaired = _move_expiry(check, whole)
     judged = _without_alternatives(check, repaired)
-    admission = admit(judged, schema)
-    missing = tuple(each.path for each in admission.errors if each.type == REQUIRED and each.path in _WHOLE)
+    admission = admit(judged, strict, policies)
+    missing = tuple(each.path for each in admission.problems if each.code == MISSING and each.path in _WHOLE)
     lenient = bool(missing) or fragment
     told: set[str] = set()
-    for each in admission.errors:
-        absent = each.type == REQUIRED and (lenient or each.path in _WHOLE)
-        if not (absent or (each.path, each.type) == (BUDGETS, INVALID) or each.path in told):
+    # What a server would drop comes after what it would refuse.
+    for each in sorted(admission.problems, key=lambda found: found.code == UNKNOWN):
+        absent = each.code == MISSING and (lenient or each.path in _WHOLE)
+        if not absent and each.path not in told:
             told.add(each.path)
-            check.problems.append(_found(each))
-    check.problems += [*_lone(admission.stored), *_unknown(admission.unknown_fields), *_too_long(admission.stored)]
+            check.problems.append(each)
+    check.problems += _too_long(admission.stored)
+    check.findings += admission.findings
     return Examined(whole, repaired, admission.stored, tuple(check.problems), tuple(check.findings), missing, fragment)
 
 
@@ -149,7 +133,7 @@ def _whole(check: Check, document: t.Any) -> tuple[Document, bool]:
 
 def _move_expiry(check: Check, document: Document) -> Document:
     """An older API had ``expireAfter`` under ``disruption``; a server drops it there, and 720h holds silently."""
-    value, there = _at(document, MISPLACED), _at(document, PLACE)
+    value, there = field(document, MISPLACED), field(document, PLACE)
     if value is None:
         return document
     if there is not None and there != value:
@@ -157,45 +141,22 @@ def _move_expiry(check: Check, document: Document) -> Document:
             "expireAfter-conflict", MISPLACED, f"{PLACE} says {there!r:.40}, this says {value!r:.40}", "keep one"
         )
         return document
-    template = _or_empty(document["spec"].get("template"))
-    claim = _or_empty(template.get("spec")) if isinstance(template, Mapping) else None
-    if not isinstance(claim, Mapping):
+    if not all(isinstance(field(document, way) or {}, Mapping) for way in _WHOLE[:2]):
         return document
     reason = f"v1 has the field there; where it is put, {DRIFTS}"
     check.repair(Finding("expireAfter-misplaced", MISPLACED, PLACE, value, value, reason), f"write {PLACE}")
-    spec = dict(document["spec"])
-    spec["disruption"] = {key: each for key, each in spec["disruption"].items() if key != "expireAfter"}
-    spec["template"] = {**template, "spec": {**claim, "expireAfter": value}}
-    return {**document, "spec": spec}
+    return with_field(with_field(document, MISPLACED, None), PLACE, value)
 
 
 def _without_alternatives(check: Check, document: Document) -> Document:
     """Documentation prints ``A | B`` where one of them is to be chosen; the rest is judged without it."""
-    value = _at(document, POLICY)
+    value = field(document, POLICY)
     words = [word.strip() for word in value.split("|")] if isinstance(value, str) else []
     if len(words) < 2:
         return document
     chosen = " or ".join(word for word in words if word in POLICIES) or " or ".join(POLICIES)
     check.problem("alternatives", POLICY, f"{value!r:.80} lists the values to choose from", f"write {chosen}")
-    disruption = {key: each for key, each in document["spec"]["disruption"].items() if key != "consolidationPolicy"}
-    return {**document, "spec": {**document["spec"], "disruption": disruption}}
-
-
-def _lone(stored: Document) -> t.Iterator[Found]:
-    """Budgets with one of two fields that belong together, each at its place; a server names only the list."""
-    budgets = _at(stored, BUDGETS)
-    for index, each in enumerate(budgets if isinstance(budgets, list) else ()):
-        if isinstance(each, Mapping) and ("schedule" in each) != ("duration" in each):
-            key, other = ("schedule", "duration") if "schedule" in each else ("duration", "schedule")
-            hint = f"add {other}, or take {key} away"
-            yield Found("schedule-without-duration", f"{BUDGETS}[{index}]", f"{key} needs {other} beside it", hint)
-
-
-def _unknown(paths: t.Iterable[str]) -> t.Iterator[Found]:
-    known = ("budgets", "consolidateAfter", "consolidationPolicy", "nodes", "schedule", "duration", "reasons")
-    for path in paths:
-        key = path.rpartition(".")[2]
-        yield Found("unknown-field", path, f"there is no field {key!r} here", _HINTS.get(key) or near(key, known))
+    return with_field(document, POLICY, None)
 
 
 def _too_long(stored: Document) -> t.Iterator[Found]:
@@ -204,33 +165,3 @@ def _too_long(stored: Document) -> t.Iterator[Found]:
         digits = re.fullmatch(r"([0-9]++[hms])++", text, re.ASCII) if isinstance(text, str) else None
         if digits and not parses(text):
             yield Found("invalid-duration", path, f"{text!r:.60} {TOO_LONG}", "write a shorter one")
-
-
-def _found(error: SchemaError) -> Found:
-    path, value = error.path, error.value
-    if error.type == REQUIRED:
-        return Found("missing-field", path, f"{path.rpartition('.')[2]} is required", f"write {error.wanted}")
-    field = path.rpartition(".")[2].partition("[")[0]
-    code = _CODES.get(error.type) or f"invalid-{'duration' if field not in ('nodes', 'schedule') else field}"
-    if value == "...":
-        return Found("placeholder", path, "'...' stands for a part that was left out", "fill it in, or leave it out")
-    hint = f"write {error.wanted}"
-    if error.type == TYPE_INVALID and _is_number(value) and error.wanted not in ("a list", "an object"):
-        hint = f'write it in quotes: "{value}"'
-    if error.type == NOT_SUPPORTED and isinstance(value, str):
-        hint = near(value, error.wanted.removeprefix("one of ").split(", ")) or hint
-    return Found(code, path, f"{value!r:.60} is not {error.wanted}", hint)
-
-
-def _is_number(value: t.Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _or_empty(value: t.Any) -> t.Any:
-    return {} if value is None else value
-
-
-def _at(document: t.Any, path: str) -> t.Any:
-    for step in path.split("."):
-        document = document.get(step) if isinstance(document, Mapping) else None
-    return document

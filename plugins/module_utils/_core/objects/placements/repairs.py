@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from ...schema.checking import Check
 from ...schema.finding import Finding
+from ...values.field_path import field, with_field
 
 AFFINITY = "spec.policy.affinity.clusterAffinity"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
@@ -22,8 +23,8 @@ Document = Mapping[str, t.Any]
 
 def repair_placement(check: Check, document: Document) -> Document:
     """The document with its preferred terms in the published form; the given one is not changed."""
-    affinity = _at(document, AFFINITY)
-    if affinity is None or PREFERRED not in affinity:
+    affinity = field(document, AFFINITY)
+    if not isinstance(affinity, Mapping) or PREFERRED not in affinity:
         return document
     terms, path = affinity[PREFERRED], f"{AFFINITY}.{PREFERRED}"
     if isinstance(terms, Mapping) and terms:
@@ -32,7 +33,7 @@ def repair_placement(check: Check, document: Document) -> Document:
         terms = [terms]
     if isinstance(terms, list):
         terms = [_repair_term(check, each, f"{path}[{index}]") for index, each in enumerate(terms)]
-    return _with(document, f"{AFFINITY}.{PREFERRED}".split("."), terms)
+    return with_field(document, path, terms)
 
 
 def _repair_term(check: Check, term: t.Any, path: str) -> t.Any:
@@ -50,14 +51,3 @@ def _repair_term(check: Check, term: t.Any, path: str) -> t.Any:
         check.repair(Finding("metric-sorter", old, new, sorter, sorter, _METRIC_SORTER), "write propertySorter")
         preference = {("propertySorter" if key == "metricSorter" else key): each for key, each in preference.items()}
     return term if preference is term.get("preference") else {**term, "preference": preference}
-
-
-def _at(document: t.Any, path: str) -> Document | None:
-    for step in path.split("."):
-        document = document.get(step) if isinstance(document, Mapping) else None
-    return document if isinstance(document, Mapping) else None
-
-
-def _with(document: Document, steps: list[str], value: t.Any) -> Document:
-    first, *rest = steps
-    return {**document, first: _with(document[first], rest, value) if rest else value}

@@ -10,10 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from ...errors import FleetError, Problem
-from ...schema.checking import Check, below, check_object
+from ...schema.checking import Check, check_object
 from ...schema.codec import decode
 from ...schema.finding import Finding
 from ...schema.rules import Found, beyond
+from ...values.field_path import below
 from .strategy import UpdateRunStrategy
 from .strategy_rules import check_sequence, warn_sequence
 

@@ -39,6 +39,8 @@ CORE = Path(_core.__path__[0])
 SOURCES = (
     "objects/overrides/override_rules.py",
     "objects/overrides/envelope_rules.py",
+    "objects/karpenter/node_pool_forms.py",
+    "objects/karpenter/node_pool_schema.py",
     "objects/karpenter/reading.py",
     "disruption/do_not_disrupt.py",
     "disruption/budgets/lint.py",

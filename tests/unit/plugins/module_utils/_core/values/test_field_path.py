@@ -8,7 +8,13 @@ from __future__ import annotations
 import copy
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._core.values.field_path import at, put
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values.field_path import (
+    at,
+    below,
+    field,
+    put,
+    with_field,
+)
 
 DOCUMENT = {
     "metadata": {"labels": {"example.com/team": "web", "env": "prod"}},
@@ -63,3 +69,23 @@ def test_nothing_is_made_on_the_way_to_what_is_taken_away():
     document = copy.deepcopy(DOCUMENT)
     put(document, "spec.template.spec.expireAfter", None)
     assert document == DOCUMENT
+
+
+def test_a_path_is_written_as_it_is_followed():
+    assert below(below("", "metadata"), "labels") == "metadata.labels"
+
+
+def test_names_of_fields_hold_no_dots():
+    """A key of somebody's that looks like a path is not taken for the field."""
+    document = {"spec.text": 5, **DOCUMENT}
+    assert (field(document, "spec.text"), at(document, "spec.text")) == ("words", 5)
+    assert [field(document, path) for path in ("spec.budgets.nodes", "nothing.here", "metadata.labels.x")] == [None] * 3
+
+
+@pytest.mark.parametrize("path", ["spec.text", "spec.template.spec.expireAfter", "status"])
+def test_a_field_is_replaced_in_a_copy(path):
+    kept = copy.deepcopy(DOCUMENT)
+    changed = with_field(DOCUMENT, path, "new")
+    assert (field(changed, path), DOCUMENT) == ("new", kept)
+    assert field(with_field(changed, path, None), path) is None
+    assert changed["metadata"] is DOCUMENT["metadata"]

@@ -9,7 +9,7 @@ import typing as t
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.karpenter.definition import policies, schema_of
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.karpenter.definition import policies
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.karpenter.reading import examine
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.random_json import any_json, gone_wrong
 from hypothesis import given
@@ -29,7 +29,7 @@ def definition(*listed: str, version: str = "v1") -> dict[str, t.Any]:
 
 def problems(policy: str | None, *listed: str) -> list[str]:
     disruption = {"consolidateAfter": "0s"} | ({} if policy is None else {"consolidationPolicy": policy})
-    found = examine({"disruption": disruption}, schema=schema_of(definition(*listed)))
+    found = examine({"disruption": disruption}, policies=policies(definition(*listed)))
     return [f"{each.code} {each.path}" for each in found.problems]
 
 
@@ -56,9 +56,9 @@ def test_a_definition_that_lists_none_takes_any() -> None:
 
 
 def test_what_is_listed_is_what_is_advised() -> None:
-    found = examine({"disruption": {"consolidationPolicy": "Balancd"}}, schema=schema_of(definition(*TWO)))
+    found = examine({"disruption": {"consolidationPolicy": "Balancd"}}, policies=policies(definition(*TWO)))
     (problem,) = [each for each in found.problems if each.path == POLICY]
-    assert problem.hint == f"write one of {', '.join(TWO)}"
+    assert problem.message == f"'Balancd' is not one of {', '.join(TWO)}"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,51 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The forms of texts in a NodePool (CRD of Karpenter v1.14.1), as details of a ``prop``.
+
+They are those of the CRD, and weaker than what Karpenter evaluates.
+"""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+_SOME_DURATION = "hours, minutes and seconds such as 1h30m"
+# Possessive: a text of megabytes takes no memory for ways back that lead nowhere.
+DURATION: dict[str, t.Any] = {
+    "pattern": r"([0-9]++(s|m|h))++",
+    "form": _SOME_DURATION,
+    "code": "invalid-duration",
+}
+DURATION_OR_NEVER: dict[str, t.Any] = {
+    "pattern": r"([0-9]++(s|m|h))++|Never",
+    "form": f"{_SOME_DURATION}, or Never",
+    "code": "invalid-duration",
+}
+HOURS_AND_MINUTES: dict[str, t.Any] = {
+    "pattern": r"([0-9]+[hm]|[0-9]+h[0-9]+m)(0s)?",
+    "form": "hours and minutes such as 8h, 30m or 10h5m",
+    "code": "invalid-duration",
+}
+COUNT: dict[str, t.Any] = {
+    "pattern": r"(100|[0-9]{1,2})%|[0-9]+",
+    "form": 'a number or a percentage in quotes, such as "5" or "10%"',
+    "code": "invalid-nodes",
+}
+_MACRO = re.compile(r"@(annually|yearly|monthly|weekly|daily|midnight|hourly)")
+# Five groups with white space between, at the end of the text. Read backwards, so that long texts cost no time; Go's
+# white space has no vertical tab.
+_FIVE_BACKWARDS = re.compile(r".+?[\t\n\f\r ].+?[\t\n\f\r ].+?[\t\n\f\r ].+?[\t\n\f\r ].")
+
+
+def is_schedule(text: str) -> bool:
+    """Whether the CRD takes a text for a schedule."""
+    return bool(_MACRO.match(text) or _FIVE_BACKWARDS.match(text[::-1]))
+
+
+SCHEDULE: dict[str, t.Any] = {
+    "matches": is_schedule,
+    "form": "five cron fields, or @daily, @hourly, @weekly, @monthly, @yearly",
+    "code": "invalid-schedule",
+}

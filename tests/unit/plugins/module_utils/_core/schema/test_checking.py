@@ -1,0 +1,81 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the description of a field makes of what stands there."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.checking import Check, check_object
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import with_defaults
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.prop import prop
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inner:
+    level: str = prop("How much.", default="low", enum=("low", "high"))
+    wait: str | None = prop(
+        "How long.", default=None, pattern="[0-9]+s", form="seconds such as 5s", code="invalid-wait"
+    )
+    even: str = prop("A length.", default="", matches=lambda text: len(text) % 2 == 0, form="of an even length")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outer:
+    name: str = prop("A name.")
+    marks: tuple[t.Any, ...] = prop("Marks.", default=(), unique=True)
+    known: Inner = prop("All of it.", default=Inner(level="high"))
+    inner: tuple[Inner, ...] = prop("Some of them.", default=(), open=True)
+
+
+def told(document: object, **options: t.Any) -> list[tuple[str, str]]:
+    check = Check(**options)
+    check_object(check, Outer, document)
+    return [(each.code, each.path) for each in check.problems]
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({}, []),
+        ({"known": {"level": "mid", "wait": "5m", "even": "odd"}}, ["not-one-of", "invalid-wait", "wrong-form"]),
+        ({"known": {"wait": "..."}}, ["placeholder"]),
+        ({"known": {"even": "..."}}, ["placeholder"]),
+        ({"name": "..."}, ["placeholder-text"]),
+        ({"marks": [1, True, "1", 1.5, {"a": 1}]}, []),
+        ({"marks": ["a", "b", "a"]}, ["duplicate-value"]),
+        ({"known": {"more": 1}}, ["unknown-field"]),
+        ({"inner": [{"more": 1}]}, []),
+        ({"inner": [{"more": 1, "wait": 5}]}, ["wrong-type"]),
+    ],
+)
+def test_fields_are_judged_by_their_description(fields: dict[str, object], expected: list[str]) -> None:
+    assert [code for code, _path in told({"name": "a", **fields})] == expected
+
+
+def test_an_open_object_keeps_what_is_beside_its_fields() -> None:
+    document = {"name": "a", "inner": [{"more": {"x": [1]}, "level": "high"}]}
+    assert check_object(Check(), Outer, document) == document
+
+
+@pytest.mark.parametrize(("listed", "good"), [(("mid",), True), (("low",), False), ((), True)])
+def test_a_cluster_lists_its_own_values(listed: tuple[str, ...], good: bool) -> None:
+    found = told({"name": "a", "known": {"level": "mid"}}, enums={"known.level": listed})
+    assert found == ([] if good else [("not-one-of", "known.level")])
+
+
+def test_a_whole_number_is_told_how_to_be_written_as_text() -> None:
+    check = Check()
+    for value in (5, 1.5, True):
+        check_object(check, Outer, {"name": value})
+    assert [each.hint for each in check.problems] == ['write it in quotes: "5"', *["write it in quotes"] * 2]
+
+
+def test_defaults_are_those_of_the_absent_part_d0_08() -> None:
+    """Of an object that is there the defaults are its fields'; of one that is not, its own."""
+    assert with_defaults(Outer, {"name": "a"}) == {"name": "a", "known": {"level": "high"}}
+    assert with_defaults(Outer, {"name": "a", "known": {}})["known"] == {"level": "low"}
+    assert with_defaults(Outer, {"name": "a", "inner": [{"more": 1}]})["inner"] == [{"more": 1, "level": "low"}]
