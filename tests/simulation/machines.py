@@ -304,7 +304,8 @@ class StagedSteering(MachineSteering[staged.StagedState]):
         self, act: t.Any, state: staged.StagedState, _resumed: bool = False, *, resumed: bool = False
     ) -> None:
         """A cluster in flight is followed by being seen: what was not begun is decided again."""
-        if not (resumed and type(act) is staged_world.ClusterInFlight):
+        # Not isinstance: what begins a cluster is one as well, and is carried out.
+        if not (resumed and type(act) is staged_world.ClusterInFlight):  # pylint: disable=unidiomatic-typecheck
             super().carry_out(act, state, resumed)
 
     def settled(self, state: staged.StagedState) -> bool:

@@ -56,26 +56,26 @@ class Act(t.Protocol):
 
 
 S = t.TypeVar("S")
-A = t.TypeVar("A", bound=Act, covariant=True)
-X = t.TypeVar("X", contravariant=True)
+A_co = t.TypeVar("A_co", bound=Act, covariant=True)
+X_contra = t.TypeVar("X_contra", contravariant=True)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Decision(t.Generic[S, A]):
+class Decision(t.Generic[S, A_co]):
     """One step. ``state`` is to be stored before ``acts`` are begun. ``waits`` say what does not go on and why.
 
     ``wake_at`` is the next instant at which time alone can change something; None if only an event can.
     """
 
     state: S
-    acts: tuple[A, ...] = ()
+    acts: tuple[A_co, ...] = ()
     waits: tuple[Wait, ...] = ()
     wake_at: datetime | None = None
 
 
-class Machine(t.Protocol[S, X, A]):
+class Machine(t.Protocol[S, X_contra, A_co]):
     """The two functions, as a module or an object has them."""
 
-    def decide(self, state: S, seen: X, now: datetime) -> Decision[S, A]: ...
+    def decide(self, state: S, seen: X_contra, now: datetime) -> Decision[S, A_co]: ...
 
-    def acts_in_flight(self, state: S) -> tuple[A, ...]: ...
+    def acts_in_flight(self, state: S) -> tuple[A_co, ...]: ...

@@ -30,7 +30,7 @@ Clock = t.Callable[[], datetime]
 S = t.TypeVar("S")
 X = t.TypeVar("X")
 A = t.TypeVar("A", bound=Act)
-Told = t.TypeVar("Told", contravariant=True)
+Told_contra = t.TypeVar("Told_contra", contravariant=True)
 
 
 class Steering(t.Protocol[S, X, A]):
@@ -84,18 +84,18 @@ class Steering(t.Protocol[S, X, A]):
         """Nothing is begun or followed any more. What is in flight goes on."""
 
 
-class Telling(t.Protocol[Told]):
+class Telling(t.Protocol[Told_contra]):
     """Tells people and machines what goes on."""
 
     def say(self, text: str, /) -> None: ...
 
-    def begin(self, state: Told, now: datetime) -> None: ...
+    def begin(self, state: Told_contra, now: datetime) -> None: ...
 
-    def stored(self, state: Told, now: datetime) -> None: ...
+    def stored(self, state: Told_contra, now: datetime) -> None: ...
 
-    def waiting(self, state: Told, until: datetime | None, now: datetime) -> None: ...
+    def waiting(self, state: Told_contra, until: datetime | None, now: datetime) -> None: ...
 
-    def end(self, state: Told, why: str, now: datetime) -> None: ...
+    def end(self, state: Told_contra, why: str, now: datetime) -> None: ...
 
 
 @dataclass(frozen=True, kw_only=True)
