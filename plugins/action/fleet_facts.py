@@ -7,7 +7,6 @@ import typing as t
 
 from ..module_utils._fleet.files import prices_file, refuse_unwritable, write_file
 from ..module_utils._fleet.members.capture import capture
-from ..module_utils._fleet.session import open_place
 from ..module_utils._report.text import facts_text
 from ..plugin_utils._verb import Answer, Run, Verb
 
@@ -19,10 +18,9 @@ class ActionModule(Verb):
         prices = prices_file(options["prices"])
         refuse_unwritable(options["dest"])
         record = options["record"] and not run.check_mode
-        with open_place(options, run.environ, run.now, writes=record) as place:
+        with run.open(options, writes=record) as session:
             found = capture(
-                place,
-                run.now,
+                session,
                 pods=options["pods"],
                 prices=prices,
                 threads=options["threads"],

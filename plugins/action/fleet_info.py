@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import typing as t
 
-from ..module_utils._fleet.session import open_place
 from ..plugin_utils._verb import Answer, Run, Verb
 
 KINDS = {"members": "FleetMember", "clusters": "MemberCluster", "placements": "ClusterResourcePlacement"}
@@ -15,11 +14,17 @@ class ActionModule(Verb):
     """What the records hold; no member is asked."""
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
-        with open_place(options, run.environ, run.now, writes=False) as place:
-            data: dict[str, t.Any] = {key: list(place.records.list(kind)) for key, kind in KINDS.items()}
+        with run.open(options, writes=False) as session:
+            data: dict[str, t.Any] = {key: list(session.records.list(kind)) for key, kind in KINDS.items()}
+            now = session.clock()
             data["leases"] = [
-                {"name": each.name, "holder": each.holder, "epoch": each.epoch, "expired": each.expired(run.now)}
-                for each in place.records.leases()
+                {
+                    "name": each.name,
+                    "holder": each.holder,
+                    "epoch": each.epoch,
+                    "expired": each.expired(now),
+                }
+                for each in session.records.leases()
             ]
-            data["place"] = place.records.place
+            data["place"] = session.records.place
         return Answer(changed=False, data=data)

@@ -8,8 +8,6 @@ import typing as t
 from ..module_utils._fleet.files import refuse_empty
 from ..module_utils._fleet.placements.placement import Asked
 from ..module_utils._fleet.placements.recovering import recover_records
-from ..module_utils._fleet.session import open_place
-from ..module_utils._fleet.templates.present import instant
 from ..plugin_utils._verb import Answer, Run, Verb
 
 
@@ -24,8 +22,8 @@ class ActionModule(Verb):
             timeout=options["timeout"],
             write=not run.check_mode,
         )
-        with open_place(options, run.environ, run.now, writes=asked.write, clock=instant) as place:
-            found = recover_records(place, asked)
+        with run.open(options) as session:
+            found = recover_records(session, asked)
         return Answer(
             changed=bool(found.recovered),
             data={

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import typing as t
 
-from ..module_utils._fleet.session import open_place
 from ..module_utils._fleet.updates.gate import Which, approver, complete
 from ..plugin_utils._verb import Answer, Run, Verb
 
@@ -21,18 +20,15 @@ class ActionModule(Verb):
             timing=options["timing"] or "",
             name=options["name"] or "",
         )
-        with open_place(options, run.environ, run.now, writes=not run.check_mode) as place:
-            who = approver(place.hub, run.environ)
-            write = not run.check_mode
+        with run.open(options) as session:
             done = complete(
-                place.records,
+                session,
                 options["run"],
                 which,
-                who,
+                approver(session),
                 options["digest"],
                 options["reason"],
-                run.now,
-                write,
+                not run.check_mode,
                 options["allow_self_approval"],
             )
         data = {

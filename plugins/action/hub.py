@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ..module_utils._fleet.environments.hub import CREATED, install
-from ..module_utils._fleet.session import hub_client
+from ..module_utils._fleet.environments.hub import CREATED, installed
 from ..plugin_utils._verb import Answer, Run, Verb
 
 
@@ -14,8 +13,7 @@ class ActionModule(Verb):
     """Our CRDs and policies on an API server."""
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
-        with hub_client(options, run.environ) as client:
-            outcome = install(client, write=not run.check_mode)
+        outcome = installed(options, run.environ, write=not run.check_mode)
         return Answer(
             changed=outcome.changed,
             data={

@@ -9,8 +9,7 @@ from ..module_utils._core.errors import FleetError
 from ..module_utils._fleet.members.join import Wish, join, wishes_of_contexts
 from ..module_utils._fleet.members.leave import Farewell, leave
 from ..module_utils._fleet.placements.placement import removal_limit
-from ..module_utils._fleet.session import Place, open_place
-from ..module_utils._fleet.templates.present import instant
+from ..module_utils._fleet.session import Session
 from ..plugin_utils._verb import Answer, Run, Verb
 
 FIELDS = ("group", "provider", "location", "driver", "maintenance")
@@ -25,17 +24,17 @@ class ActionModule(Verb):
     }
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
-        with open_place(options, run.environ, run.now, writes=not run.check_mode, clock=instant) as place:
+        with run.open(options) as session:
             if options["state"] == "absent":
-                return _left(options, place, run)
-            return _joined(options, place, run)
+                return _left(options, session, run.check_mode)
+            return _joined(options, session, run.check_mode)
 
 
-def _joined(options: dict[str, t.Any], place: Place, run: Run) -> Answer:
+def _joined(options: dict[str, t.Any], session: Session, check: bool) -> Answer:
     wishes = _wishes(options)
     if options["context_pattern"]:
-        run.say(f"to be joined, {len(wishes)} in all: {', '.join(each.name for each in wishes)}")
-    outcome = join(place.records, wishes, place.hub, place.holder, write=not run.check_mode)
+        session.say(f"to be joined, {len(wishes)} in all: {', '.join(each.name for each in wishes)}")
+    outcome = join(session, wishes, write=not check)
     return Answer(
         changed=bool(outcome.joined or outcome.changed),
         data={
@@ -78,7 +77,7 @@ def _wish(each: dict[str, t.Any], options: dict[str, t.Any]) -> Wish:
     )
 
 
-def _left(options: dict[str, t.Any], place: Place, run: Run) -> Answer:
+def _left(options: dict[str, t.Any], session: Session, check: bool) -> Answer:
     names = [each["name"] for each in options["members"] or ()]
     if not names:
         raise FleetError("no-members", "state absent needs the names of the members", "members")
@@ -90,7 +89,7 @@ def _left(options: dict[str, t.Any], place: Place, run: Run) -> Answer:
         prune_kinds=tuple(options["prune_kinds"]),
         patience=max(0, options["removal_timeout"]),
     )
-    outcome = leave(place.records, wish, place.hub, place.holder, not run.check_mode, run.say)
+    outcome = leave(session, wish, write=not check)
     data = {
         "left": list(outcome.left),
         "unreachable": list(outcome.unreachable),

@@ -16,8 +16,6 @@ from ..module_utils._fleet.placements.placement import (
     brake_limits,
     run,
 )
-from ..module_utils._fleet.session import open_place
-from ..module_utils._fleet.templates.present import instant
 from ..module_utils._report.markdown import plans_markdown
 from ..module_utils._report.text import first_text, notes_text, plan_text
 from ..plugin_utils._verb import Answer, Run, Verb
@@ -34,9 +32,9 @@ class ActionModule(Verb):
     def carry_out(self, options: dict[str, t.Any], run_of: Run) -> Answer:
         approved = approved_plan(options["approved_plan"]) if options["approved_plan"] else None
         asked = _asked(options, run_of, approved.digest if approved else options["digest"] or "")
-        with open_place(options, run_of.environ, run_of.now, writes=asked.write, clock=instant) as place:
+        with run_of.open(options, writes=asked.write) as session:
             try:
-                report = run(place.records, place.hub, asked, run_of.now, place.holder, run_of.say)
+                report = run(session, asked)
             except FleetError as error:
                 raise _with_difference(error, approved.changes if approved else ()) from error
         return _answer(report, options, run_of)
@@ -70,7 +68,6 @@ def _asked(options: dict[str, t.Any], run_of: Run, approved: str) -> Asked:
         look=not plan_only,
         write=not plan_only and not run_of.check_mode,
         timeout=options["timeout"],
-        environ=run_of.environ,
     )
 
 

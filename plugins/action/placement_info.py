@@ -8,7 +8,6 @@ import typing as t
 from ..module_utils._core.errors import FleetError
 from ..module_utils._fleet.files import facts_file
 from ..module_utils._fleet.placements.explaining import Question, explanations
-from ..module_utils._fleet.session import open_place
 from ..plugin_utils._verb import Answer, Run, Verb
 
 PARENT = "kubernetes-fleet.io/parent-CRP"
@@ -20,17 +19,17 @@ class ActionModule(Verb):
     RULES: t.ClassVar[dict[str, t.Any]] = {"mutually_exclusive": [["src", "definition"]]}
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
-        with open_place(options, run.environ, run.now, writes=False) as place:
+        with run.open(options, writes=False) as session:
             name = options["name"]
             labels = {PARENT: name} if name else {}
             placements = [
                 each
-                for each in place.records.list("ClusterResourcePlacement")
+                for each in session.records.list("ClusterResourcePlacement")
                 if not name or each["metadata"]["name"] == name
             ]
             written = bool(options["src"] or options["definition"])
             if name and not placements and not written:
-                raise FleetError("no-such-placement", f"there is no placement {name}", place.records.place)
+                raise FleetError("no-such-placement", f"there is no placement {name}", session.records.place)
             question = Question(
                 name=name or "",
                 clusters=tuple(options["explain"]),
@@ -38,8 +37,8 @@ class ActionModule(Verb):
                 src=tuple(options["src"] or ()),
                 facts=facts_file(options["facts"], run.now) if options["facts"] else None,
             )
-            found = explanations(place.records, question, run.now) if question.clusters else ()
-            bindings = [*place.records.list("ClusterResourceBinding", labels)]
+            found = explanations(session, question) if question.clusters else ()
+            bindings = [*session.records.list("ClusterResourceBinding", labels)]
         for each in found:
             run.say(each["sentence"])
         return Answer(

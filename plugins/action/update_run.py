@@ -8,11 +8,10 @@ from datetime import timedelta
 
 from ..module_utils._core.errors import FleetError
 from ..module_utils._fleet.conductor.executor import Pace
-from ..module_utils._fleet.session import Place, open_place
+from ..module_utils._fleet.session import Session
 from ..module_utils._fleet.updates.conducting import (
     Wish,
     carry_on,
-    clock,
     refuse_unfit,
     rehearse,
     terms_of,
@@ -47,42 +46,42 @@ class ActionModule(Verb):
         name = name_of(options["name"] or "", given)
         targets = targets_of(options["targets"], options["state"] == "skipped")
         write = not run_of.check_mode
-        with open_place(options, run_of.environ, run_of.now, writes=write, clock=clock) as place:
-            state, records = options["state"], place.records
+        with run_of.open(options) as session:
+            state, records = options["state"], session.records
             if state == "absent":
                 return Answer(changed=absent(records, name, options["force"], write), data={"name": name})
             if state == "stopped":
-                return _answer(stopped(records, name, run_of.now, write))
+                return _answer(stopped(session, name, write))
             if state == "skipped":
-                return _answer(skipped(records, name, targets, run_of.now, write))
+                return _answer(skipped(session, name, targets, write))
             if state == "conducted":
-                return _conducted(place, name, given, options, run_of)
-            who = user(place.hub, run_of.environ) if write else ""
-            made = _made(place, name, given, options["digest"], write, who)
+                return _conducted(session, name, given, options, run_of.check_mode)
+            who = user(session) if write else ""
+            made = _made(session, name, given, options["digest"], write, who)
             if state == "present":
                 return _answer(made)
-            return _answer(_both(made, started(records, made.run, {}, run_of.now, write, who)))
+            return _answer(_both(made, started(session, made.run, {}, write, who)))
 
 
-def _made(place: Place, name: str, given: Written, digest: str, write: bool, who: str = "") -> Outcome:
+def _made(session: Session, name: str, given: Written, digest: str, write: bool, who: str = "") -> Outcome:
     """The run as it is defined, with the windows and releases beside it; recorded if it is to be written."""
-    made = present(place.records, name, given, write, digest, who)
-    kept = keep(place.records, (*given.maintenance.values(), *given.catalogues.values()), write)
+    made = present(session.records, name, given, write, digest, who)
+    kept = keep(session.records, (*given.maintenance.values(), *given.catalogues.values()), write)
     return Outcome(run=made.run, changed=made.changed or kept, notes=made.notes)
 
 
-def _conducted(place: Place, name: str, given: Written, options: dict[str, t.Any], run_of: Run) -> Answer:
+def _conducted(session: Session, name: str, given: Written, options: dict[str, t.Any], check: bool) -> Answer:
     wish = _wish(options)
-    made = _made(place, name, given, options["digest"], write=False)
-    if run_of.check_mode:
-        then = rehearse(place.records, made.run, given, place.hub, wish, run_of.environ)
+    made = _made(session, name, given, options["digest"], write=False)
+    if check:
+        then = rehearse(session, made.run, given, wish)
         return _answer(_both(made, then), "planned")
-    refuse_unfit(place.records, made.run, given, place.hub, wish, run_of.environ)
-    who = user(place.hub, run_of.environ)
-    made = _made(place, name, given, options["digest"], write=True, who=who)
-    ending = carry_on(place.records, made.run, place.hub, wish, place.holder, run_of.environ, run_of.say, who)
+    refuse_unfit(session, made.run, given, wish)
+    who = user(session)
+    made = _made(session, name, given, options["digest"], write=True, who=who)
+    ending = carry_on(session, made.run, wish, who)
     for line in run_text(ending.run):
-        run_of.say(line)
+        session.say(line)
     came = verdict(ending)
     return Answer(
         changed=made.changed or ending.changed,

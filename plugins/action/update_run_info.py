@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import typing as t
 
-from ..module_utils._fleet.session import open_place
 from ..module_utils._fleet.updates.update_run import Outcome, as_data, recorded_runs
 from ..module_utils._report.run_text import run_text, waits_for
 from ..plugin_utils._verb import Answer, Run, Verb
@@ -15,13 +14,14 @@ class ActionModule(Verb):
     """What the records hold of update runs; no member is asked."""
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
-        with open_place(options, run.environ, run.now, writes=False) as place:
-            runs, problems = recorded_runs(place.records, options["names"])
-            conductors = {each.name: each for each in place.records.leases()}
+        with run.open(options, writes=False) as session:
+            now = session.clock()
+            runs, problems = recorded_runs(session.records, options["names"])
+            conductors = {each.name: each for each in session.records.leases()}
         found = []
         for one in runs:
             lease = conductors.get(f"run/{one.name}")
-            held = lease.holder if lease and not lease.expired(run.now) else ""
+            held = lease.holder if lease and not lease.expired(now) else ""
             data = as_data(Outcome(run=one, changed=False))
             found.append(data | {"tree": run_text(one), "waits_for": waits_for(one), "conducted_by": held})
         for line in (line for each in found for line in each["tree"]):

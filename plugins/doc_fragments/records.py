@@ -34,7 +34,7 @@ options:
         type: bool
         default: false
       kubeconfig:
-        description: Kubeconfig file of the V(hub).
+        description: Kubeconfig file of the V(hub); as C(kubectl) finds it if absent.
         type: path
       context:
         description: Context in that file, its current context if absent.

@@ -12,7 +12,7 @@ import json
 import os
 import typing as t
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
@@ -22,6 +22,7 @@ from ansible.utils.plugin_docs import get_docstring
 
 from ..module_utils._core.errors import FleetError, Problem, fault
 from ..module_utils._fleet.members.connection_notes import connection_notes
+from ..module_utils._fleet.session import Session, open_session, present
 from ..module_utils._fleet.showing import said, shown
 from ._variables import check_extra_variables
 
@@ -46,9 +47,19 @@ class Run:
     """What a verb is told of the run that it is part of."""
 
     check_mode: bool
-    now: datetime
+    clock: t.Callable[[], datetime] = present
     say: t.Callable[[str], None]
     environ: t.Mapping[str, str]
+
+    @property
+    def now(self) -> datetime:
+        """The present as aware UTC."""
+        return self.clock()
+
+    def open(self, options: t.Mapping[str, t.Any], writes: bool | None = None) -> Session:
+        """The session that the options name. It writes, unless the task runs in check mode or ``writes`` says other."""
+        writing = not self.check_mode if writes is None else writes
+        return open_session(options, self.environ, writes=writing, say=self.say, clock=self.clock)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +103,6 @@ class Verb(ActionBase):
         connection_notes()  # of an earlier task, if this process has carried out one
         run = Run(
             check_mode=bool(self._task.check_mode),
-            now=datetime.now(UTC).replace(microsecond=0),
             say=lambda text: DISPLAY.display(said(text)),
             environ=dict(os.environ) | self._task_environment(),
         )

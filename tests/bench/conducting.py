@@ -36,6 +36,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contra
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.host import here
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.leases import holder_name
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.monitor import Sight
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.progress import Progress as Told
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import written
@@ -90,9 +91,10 @@ def _over(file: Path) -> bool:
 def main(folder: Path) -> None:
     """Conducts the run to its end."""
     records = SqliteRecords(folder / "records.db", _now)
+    session = Session(records=records, holder=holder_name(os.environ), clock=_now)
     run = present(records, "run", written((), (RUN,), True), write=True).run
     if run.status.phase == NEW:
-        run = started(records, run, {}, _now(), write=True).run
+        run = started(session, run, {}, write=True).run
     members = tuple(row.name for stage in run_of(run).stages for group in stage.groups for row in group.members)
     drivers = dict.fromkeys(members, FolderDriver(folder))
     sight = Sight(
@@ -110,8 +112,8 @@ def main(folder: Path) -> None:
         versions=sight.versions,
     )
     works = Executor(drivers, versions, Pace(interval=0.5))
-    limits = RunLimits(holder=holder_name(os.environ))
-    conduct_run(records, "run", sight, works, _now, told, limits, lambda: here(folder / "operations"))
+    limits = RunLimits(holder=session.holder)
+    conduct_run(session, "run", sight, works, told, limits, lambda: here(folder / "operations"))
 
 
 def bench_resume_1000() -> list[Row]:

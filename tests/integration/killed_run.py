@@ -10,16 +10,13 @@ import os
 import signal
 import sys
 import typing as t
-from datetime import UTC, datetime
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / ".cache" / "collections"))
 
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements import member_apply, write_records
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.placement import Asked, run
-from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
-from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.credentials import connection_from_kubeconfig
-from ansible_collections.gitops.fleet.plugins.module_utils._store.open_records import open_records
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import open_session
 
 
 def die(*_arguments: t.Any, **_options: t.Any) -> t.NoReturn:
@@ -47,12 +44,9 @@ def arm(point: str) -> None:
 def main() -> None:
     told = json.loads(sys.argv[1])
     arm(told["point"])
-    records = open_records(told["options"], {}, lambda: datetime.now(UTC))
-    hub = None
-    if told["options"]["type"] == "hub":
-        hub = KubeClient(connection_from_kubeconfig(told["options"]["kubeconfig"]))
+    session = open_session({"records": told["options"], "holder": told["holder"]}, {}, writes=True)
     asked = Asked(src=tuple(told["src"]), resources=tuple(told["resources"]), write=True)
-    run(records, hub, asked, datetime.now(UTC), told["holder"], lambda _line: None)
+    run(session, asked)
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.facts 
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join import Joined, Wish, join
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import Clients, recorded_members
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.placement import Asked, Report, run
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.credentials import connection_from_kubeconfig
@@ -204,11 +205,16 @@ class Fleet:
 
     # What people run.
 
+    def session(self, records: Records | None = None, **parts: t.Any) -> Session:
+        """As a verb opens it, on the records of this fleet if no others are given."""
+        usual = {"hub": self.hub_client, "holder": self.holder, "clock": lambda: self.now, "say": self.said.append}
+        return Session(**{"records": records or self.records, **usual, **parts})
+
     def join(self, *names: str, labels: t.Mapping[str, str] | None = None, write: bool = True) -> Joined:
         wishes = [
             Wish(name=name, connection={"kubeconfig": str(self.kubeconfig(name))}, labels=labels) for name in names
         ]
-        return join(self.records, wishes, self.hub_client, self.holder, write=write)
+        return join(self.session(), wishes, write=write)
 
     def kubeconfig(self, name: str) -> Path:
         """The member's kubeconfig, a file of this fleet's own."""
@@ -241,14 +247,7 @@ class Fleet:
         return Asked(**{**files, "timeout": 2.0, **changes})
 
     def run(self, records: Records | None = None, holder: str = "", **changes: t.Any) -> Report:
-        return run(
-            records or self.records,
-            self.hub_client,
-            self.asked(**changes),
-            self.now,
-            holder or self.holder,
-            self.said.append,
-        )
+        return run(self.session(records, holder=holder or self.holder), self.asked(**changes))
 
     def look(self, **changes: t.Any) -> Report:
         return self.run(**changes)

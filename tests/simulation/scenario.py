@@ -76,15 +76,15 @@ def people(world: World) -> None:
         return
     if state.phase != ACTIVE:
         return
-    now, found = world.time.now, {row.name: row for row in rows(state)}
+    found = {row.name: row for row in rows(state)}
     if any(placed.gate.state == PENDING for placed in gates_of(state)):
-        _unless("gate-not-open", lambda: complete(world.records, RUN, Which(), ANNA, "", "", now, write=True))
+        _unless("gate-not-open", lambda: complete(world.session, RUN, Which(), ANNA, "", "", write=True))
     if found["q-1"].state == RUNNING and found["q-2"].state == NOT_STARTED:
-        skipped(world.records, RUN, [Target(type="Member", name="q-2")], now, write=True)
+        skipped(world.session, RUN, [Target(type="Member", name="q-2")], write=True)
     if found["p-2"].state == FAILED and found["p-2"].attempt == 1 and not state.stop_requested:
-        stopped(world.records, RUN, now, write=True)
+        stopped(world.session, RUN, write=True)
     if derive(world.state()).state == STOPPED:
-        started(world.records, world.run(), {}, now, write=True)
+        started(world.session, world.run(), {}, write=True)
 
 
 def _unless(code: str, command: t.Callable[[], object]) -> None:

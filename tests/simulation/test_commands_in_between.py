@@ -34,16 +34,16 @@ NOT_SKIPPED = {**scenario.STATES, "q-2": COMPLETED}
 
 
 def stop(world: World) -> None:
-    stopped(world.records, scenario.RUN, world.time.now, write=True)
+    stopped(world.session, scenario.RUN, write=True)
 
 
 def approve(world: World) -> None:
-    complete(world.records, scenario.RUN, Which(), scenario.ANNA, "", "", world.time.now, write=True)
+    complete(world.session, scenario.RUN, Which(), scenario.ANNA, "", "", write=True)
 
 
 def skipping(member: str) -> Command:
     target = Target(type="Member", name=member)
-    return lambda world: skipped(world.records, scenario.RUN, [target], world.time.now, write=True)
+    return lambda world: skipped(world.session, scenario.RUN, [target], write=True)
 
 
 def taken(world: World, command: Command) -> bool:
@@ -95,7 +95,7 @@ def test_stop(worlds):
         assert {row.operation for row in rows(world.state())} <= known, seed
         assert isinstance(process.result, RunEnding), seed
         if derive(process.result.state).state == STOPPED:
-            started(world.records, world.run(), {}, world.time.now, write=True)
+            started(world.session, world.run(), {}, write=True)
         scenario.driven(world)
         assert scenario.states(world) == NOT_SKIPPED, seed
 

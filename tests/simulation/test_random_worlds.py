@@ -89,7 +89,7 @@ def allowed(command: t.Callable[[], object]) -> None:
 
 def commands(world: World, chance: random.Random) -> None:
     """Now and then somebody does something."""
-    state, now, records = active(world), world.time.now, world.records
+    state, records = active(world), world.records
     drawn = chance.random()
     if state is None or drawn > 0.2:
         return
@@ -97,9 +97,9 @@ def commands(world: World, chance: random.Random) -> None:
         approve_all(world, state)
     elif drawn < 0.13:
         target = Target(type="Member", name=chance.choice(rows(state)).name)
-        allowed(lambda: skipped(records, scenario.RUN, [target], now, write=True))
+        allowed(lambda: skipped(world.session, scenario.RUN, [target], write=True))
     elif drawn < 0.15:
-        allowed(lambda: stopped(records, scenario.RUN, now, write=True))
+        allowed(lambda: stopped(world.session, scenario.RUN, write=True))
     elif drawn < 0.155:
         records.delete("FleetMember", chance.choice([*world.members]))
     else:
@@ -129,13 +129,13 @@ def approve_all(world: World, state: RunState) -> None:
 
 
 def approve(world: World, gate: str) -> None:
-    which, now = Which(id=gate), world.time.now
-    allowed(lambda: complete(world.records, scenario.RUN, which, scenario.ANNA, "", "", now, write=True))
+    which = Which(id=gate)
+    allowed(lambda: complete(world.session, scenario.RUN, which, scenario.ANNA, "", "", write=True))
 
 
 def start(world: World) -> None:
     if derive(world.state()).state in (STOPPED, FAILED):
-        allowed(lambda: started(world.records, world.run(), {}, world.time.now, write=True))
+        allowed(lambda: started(world.session, world.run(), {}, write=True))
 
 
 def mishaps(chance: random.Random) -> Hook:

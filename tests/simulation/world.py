@@ -25,6 +25,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.values.update_s
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.loop import RunLimits
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import Work
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.leases import holder_name
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.monitor import Sight
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.progress import Progress
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.run_record import read_run
@@ -132,6 +133,11 @@ class World:
         for records in self._opened:
             records.close()
 
+    @property
+    def session(self) -> Session:
+        """Of people who give commands."""
+        return Session(records=self.records, holder="people", clock=self.time.clock, environ={})
+
     def state(self, run: str = "") -> RunState:
         return run_of(self.run(run))
 
@@ -169,8 +175,9 @@ class World:
     def _conduct(self, process: Process, records: t.Any, name: str, orders: t.Mapping[str, t.Any]) -> RunEnding:
         """What the verb does for state ``completed``."""
         run = present(records, name, self.given, write=True).run
+        session = Session(records=records, holder=process.holder, clock=self.time.clock, environ={})
         if run.status.phase == NEW:
-            run = started(records, run, {}, self.time.clock(), write=True).run
+            run = started(session, run, {}, write=True).run
         driver = SimulatedDriver(self.members, self.time.clock, process, self._check)
         drivers = {each["metadata"]["name"]: driver for each in records.list("FleetMember")}
         sight = Sight(
@@ -192,7 +199,7 @@ class World:
         given = RunLimits(holder=process.holder, interrupted=lambda: process.told, **orders)
         works = FiberExecutor(drivers, process)
         here = process.machine
-        return conduct_run(records, name, sight, works, self.time.clock, progress, given, lambda: here)
+        return conduct_run(session, name, sight, works, progress, given, lambda: here)
 
     def _judged(self, hook: Hook, run: str) -> Hook:
         """The hook, and a look at every write of the run: nobody is dispatched after a stop or a breach."""

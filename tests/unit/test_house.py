@@ -133,7 +133,6 @@ TWICE = {
     "Judged",
     "Lease",
     "Look",
-    "Place",
     "Placed",
     "Progress",
     "Readiness",

@@ -1,64 +1,78 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""From options to the place where a run works: records and a hub."""
+"""What one call of a verb works with: opened once from its options, and handed down."""
 
 from __future__ import annotations
 
 import os
 import typing as t
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 from .._kube.client import KubeClient
-from .._kube.login.credentials import connection_from_kubeconfig
+from .._store.hub import HubRecords
 from .._store.open_records import guard_durable, open_records
 from .._store.records import Clock, Records
 from .leases import holder_name
 
+Say = t.Callable[[str], None]
 
-@dataclass(frozen=True)
-class Place:
-    """Records, the hub's client if the records are there, and the name under which leases are taken."""
+
+def present() -> datetime:
+    """The present in UTC, to the second."""
+    return datetime.now(UTC).replace(microsecond=0)
+
+
+def silent(_line: str) -> None:
+    """Says nothing."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Session:
+    """``hub`` is the API server that keeps the records, None where a file does. ``holder`` is the name under which
+    leases are taken; ``clock`` gives the present as aware UTC; ``say`` tells people a line of what goes on; ``environ``
+    is the environment of the task, which may say other things than that of this process.
+    """
 
     records: Records
-    hub: KubeClient | None
+    hub: KubeClient | None = None
     holder: str
+    clock: Clock = present
+    say: Say = silent
+    environ: t.Mapping[str, str] = field(default_factory=lambda: dict(os.environ), repr=False)
 
-    def __enter__(self) -> Place:
+    def __enter__(self) -> Session:
         return self
 
     def __exit__(self, *_error: object) -> None:
         self.records.close()
-        if self.hub:
-            self.hub.close()
 
 
-def open_place(
+def open_session(
     options: t.Mapping[str, t.Any],
     environ: t.Mapping[str, str],
-    now: datetime,
+    *,
     writes: bool,
-    clock: Clock | None = None,
-) -> Place:
-    """What the options ``records`` and ``holder`` name; verbs that write refuse records that would be lost.
-
-    Verbs that take long give a ``clock``: leases end by it. For others the time stands still at ``now``.
+    say: Say = silent,
+    clock: Clock = present,
+) -> Session:
+    """What the options ``records`` and ``holder`` name. Verbs that write refuse records that would be lost:
+    FleetError ``no-durable-records``, and those of ``open_records``.
     """
-    records_options = {key: value for key, value in (options.get("records") or {}).items() if value is not None}
-    kind = records_options.get("type", "sqlite")
-    unused = ("kubeconfig", "context") if kind == "sqlite" else ("path", "durable")
-    given = {key: value for key, value in records_options.items() if key not in unused}
+    given = {key: value for key, value in (options.get("records") or {}).items() if value is not None}
+    unused = ("kubeconfig", "context") if given.get("type", "sqlite") == "sqlite" else ("path", "durable")
+    given = {key: value for key, value in given.items() if key not in unused}
     if not given.get("durable"):
         given.pop("durable", None)
-    records = open_records(given, environ, clock or (lambda: now))
+    records = open_records(given, environ, clock)
     if writes:
         guard_durable(records, environ)
-    holder = options.get("holder") or holder_name(environ)
-    return Place(records, hub_client(given, environ) if kind == "hub" else None, holder)
-
-
-def hub_client(options: t.Mapping[str, t.Any], environ: t.Mapping[str, str]) -> KubeClient:
-    """A client of the API server that ``kubeconfig`` and ``context`` name; as kubectl finds it if they are absent."""
-    path = options.get("kubeconfig") or environ.get("KUBECONFIG") or os.path.expanduser("~/.kube/config")
-    return KubeClient(connection_from_kubeconfig(path, options.get("context") or ""))
+    return Session(
+        records=records,
+        hub=records.client if isinstance(records, HubRecords) else None,
+        holder=options.get("holder") or holder_name(environ),
+        clock=clock,
+        say=say,
+        environ=environ,
+    )

@@ -25,6 +25,12 @@ _KINDS = (
 )
 
 
+def with_home(path: str, environ: t.Mapping[str, str]) -> str:
+    """The path with its ``~`` replaced by the home that ``environ`` names, by that of this account if it names none."""
+    home = environ.get("HOME")
+    return f"{home}{path[1:]}" if home and path.startswith("~/") else os.path.expanduser(path)
+
+
 def read_file(path: Path, most: int) -> bytes:
     """The bytes of a regular file, or of one that a link leads to; ``most`` of them at the most.
 

@@ -15,6 +15,8 @@ from .._kube import lease as kube_lease
 from .._kube.client import KubeClient, Query
 from .._kube.errors import ApiError
 from .._kube.lists import read_list
+from .._kube.login.credentials import connection_from_kubeconfig
+from .._kube.login.kubeconfig import usual_path
 from .._kube.paths import BUILT_IN
 from . import object_rules
 from .kinds import KINDS, is_name, stored_resource
@@ -37,6 +39,15 @@ _EVENT = BUILT_IN["v1", "Event"]
 # Events about objects without a namespace are kept there by every API server.
 _EVENTS_NAMESPACE = "default"
 _MESSAGE_BYTES = 1024
+
+
+def hub_client(options: t.Mapping[str, t.Any], environ: t.Mapping[str, str]) -> KubeClient:
+    """A client of the API server that ``kubeconfig`` and ``context`` name; as kubectl finds it if they are absent.
+
+    FleetError as of ``connection_from_kubeconfig``. Every verb finds a hub by this rule.
+    """
+    path = usual_path(options.get("kubeconfig") or "", environ)
+    return KubeClient(connection_from_kubeconfig(path, options.get("context") or ""))
 
 
 class HubRecords:
@@ -62,7 +73,7 @@ class HubRecords:
 
     def __init__(self, client: KubeClient, clock: Clock) -> None:
         self.place = f"hub {client.connection.server}"
-        self._client = client
+        self.client = client
         self._clock = clock
         self._sightings: dict[str, kube_lease.Sighting] = {}
 
@@ -71,7 +82,7 @@ class HubRecords:
         if not is_name(name):  # it would be another path
             return None
         try:
-            return _record(self._client.get(path))
+            return _record(self.client.get(path))
         except ApiError as error:
             self._refuse_without_crds(error, kind, name)
             return None
@@ -79,7 +90,7 @@ class HubRecords:
     def list(self, kind: str, labels: t.Mapping[str, str] = NO_LABELS) -> tuple[Record, ...]:
         selector = ",".join(f"{key}={value}" for key, value in labels.items())
         try:
-            found = read_list(self._client, stored_resource(kind).path(), selector).items
+            found = read_list(self.client, stored_resource(kind).path(), selector).items
         except ApiError as error:
             self._refuse_without_crds(error, kind, "")
             raise
@@ -89,7 +100,7 @@ class HubRecords:
         fresh = object_rules.proposed(record)
         self._fence(lease)
         try:
-            answer = self._client.post(stored_resource(fresh["kind"]).path(), fresh, _STRICT)
+            answer = self.client.post(stored_resource(fresh["kind"]).path(), fresh, _STRICT)
         except ApiError as error:
             self._refuse_without_crds(error, fresh["kind"], "")
             raise
@@ -105,7 +116,7 @@ class HubRecords:
         answer = stored
         try:
             if _without_status(fresh) != _without_status(stored):
-                answer = self._client.put(stored_resource(kind).path("", name), fresh, _STRICT)
+                answer = self.client.put(stored_resource(kind).path("", name), fresh, _STRICT)
             if fresh.get("status") != stored.get("status") and not object_rules.is_gone(answer):
                 return self._with_status(answer, fresh)
         except ApiError as error:
@@ -122,14 +133,14 @@ class HubRecords:
         if resource_version:
             options["preconditions"] = {"resourceVersion": resource_version}
         try:
-            self._client.delete(path, options)
+            self.client.delete(path, options)
         except ApiError as error:
             self._refuse_without_crds(error, kind, name)
 
     def acquire(self, name: str, holder: str, seconds: int) -> Lease:
         def attempt() -> kube_lease.Lease:
             return kube_lease.acquire(
-                self._client, NAMESPACE, to_object_name(name), holder, seconds, self._clock(), self._sightings.get(name)
+                self.client, NAMESPACE, to_object_name(name), holder, seconds, self._clock(), self._sightings.get(name)
             )
 
         try:
@@ -142,7 +153,7 @@ class HubRecords:
 
     def renew(self, lease: Lease) -> Lease:
         try:
-            renewed = kube_lease.renew(self._client, _theirs(lease)).renewed
+            renewed = kube_lease.renew(self.client, _theirs(lease)).renewed
         except ApiError as error:
             if error.code != "not-found":
                 raise
@@ -150,11 +161,11 @@ class HubRecords:
         return Lease(lease.name, lease.holder, lease.epoch, lease.acquired, renewed, lease.seconds)
 
     def release(self, lease: Lease) -> None:
-        if not kube_lease.release(self._client, _theirs(lease)):
+        if not kube_lease.release(self.client, _theirs(lease)):
             raise lease_lost(lease.name, lease.holder, "", self.place)
 
     def leases(self) -> tuple[Lease, ...]:
-        found = read_list(self._client, _LEASE.path(NAMESPACE)).items
+        found = read_list(self.client, _LEASE.path(NAMESPACE)).items
         # A hub that is a member too has the lease on the member there, whose name has no dot.
         ours = (each for each in found if "." in each["metadata"]["name"])
         held = (_ours(document) for document in ours if document["spec"].get("holderIdentity"))
@@ -177,17 +188,17 @@ class HubRecords:
             "reportingComponent": "gitops-fleet",
             "reportingInstance": "gitops-fleet",
         }
-        self._client.post(_EVENT.path(_EVENTS_NAMESPACE), document)
+        self.client.post(_EVENT.path(_EVENTS_NAMESPACE), document)
 
     def events(self, kind: str, name: str) -> tuple[Event, ...]:
         selector = f"involvedObject.kind={stored_resource(kind).kind},involvedObject.name={name}"
-        found = read_list(self._client, _EVENT.path(_EVENTS_NAMESPACE), field_selector=selector).items
+        found = read_list(self.client, _EVENT.path(_EVENTS_NAMESPACE), field_selector=selector).items
         ours = (_event(document) for document in found if document.get("reportingComponent") == "gitops-fleet")
         return tuple(sorted(ours, key=lambda event: event.at))
 
     def secret(self, name: str) -> bytes:
         try:
-            document = self._client.get(_SECRET.path(NAMESPACE, f"gitops-fleet-{name}"))
+            document = self.client.get(_SECRET.path(NAMESPACE, f"gitops-fleet-{name}"))
         except ApiError as error:
             if error.code != "not-found":
                 raise
@@ -203,27 +214,27 @@ class HubRecords:
             "data": {"value": base64.b64encode(value).decode()},
         }
         try:
-            self._in_namespace(lambda: self._client.post(_SECRET.path(NAMESPACE), document))
+            self._in_namespace(lambda: self.client.post(_SECRET.path(NAMESPACE), document))
         except ApiError as error:
             if error.code != "already-exists":
                 raise
         return self.secret(name)
 
     def close(self) -> None:
-        self._client.close()
+        self.client.close()
 
     def _with_status(self, answer: Record, fresh: Record) -> Record:
         path = stored_resource(fresh["kind"]).path("", fresh["metadata"]["name"], "status")
         body = _without_status(answer)
         if "status" in fresh:
             body["status"] = fresh["status"]
-        return _record(self._client.put(path, body, _STRICT))
+        return _record(self.client.put(path, body, _STRICT))
 
     def _fence(self, lease: Lease | None) -> None:
         if lease is None:
             return
         try:
-            spec = self._client.get(_LEASE.path(NAMESPACE, to_object_name(lease.name))).get("spec") or {}
+            spec = self.client.get(_LEASE.path(NAMESPACE, to_object_name(lease.name))).get("spec") or {}
         except ApiError as error:
             if error.code != "not-found":
                 raise
@@ -240,7 +251,7 @@ class HubRecords:
                 raise
         namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
         try:
-            self._client.post(BUILT_IN["v1", "Namespace"].path(), namespace)
+            self.client.post(BUILT_IN["v1", "Namespace"].path(), namespace)
         except ApiError as error:
             if error.code != "already-exists":
                 raise

@@ -10,6 +10,7 @@ import typing as t
 from pathlib import Path
 
 from .._core.errors import FleetError, Problem
+from .._kube.files import with_home
 from .records import Clock, Records
 from .sqlite import SqliteRecords
 
@@ -27,7 +28,7 @@ def open_records(options: t.Mapping[str, t.Any], environ: t.Mapping[str, str], c
     ``{type: sqlite, path, durable}``, which is the default: ``path`` is ``.gitops-fleet/records.db`` in the current
     folder if not given, so that each checkout has its own fleet. ``durable`` says that the file outlives the runner;
     not given, that is assumed unless ``CI`` is set. ``{type: hub, kubeconfig, context}``: ``kubeconfig`` as kubectl
-    finds it if not given. FleetError ``bad-option`` with all problems at once, or one of the kubeconfig.
+    finds it if not given. FleetError ``bad-option`` with all problems at once, or those of ``hub_client``.
     """
     given = {key: value for key, value in options.items() if value is not None}
     kind = given.pop("type", "sqlite")
@@ -35,9 +36,11 @@ def open_records(options: t.Mapping[str, t.Any], environ: t.Mapping[str, str], c
     if problems:
         raise FleetError.of(problems)
     if kind == "hub":
-        path = given.get("kubeconfig") or environ.get("KUBECONFIG") or f"{environ.get('HOME', '~')}/.kube/config"
-        return _hub(path, given.get("context", ""), clock)
-    file = Path(os.path.abspath(_expanded(given.get("path") or DEFAULT_PATH, environ)))
+        # Imported here: urllib3 and TLS take a tenth of a second, which no one needs for a file.
+        from .hub import HubRecords, hub_client
+
+        return HubRecords(hub_client(given, environ), clock)
+    file = Path(os.path.abspath(with_home(given.get("path") or DEFAULT_PATH, environ)))
     return SqliteRecords(file, clock, given.get("durable", not in_ci(environ)))
 
 
@@ -57,15 +60,6 @@ def in_ci(environ: t.Mapping[str, str]) -> bool:
     return environ.get("CI", "").strip().lower() not in _OFF
 
 
-def _hub(kubeconfig: str, context: str, clock: Clock) -> Records:
-    # Imported here: urllib3 and TLS take a tenth of a second, which no one needs for a file.
-    from .._kube.client import KubeClient
-    from .._kube.login.credentials import connection_from_kubeconfig
-    from .hub import HubRecords
-
-    return HubRecords(KubeClient(connection_from_kubeconfig(kubeconfig, context)), clock)
-
-
 def _problems(kind: t.Any, given: t.Mapping[str, t.Any]) -> t.Iterator[Problem]:
     if not isinstance(kind, str) or kind not in _OPTIONS:
         yield Problem("bad-option", f"records.type is {kind!r}", hint=f"one of {', '.join(_OPTIONS)}")
@@ -80,7 +74,3 @@ def _problems(kind: t.Any, given: t.Mapping[str, t.Any]) -> t.Iterator[Problem]:
             )
         elif not isinstance(value, wanted):
             yield Problem("bad-option", f"records.{name} is not a {'boolean' if wanted is bool else 'string'}")
-
-
-def _expanded(path: str, environ: t.Mapping[str, str]) -> str:
-    return path.replace("~", environ["HOME"], 1) if path.startswith("~/") and environ.get("HOME") else path

@@ -22,7 +22,7 @@ THREE = ("m1", "m2", "m3")
 
 
 def let_go(fleet: Fleet, *names: str, write: bool = True, **wish: t.Any) -> Left:
-    return leave(fleet.records, Farewell(names=names, **wish), fleet.hub_client, fleet.holder, write=write)
+    return leave(fleet.session(), Farewell(names=names, **wish), write=write)
 
 
 def refused(fleet: Fleet, *names: str, **wish: t.Any) -> FleetError:
@@ -74,7 +74,7 @@ def test_a_member_joins_by_a_secret_on_the_hub(hub_fleet: Fleet) -> None:
     hub_fleet.hub.client.post("/api/v1/namespaces/default/secrets", {"metadata": metadata, "data": {"k": content}})
     reference = {"secretRef": {"name": metadata["name"], "namespace": "default", "key": "k"}}
     wish = Wish(name="m1", connection=reference)
-    join(hub_fleet.records, [wish], hub_fleet.hub_client, "runner-1", write=True)
+    join(hub_fleet.session(holder="runner-1"), [wish], write=True)
     hub_fleet.place()
     assert not hub_fleet.apply().problems and hub_fleet.holders() == ["m1"]
 

@@ -60,12 +60,12 @@ def recovered(fleet: Fleet, write: bool = True) -> Recovered:
         each.placement.name: Described(
             sourced=each, objects=rendered(selected_from_files(each.placement, files), key, "recovered")
         )
-        for each in wanted_placements(fleet.records, fleet.hub_client, fleet.asked())
+        for each in wanted_placements(fleet.session(), fleet.asked())
     }
     members = recorded_members(fleet.records)
     joined, leases = {name: each.fleet for name, each in members.items()}, MemberLeases(fleet.records, fleet.holder)
     with Clients(members=joined, hub=fleet.hub_client, leases=leases) as clients:
-        return recover(fleet.records, clients, list(members), described, key, fleet.holder, write)
+        return recover(fleet.session(), clients, list(members), described, key, write)
 
 
 def secret(fleet: Fleet) -> Document:

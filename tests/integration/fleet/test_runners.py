@@ -25,7 +25,7 @@ def test_the_second_of_two_runners_is_told_who_works(fleet: Fleet) -> None:
         go.wait(30)
 
     def work() -> None:
-        done.append(run(fleet.open(), fleet.hub_client, fleet.asked(write=True), fleet.now, "runner-1", say))
+        done.append(run(fleet.session(fleet.open(), holder="runner-1", say=say), fleet.asked(write=True)))
 
     first = threading.Thread(target=work)
     first.start()

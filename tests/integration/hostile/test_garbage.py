@@ -18,7 +18,6 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.leave 
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import Clients, recorded_members
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements import member_apply
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.recovering import recover_records
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Place
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.conducting import observed
 from ansible_collections.gitops.fleet.plugins.module_utils._kube import client as kube_client
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import Timeouts
@@ -141,7 +140,7 @@ def test_a_damaged_applyset_is_the_error_of_its_member(bad: Bad, damage: str) ->
     assert "\x1b" not in str(report.problems) and "\n" not in str(report.problems[0])
     if report.problems[0].code == "foreign-applyset":
         return
-    left = leave(fleet.records, Farewell(names=("m1", "m2"), max_removals="100%"), None, "tests", write=True)
+    left = leave(fleet.session(hub=None), Farewell(names=("m1", "m2"), max_removals="100%"), write=True)
     assert left.left == ("m2",) and [each.where for each in left.failed] == ["m1"]
     assert list(recorded_members(fleet.records)) == ["m1"]
 
@@ -152,7 +151,7 @@ def test_leaving(bad: Bad) -> None:
     for name, step in steps(bad.server).items():
         bad.server.rules = {"^GET .*/namespaces/gitops-fleet/configmaps": step}
         wish = Farewell(names=("m1", "m2"), max_removals="100%")
-        found = leave(fleet.records, wish, None, "tests", write=False)
+        found = leave(fleet.session(hub=None), wish, write=False)
         assert {each.where for each in found.failed} <= {"m1"}, (name, found)
         assert {each.code for each in found.failed} <= TOLD, (name, found)
         assert "m2" in found.left and fleet.holders() == ["m1", "m2"]
@@ -160,12 +159,11 @@ def test_leaving(bad: Bad) -> None:
 
 def test_recovering_says_that_it_needs_everybody(bad: Bad) -> None:
     fleet = bad.fleet
-    place = Place(fleet.records, None, "tests")
     refusals = 0
     for name, step in steps(bad.server).items():
         bad.server.rules = {"^GET .*/namespaces/gitops-fleet/configmaps": step}
         try:
-            recover_records(place, fleet.asked())
+            recover_records(fleet.session(hub=None), fleet.asked())
         except FleetError as error:
             refusals += 1
             assert {each.where for each in error.problems} == {"m1"}, (name, error)

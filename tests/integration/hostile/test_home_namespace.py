@@ -123,7 +123,7 @@ def test_a_member_that_leaves_with_several_placements_names_it_once(held: Fleet)
     held.apply(definition=document)
     wish = Farewell(names=("m1",), remove=True, max_removals="100%")
     for write in (False, True):
-        found = leave(held.records, wish, None, held.holder, write=write)
+        found = leave(held.session(hub=None), wish, write=write)
         steps = [str(step.id) for each in found.outcomes["m1"].values() for step in each.steps]
         assert "Namespace gitops-fleet" in steps
     assert not is_there(held)

@@ -26,7 +26,6 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join i
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.leave import Farewell, Left, leave
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import recorded_members
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Place
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.apply import apply_object, delete_object
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.discovery import resource_for
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.paths import BUILT_IN, object_path
@@ -58,7 +57,7 @@ def elsewhere(fleet: Fleet, member: str, **changes: str) -> Path:
 
 def joined(fleet: Fleet, write: bool = True, **kubeconfigs: Path) -> Joined:
     wishes = [Wish(name=name, connection={"kubeconfig": str(path)}) for name, path in kubeconfigs.items()]
-    return join(fleet.records, wishes, fleet.hub_client, fleet.holder, write=write)
+    return join(fleet.session(), wishes, write=write)
 
 
 def refused(work: t.Callable[[], t.Any]) -> FleetError:
@@ -68,12 +67,11 @@ def refused(work: t.Callable[[], t.Any]) -> FleetError:
 
 
 def let_go(fleet: Fleet, *names: str, **wish: t.Any) -> Left:
-    return leave(fleet.records, Farewell(names=names, **wish), fleet.hub_client, fleet.holder, write=True)
+    return leave(fleet.session(), Farewell(names=names, **wish), write=True)
 
 
 def read_facts(fleet: Fleet) -> t.Any:
-    place = Place(fleet.records, fleet.hub_client, fleet.holder)
-    return capture(place, fleet.now, pods=False, prices=NO_PRICES, threads=4, timeout=2.0, record=True)
+    return capture(fleet.session(), pods=False, prices=NO_PRICES, threads=4, timeout=2.0, record=True)
 
 
 def forgotten(fleet: Fleet, *names: str) -> None:
@@ -141,7 +139,7 @@ def test_a_member_whose_connection_is_moved_to_the_cluster_of_another_is_refused
     error = refused(lambda: joined(file_fleet, m2=elsewhere(file_fleet, "m1")))
     assert error.code == "other-cluster"
     wish = Wish(name="m2", connection={"kubeconfig": str(elsewhere(file_fleet, "m1"))}, rebuilt=True)
-    assert refused(lambda: join(file_fleet.records, [wish], None, "x", write=True)).code == "double-member"
+    assert refused(lambda: join(file_fleet.session(holder="x"), [wish], write=True)).code == "double-member"
 
 
 @pytest.mark.parametrize("known", [True, False], ids=["recorded UID", "joined before UIDs were kept"])
@@ -235,11 +233,11 @@ def test_a_rebuilt_cluster_is_accepted_only_when_that_is_said(fleet: Fleet) -> N
     assert fleet.join("m1").unchanged == ("m1",)
     assert refused(lambda: joined(fleet, m1=elsewhere(fleet, "m2"))).code == "other-cluster"
     wish = Wish(name="m1", connection={"kubeconfig": str(fleet.kubeconfig("m1"))}, rebuilt=True)
-    assert join(fleet.records, [wish], fleet.hub_client, fleet.holder, write=False).changed == ("m1",)
+    assert join(fleet.session(), [wish], write=False).changed == ("m1",)
     assert uids(fleet)["m1"] == uid_of(fleet.servers["m1"])
-    assert join(fleet.records, [wish], fleet.hub_client, fleet.holder, write=True).changed == ("m1",)
+    assert join(fleet.session(), [wish], write=True).changed == ("m1",)
     assert uids(fleet)["m1"] == uid_of(fleet.servers["m2"])
-    assert join(fleet.records, [wish], fleet.hub_client, fleet.holder, write=True).unchanged == ("m1",)
+    assert join(fleet.session(), [wish], write=True).unchanged == ("m1",)
     assert not fleet.apply().problems and fleet.is_ours("m2", fleet.namespaced("configmaps", "settings"))
 
 
@@ -365,7 +363,7 @@ def test_names_that_differ_in_case_only_do_not_join_together(file_fleet: Fleet) 
     path = file_fleet.folder / "two-contexts"
     path.write_text(json.dumps(document))
     wishes = wishes_of_contexts(str(path), "*")
-    error = refused(lambda: join(file_fleet.records, wishes, None, "x", write=True))
+    error = refused(lambda: join(file_fleet.session(holder="x"), wishes, write=True))
     assert error.code == "duplicate-member" and "PROD, prod" in str(error)
     twice = [replace(wishes[0], name="m1")] * 2
-    assert refused(lambda: join(file_fleet.records, twice, None, "x", write=True)).code == "duplicate-member"
+    assert refused(lambda: join(file_fleet.session(holder="x"), twice, write=True)).code == "duplicate-member"

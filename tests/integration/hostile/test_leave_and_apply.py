@@ -16,7 +16,6 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.member
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.placement import Report, run
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.recovering import recover_records
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.write_records import Writer
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Place
 from member_gateway import Gateway
 from small_fleet import PARENTS, Fleet, codes
 
@@ -59,12 +58,12 @@ class Held:
 
 
 def let_go(fleet: Fleet, *names: str, holder: str = "leaver", **wish: t.Any) -> Left:
-    return leave(fleet.open(), Farewell(names=names, **wish), fleet.hub_client, holder, write=True)
+    return leave(fleet.session(fleet.open(), holder=holder), Farewell(names=names, **wish), write=True)
 
 
 def apply(fleet: Fleet) -> t.Callable[[], Report]:
     asked = fleet.asked(write=True, timeout=60.0)
-    return lambda: run(fleet.open(), fleet.hub_client, asked, fleet.now, "applier", fleet.said.append)
+    return lambda: run(fleet.session(fleet.open(), holder="applier"), asked)
 
 
 def writes(method: str, path: str) -> bool:
@@ -142,7 +141,7 @@ def test_a_member_that_left_between_plan_and_write_gets_nothing(fleet: Fleet, mo
 
     intended = Writer.intended
     monkeypatch.setattr(Writer, "intended", lambda self: (say(""), intended(self))[1])
-    report = run(fleet.records, fleet.hub_client, fleet.asked(write=True), fleet.now, "applier", fleet.said.append)
+    report = run(fleet.session(holder="applier"), fleet.asked(write=True))
     assert codes(report) == {"not-a-member"} and fleet.holders() == ["m1"]
     monkeypatch.undo()
     assert not fleet.apply().problems
@@ -178,8 +177,7 @@ def test_every_record_is_written_under_the_lease_that_stands_for_it(
     for each in fleet.records.list("ClusterResourceBinding"):
         lease = fleet.records.acquire("test", "test", 60)
         fleet.records.delete("ClusterResourceBinding", each["metadata"]["name"], lease=lease)
-    place = Place(fleet.records, fleet.hub_client, fleet.holder)
-    assert recover_records(place, fleet.asked(write=True)).recovered == {fleet.name: ("m1", "m2")}
+    assert recover_records(fleet.session(), fleet.asked(write=True)).recovered == {fleet.name: ("m1", "m2")}
     assert let_go(fleet, "m2").left == ("m2",)
     fleet.end(limits=BrakeLimits(max_removals="100%"))
     assert without == [] and fleet.record() is None

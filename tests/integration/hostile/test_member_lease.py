@@ -24,7 +24,6 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.member
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements import member_apply
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.placement import Report
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.recovering import recover_records
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Place
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import Timeouts
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.shared_lease import OWNER, WORKERS
 from ansible_collections.gitops.fleet.plugins.module_utils._local.kubeconfigs import client_kubeconfig
@@ -326,7 +325,7 @@ def test_leave_and_recover_stay_away_from_a_member_that_others_work_on(fleet: Fl
     server = fleet.servers["m1"]
     farewell = Farewell(names=("m1",), remove=True, max_removals="100%")
     with MemberLeases(others.records, "r").holding(server.client, "placement/x"):
-        left = leave(fleet.records, farewell, fleet.hub_client, fleet.holder, write=True)
+        left = leave(fleet.session(), farewell, write=True)
         assert [each.code for each in left.failed] == ["member-held"] and left.left == ()
         assert settings(fleet) == {"color": "blue"}
         lost = fleet.another()
@@ -337,20 +336,19 @@ def test_leave_and_recover_stay_away_from_a_member_that_others_work_on(fleet: Fl
         assert refused.value.code == "member-held"
     before = server.client.get(f"{PARENTS}/{fleet.name}")
     assert json.loads(before["data"]["placement"])["uid"] == fleet.record()["metadata"]["uid"]
-    left = leave(fleet.records, farewell, fleet.hub_client, fleet.holder, write=True)
+    left = leave(fleet.session(), farewell, write=True)
     assert left.left == ("m1",) and settings(fleet) is None
 
 
 def _recovered(fleet: Fleet) -> t.Any:
-    place = Place(fleet.records, None, fleet.holder)
-    return recover_records(place, fleet.asked(write=True))
+    return recover_records(fleet.session(hub=None), fleet.asked(write=True))
 
 
 def test_a_member_leaves_and_what_others_placed_there_stays(fleet: Fleet, others: Fleet) -> None:
     for each in (fleet, others):
         assert not each.apply().problems
     farewell = Farewell(names=("m1",), remove=True, max_removals="100%")
-    left = leave(fleet.records, farewell, fleet.hub_client, fleet.holder, write=True)
+    left = leave(fleet.session(), farewell, write=True)
     assert left.left == ("m1",) and left.others == {"m1": (others.name,)}
     assert settings(fleet) is None and settings(others) == {"color": "blue"}
     assert fleet.servers["m1"].get(OURS) and not others.apply().changed
@@ -361,7 +359,7 @@ def test_a_hub_that_is_a_member_too_keeps_its_records(hub_fleet: Fleet) -> None:
     assert hub_fleet.hub is not None
     hub = hub_fleet.hub
     connection = {"kubeconfig": hub.made.kubeconfig}
-    join(hub_fleet.records, [Wish(name="itself", connection=connection)], hub.client, "x", write=True)
+    join(hub_fleet.session(holder="x"), [Wish(name="itself", connection=connection)], write=True)
     hub_fleet.place()
     with MemberLeases(hub_fleet.records, "x").holding(hub.client, "placement/other"):
         assert hub_fleet.records.leases() == ()

@@ -89,7 +89,7 @@ def joined_by_secret(fleet: Fleet, name: str) -> tuple[str, str]:
         path = "/api/v1/namespaces" if document.get("kind") == "Namespace" else fleet.namespaced("secrets")
         fleet.hub.client.post(path, document)
     reference = {"secretRef": {"name": f"{name}-access", "namespace": fleet.namespace, "key": "kubeconfig"}}
-    join(fleet.records, [Wish(name=name, connection=reference)], fleet.hub_client, fleet.holder, write=True)
+    join(fleet.session(), [Wish(name=name, connection=reference)], write=True)
     return texts_of(content)
 
 

@@ -22,7 +22,6 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.s
     write_snapshot,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.capture import Captured, capture
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Place
 from ansible_collections.gitops.fleet.plugins.module_utils._report.text import facts_text
 from authority import Authority
 from misbehaving import Misbehaving, Request, answer, listing, raw, respond, status
@@ -42,8 +41,7 @@ class Partly:
     server: Misbehaving
 
     def capture(self, pods: bool = False) -> Captured:
-        place = Place(self.fleet.records, None, "tests")
-        return capture(place, self.fleet.now, pods=pods, prices=NO_PRICES, threads=2, timeout=5.0, record=True)
+        return capture(self.fleet.session(hub=None), pods=pods, prices=NO_PRICES, threads=2, timeout=5.0, record=True)
 
     def recorded(self, kind: str) -> dict[str, t.Any]:
         found = self.fleet.records.get(kind, "m1")

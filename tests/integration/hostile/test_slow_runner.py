@@ -47,7 +47,7 @@ class Slow:
     def _run(self, fleet: Fleet) -> None:
         try:
             asked = fleet.asked(write=True, timeout=60.0)
-            self.report = run(fleet.open(), fleet.hub_client, asked, fleet.now, "slow", fleet.said.append)
+            self.report = run(fleet.session(fleet.open(), holder="slow"), asked)
         except FleetError as error:
             self.error = error
 

@@ -85,7 +85,7 @@ def test_it_is_waited_for_and_told_meanwhile(stuck: Fleet, monkeypatch: pytest.M
             freed(stuck)
 
     asked = stuck.asked(absent=True, names=(stuck.name,), write=True, limits=LIFTED)
-    report = run(stuck.records, stuck.hub_client, asked, stuck.now, stuck.holder, say)
+    report = run(stuck.session(say=say), asked)
     assert not report.problems and stuck.record() is None
     (line,) = {each for each in said if "waits for" in each}
     assert line.startswith(f"{stuck.name}: m1 waits for ConfigMap {stuck.namespace}/settings (finalizers example.org/")
@@ -116,7 +116,7 @@ def test_an_object_that_is_being_deleted_is_not_taken_for_placed(stuck: Fleet) -
 def test_a_member_does_not_leave_before_it_is_empty(stuck: Fleet) -> None:
     def let_go() -> Left:
         wish = Farewell(names=("m1",), remove=True, patience=0.5)
-        return leave(stuck.records, wish, stuck.hub_client, stuck.holder, write=True)
+        return leave(stuck.session(), wish, write=True)
 
     left = let_go()
     assert left.left == () and [(each.code, each.where) for each in left.failed] == [("not-removed", "m1")]

@@ -82,7 +82,7 @@ def put(fleet: Fleet, document: dict[str, t.Any]) -> Wish:
 def test_a_secret_on_the_hub_sends_us_nowhere_but_to_servers(hub_fleet: Fleet, said: dict[str, t.Any]) -> None:
     wish = put(hub_fleet, changed(hub_fleet.kubeconfig("m1"), **said))
     with pytest.raises(FleetError) as caught:
-        join(hub_fleet.records, [wish], hub_fleet.hub_client, hub_fleet.holder, write=True)
+        join(hub_fleet.session(), [wish], write=True)
     assert caught.value.code == "kubeconfig-invalid" and "Secret gitops-fleet/m1" in caught.value.where
     assert hub_fleet.records.list("FleetMember") == ()
 
@@ -90,6 +90,6 @@ def test_a_secret_on_the_hub_sends_us_nowhere_but_to_servers(hub_fleet: Fleet, s
 def test_what_a_secret_says_of_its_certificate_is_told(hub_fleet: Fleet) -> None:
     USES.taken()
     wish = put(hub_fleet, changed(hub_fleet.kubeconfig("m1"), tls_server_name="kubernetes.default.svc"))
-    assert join(hub_fleet.records, [wish], hub_fleet.hub_client, hub_fleet.holder, write=True).joined == ("m1",)
+    assert join(hub_fleet.session(), [wish], write=True).joined == ("m1",)
     (note,) = USES.taken()["m1"]
     assert "'kubernetes.default.svc', as the Secret says (tls-server-name)" in note

@@ -9,11 +9,12 @@ import functools
 import importlib
 import os
 import typing as t
-from datetime import UTC, datetime
+from datetime import datetime
 
 import yaml
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import present
 from ansible_collections.gitops.fleet.plugins.plugin_utils._verb import Answer, Run, _options
 
 Options = dict[str, t.Any]
@@ -39,7 +40,7 @@ def call(verb: str, options: Options, check_mode: bool = True, now: datetime | N
     plugin = importlib.import_module(f"{PLUGINS}.action.{verb}").ActionModule
     run = Run(
         check_mode=check_mode,
-        now=now or datetime.now(UTC).replace(microsecond=0),
+        clock=(lambda: now) if now else present,
         say=lambda _line: None,
         environ={name: value for name, value in os.environ.items() if name != "CI"},
     )

@@ -17,6 +17,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import MemberView, RunState, UpdateSeen
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.status import derive
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join import Wish, join
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.claims import claim
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gates import GateKeeper
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.run_record import run_document
@@ -44,7 +45,7 @@ def make_runs(path: Path, kubeconfig: str) -> None:
     """The fleet and the runs that ``bad_update_inputs`` names."""
     records = open_records({"type": "sqlite", "path": str(path)}, {}, lambda: datetime.now(UTC))
     wishes = [_wish(name, driver, kubeconfig) for name, driver in DRIVERS.items()]
-    join(records, wishes[:2], None, "tests", write=True)
+    join(Session(records=records, holder="tests"), wishes[:2], write=True)
     for name in ("south", "north"):  # no cluster is behind these
         for kind, like in (("MemberCluster", "west"), ("FleetMember", "west")):
             found = t.cast(dict[str, t.Any], records.get(kind, like))
@@ -61,7 +62,7 @@ def make_runs(path: Path, kubeconfig: str) -> None:
         _present(records, run(name, strategy=strategy))
         _carry_on(records, name)
     _present(records, run("skipped", strategy=gated))
-    skipped(records, "skipped", targets_of(["Stage:only-east"], True), datetime.now(UTC), write=True)
+    skipped(Session(records=records, holder="tests"), "skipped", targets_of(["Stage:only-east"], True), write=True)
     _carry_on(records, "skipped")
     _present(records, run("ended", strategy=only("east")))
     _carry_on(records, "ended", lambda state: record(state, _operations(state)[0], "Completed", datetime.now(UTC)))
@@ -83,7 +84,7 @@ def _carry_on(records: Records, name: str, meanwhile: t.Callable[[RunState], Run
     """Started, and as far as it goes; with ``meanwhile`` between two looks at it."""
     now = datetime.now(UTC).replace(microsecond=0)
     made = present(records, name, written([], [], strict=True), write=False).run
-    begun = started(records, made, {}, now, write=True).run
+    begun = started(Session(records=records, holder="tests", clock=lambda: now), made, {}, write=True).run
     seen = UpdateSeen(members={member: MemberView(name=member) for member in DRIVERS})
     state = decide(meanwhile(decide(run_of(begun), seen, now).state), seen, now).state
     status = replace(status_of(state, derive(state), begun.status), epoch=1)

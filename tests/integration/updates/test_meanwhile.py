@@ -20,13 +20,13 @@ def test_a_run_is_stopped_while_it_is_conducted_and_goes_on_without_who_was_skip
     variables = fleet.variables(drivers={"command": fleet.file_driver(seconds=1.5)})
     conducting = plays.start("gitops.fleet.update", **variables)
     until(lambda: fleet.file_upgrades() == ["a"])
-    assert stopped(fleet.records, fleet.run_name, _now(), write=True).changed
+    assert stopped(fleet.session(), fleet.run_name, write=True).changed
     conducting.code(0)
     assert (conducting.fleet["outcome"], conducting.fleet["code"]) == ("waiting", "stopped")
     assert fleet.states() == {"a": "Completed", "b": "NotStarted", "c": "NotStarted"}
     assert fleet.recorded().status.status.state == "Stopped"
 
-    assert skipped(fleet.records, fleet.run_name, targets_of(["Member:b"], True), _now(), write=True).changed
+    assert skipped(fleet.session(), fleet.run_name, targets_of(["Member:b"], True), write=True).changed
     again = plays("gitops.fleet.update", **variables).code(0)
     assert again.fleet["code"] == "stopped" and fleet.file_upgrades() == ["a"], "conducting alone starts nothing"
     assert plays("gitops.fleet.update", **variables, restart=True).code(0).fleet["outcome"] == "done"

@@ -15,6 +15,7 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join import join
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.member_lease import MemberLeases
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gates import GateKeeper
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.run_record import read_run
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
@@ -74,7 +75,8 @@ def test_two_runs_of_two_records_at_once_upgrade_the_cluster_once(
     fleet: UpdateFleet, plays: Plays, other_records: Records
 ) -> None:
     (name,) = fleet.members("all")
-    join(other_records, [fleet._wish(name, fleet.clusters.root / name / "kubeconfig", "all", "local")], None, "x", True)
+    wish = fleet._wish(name, fleet.clusters.root / name / "kubeconfig", "all", "local")
+    join(Session(records=other_records, holder="x"), [wish], write=True)
     fleet.write(sequence(("all",)))
     events, operations = str(fleet.folder / "others.jsonl"), str(fleet.folder / "others-operations")
     first = plays.start("gitops.fleet.update", **fleet.variables())

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import time
 import typing as t
 from dataclasses import dataclass, field
@@ -21,6 +20,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.exec
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.environments.hub import install
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join import IDENTITY, join
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join import Wish as JoinWish
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.approval_policy import (
     path_of,
     shipped,
@@ -94,6 +94,11 @@ class UpdateFleet:
     def open(self) -> Records:
         return open_records(self.options, {}, lambda: datetime.now(UTC))
 
+    def session(self, **parts: t.Any) -> Session:
+        """As a verb opens it."""
+        usual = {"records": self.records, "hub": self.client, "holder": "tests", "say": self.said.append}
+        return Session(**{**usual, **parts})
+
     # Members.
 
     def members(self, *groups: str, version: str = "1.35", driver: str = "local") -> list[str]:
@@ -106,7 +111,7 @@ class UpdateFleet:
             outcome = made[name]
             assert isinstance(outcome, LocalOutcome), outcome
             wishes.append(self._wish(name, outcome.kubeconfig, group, driver))
-        join(self.records, wishes, self.client, "tests", write=True)
+        join(self.session(), wishes, write=True)
         return names
 
     def file_members(self, **versions: str) -> None:
@@ -182,11 +187,11 @@ class UpdateFleet:
         """In this process; what it came to. Without a definition the recorded run."""
         wish = {"pace": Pace(interval=0.2, settle=20), "timeout": 2.0, "operations": str(self.operations), **wish}
         given = written([], [run] if run else [], strict=False)
-        environ = dict(os.environ)
-        who = user(self.client, environ)
+        session = self.session()
+        who = user(session)
         made = present(self.records, self.run_name, given, write=True, who=who).run
         wanted = Wish(drivers=drivers or self.drivers(), **wish)
-        ending = carry_on(self.records, made, self.client, wanted, "tests", environ, self.said.append, who)
+        ending = carry_on(session, made, wanted, who)
         return verdict(ending)
 
     def recorded(self) -> UpdateRun:

@@ -17,6 +17,7 @@ from ..._core.resources.applyset import MANAGED_BY, MANAGER
 from ..._kube.apply import apply_object
 from ..._kube.client import KubeClient
 from ..._kube.errors import ApiError
+from ..._store.hub import hub_client
 from ..updates.approval_policy import (
     Policy,
     is_shipped,
@@ -45,6 +46,12 @@ class HubOutcome:
     @property
     def changed(self) -> bool:
         return bool(self.created or self.updated) or not {CREATED, UPDATED}.isdisjoint(self.policies.values())
+
+
+def installed(options: t.Mapping[str, t.Any], environ: t.Mapping[str, str], write: bool) -> HubOutcome:
+    """``install`` on the API server that the options ``kubeconfig`` and ``context`` name."""
+    with hub_client(options, environ) as client:
+        return install(client, write)
 
 
 def install(client: KubeClient, write: bool) -> HubOutcome:

@@ -7,17 +7,16 @@ from __future__ import annotations
 
 import typing as t
 from dataclasses import dataclass
-from datetime import datetime
 
 from ..._core.cluster.facts.prices import PriceList
 from ..._core.cluster.facts.snapshot import write_snapshot
 from ..._core.errors import FleetError, Problem
 from ..._core.values.canonical import digest_of, json_by_lines
 from ..._kube.client import Timeouts
-from ..session import Place
+from ..session import Session
 from .facts import FleetReading, read_fleet
 from .identity import record_identities
-from .members import Clients, recorded_members
+from .members import open_clients, recorded_members
 from .record_facts import record_facts
 
 
@@ -38,8 +37,7 @@ class Captured:
 
 
 def capture(
-    place: Place,
-    now: datetime,
+    session: Session,
     *,
     pods: bool,
     prices: PriceList,
@@ -48,17 +46,17 @@ def capture(
     record: bool,
 ) -> Captured:
     """Reads all members; FleetError ``no-members``, or the problems of all of them when none can be read."""
-    members = recorded_members(place.records)
+    members = recorded_members(session.records)
     if not members:
         hint = "join some with member_cluster"
-        raise FleetError("no-members", "no cluster has joined the fleet", place.records.place, hint)
+        raise FleetError("no-members", "no cluster has joined the fleet", session.records.place, hint)
     fleet = {name: member.fleet for name, member in members.items()}
     waits = Timeouts(connect=timeout, read=max(30.0, timeout))
-    with Clients(members=fleet, hub=place.hub, timeout=waits) as clients:
-        reading = read_fleet(members, clients, now, pods, prices, threads)
+    with open_clients(session, fleet, timeout=waits) as clients:
+        reading = read_fleet(members, clients, session.clock(), pods, prices, threads)
     if record:
-        record_identities(place.records, fleet, clients.identities.seen)
-        record_facts(place.records, reading)
+        record_identities(session.records, fleet, clients.identities.seen)
+        record_facts(session.records, reading)
     if len(reading.failed) == len(members):
         raise FleetError.of([problem for error in reading.failed.values() for problem in error.problems])
     document = write_snapshot(reading.snapshot)

@@ -17,15 +17,15 @@ from ..._core.objects.reading import read
 from ..._core.schema.codec import encode
 from ..._core.values.minimum_version import too_old
 from ..._kube.access import version
-from ..._kube.client import KubeClient
 from ..._kube.login.credentials import contexts
 from ..._kube.login.kubeconfig import local_path
 from ..._kube.parallel import in_parallel
 from ..._store.digest_key import digest_key
 from ..._store.records import Records
 from ..leases import take
+from ..session import Session
 from .identity import DOUBLE_MEMBER, doubles, recorded_uids
-from .members import Clients, Member, identified_members
+from .members import Clients, Member, identified_members, open_clients
 
 IDENTITY = {"kind": "User", "name": "gitops-fleet", "apiGroup": "rbac.authorization.k8s.io"}
 LEASE_SECONDS = 120
@@ -72,17 +72,18 @@ def wishes_of_contexts(kubeconfig: str, pattern: str) -> tuple[Wish, ...]:
     return tuple(Wish(name=name, connection={"kubeconfig": kubeconfig, "context": name}) for name in names)
 
 
-def join(records: Records, wishes: t.Sequence[Wish], hub: KubeClient | None, holder: str, write: bool) -> Joined:
+def join(session: Session, wishes: t.Sequence[Wish], write: bool) -> Joined:
     """Joins new members and changes known ones. Members with a new connection are reached first; if one of them
     cannot be, if it is a member under another name, or if a wish is malformed, nothing is recorded at all.
     """
+    records = session.records
     _refuse_repeated(wishes)
     wanted = {wish.name: _documents(records, wish) for wish in wishes}
     _check(wanted)
-    known = identified_members(records, hub, write)
-    _refuse_same_connections(wanted, known)
+    known = identified_members(session, write)
+    _refuse_same_connections(wanted, known, session.environ)
     rebuilt = {wish.name for wish in wishes if wish.rebuilt}
-    versions = _reach(wanted, known, rebuilt, hub)
+    versions = _reach(session, wanted, known, rebuilt)
     if write:
         digest_key(records)  # before the first plan, so that plan and apply seal Secrets alike
     joined: list[str] = []
@@ -100,7 +101,7 @@ def join(records: Records, wishes: t.Sequence[Wish], hub: KubeClient | None, hol
             {"before": old[kind] or {}, "after": document, "before_header": name} for kind, document in moved.items()
         ]
         if write:
-            _write(records, name, old, moved, holder)
+            _write(session, name, old, moved)
     return Joined(
         joined=tuple(joined), changed=tuple(changed), unchanged=tuple(unchanged), versions=versions, diff=tuple(diff)
     )
@@ -114,13 +115,15 @@ def _refuse_repeated(wishes: t.Sequence[Wish]) -> None:
         raise FleetError("duplicate-member", f"named more than once: {', '.join(repeated)}", "members")
 
 
-def _refuse_same_connections(wanted: t.Mapping[str, t.Mapping[str, Document]], known: t.Mapping[str, Member]) -> None:
+def _refuse_same_connections(
+    wanted: t.Mapping[str, t.Mapping[str, Document]], known: t.Mapping[str, Member], environ: t.Mapping[str, str]
+) -> None:
     """Two names with one connection are one cluster, whether it answers or not."""
     connections = {name: each.fleet.spec.connection for name, each in known.items()}
     connections |= {name: _fleet_member(documents).spec.connection for name, documents in wanted.items()}
     names: dict[ClusterConnection, list[str]] = {}
     for name, connection in connections.items():
-        path = os.path.realpath(local_path(connection.kubeconfig, os.environ))
+        path = os.path.realpath(local_path(connection.kubeconfig, environ))
         names.setdefault(replace(connection, kubeconfig=path if connection.kubeconfig else ""), []).append(name)
     same = [sorted(each) for each in names.values() if len(each) > 1 and wanted.keys() & set(each)]
     if same:
@@ -172,10 +175,10 @@ def _check(wanted: t.Mapping[str, t.Mapping[str, Document]]) -> None:
 
 
 def _reach(
+    session: Session,
     wanted: t.Mapping[str, t.Mapping[str, Document]],
     known: t.Mapping[str, Member],
     rebuilt: t.Container[str],
-    hub: KubeClient | None,
 ) -> dict[str, str]:
     """Versions of those that are new, have a new connection or a rebuilt cluster. UIDs go into ``wanted``."""
     recorded = recorded_uids({name: each.fleet for name, each in known.items()})
@@ -185,7 +188,7 @@ def _reach(
         if name in rebuilt or name not in known or known[name].fleet.spec.connection != new.spec.connection:
             uid = "" if name in rebuilt else recorded.get(name, "")
             members[name] = replace(new, spec=replace(new.spec, cluster_uid=uid))
-    with Clients(members=members, hub=hub, strict=True) as clients:
+    with open_clients(session, members, strict=True) as clients:
         answers = in_parallel({name: _version(clients, name) for name in members})
         seen = clients.identities.seen
     uids = recorded | seen
@@ -230,10 +233,9 @@ def _canonical(document: Document) -> t.Any:
     return encode(read({**document, "metadata": metadata, "status": None}, "").object)["spec"]
 
 
-def _write(
-    records: Records, name: str, old: t.Mapping[str, Document | None], moved: t.Mapping[str, Document], holder: str
-) -> None:
-    lease = take(records, f"member/{name}", holder, LEASE_SECONDS)
+def _write(session: Session, name: str, old: t.Mapping[str, Document | None], moved: t.Mapping[str, Document]) -> None:
+    records = session.records
+    lease = take(records, f"member/{name}", session.holder, LEASE_SECONDS)
     try:
         for kind, document in moved.items():
             before = old[kind]

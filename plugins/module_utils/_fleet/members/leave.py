@@ -30,10 +30,10 @@ from ..placements.member_apply import (
 from ..placements.observe import PARENTS, parsed_parent
 from ..placements.recorded import PARENT
 from ..placements.sources import PLACEMENT
+from ..session import Session
 from ..updates.claims import busy
 from .identity import recorded_uids, several_names
-from .member_lease import MemberLeases
-from .members import Clients, Member, identified_members
+from .members import Clients, Member, identified_members, open_clients
 
 Ours = t.Container[tuple[str, str]]
 """Name and uid of each placement of these records."""
@@ -68,14 +68,7 @@ class Left:
     failed: tuple[Problem, ...] = ()
 
 
-def leave(
-    records: Records,
-    wish: Farewell,
-    hub: KubeClient | None,
-    holder: str,
-    write: bool,
-    say: t.Callable[[str], None] = lambda _line: None,
-) -> Left:
+def leave(session: Session, wish: Farewell, write: bool) -> Left:
     """Lets the named members go; names that are no members are passed over. What other records placed on a member is
     not touched, nor is a cluster that is still a member under another name.
 
@@ -83,13 +76,14 @@ def leave(
     where somebody is at it. A member that cannot be reached stops all; one whose answers or ApplySets are damaged, or
     on which something is not done, stays a member, and the others go.
     """
-    members = identified_members(records, hub, write)
+    records = session.records
+    members = identified_members(session, write)
     names = [name for name in wish.names if name in members]
     _refuse_busy(records, names)
     doubles = _doubles(members, names)
     _check_brakes(records, names, doubles, wish)
     asked = {name: members[name].fleet for name in names if name not in doubles}
-    with Clients(members=asked, hub=hub, strict=True, leases=MemberLeases(records, holder)) as clients:
+    with open_clients(session, asked, strict=True) as clients:
         ours = {(each["metadata"]["name"], each["metadata"]["uid"]) for each in records.list(PLACEMENT)}
         looked = in_parallel({name: _emptied(clients, name, wish, ours) for name in asked})
         unreachable = [name for name in asked if isinstance(looked[name], FleetError)]
@@ -109,11 +103,11 @@ def leave(
         )
         if not write:
             return found
-        with Interrupts() as told, Keeper(records, holder, told) as keeper:
+        with Interrupts() as told, Keeper(records, session.holder, told) as keeper:
             leases = _taken(records, keeper, names, looked)
             _refuse_busy(records, names)
             _check_brakes(records, names, doubles, wish)
-            writing = Writing(permit=keeper.check, say=say)
+            writing = Writing(permit=keeper.check, say=session.say)
             emptied = [name for name in names if name in asked and name not in unreachable]
             done = in_parallel({name: _emptied(clients, name, wish, ours, writing) for name in emptied}, told=told)
             failed = (*damaged, *_failed(done))

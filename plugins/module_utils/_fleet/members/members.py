@@ -26,6 +26,7 @@ from ..._kube.login.credentials import connection_from_document, connection_from
 from ..._kube.login.kubeconfig import local_path, parse_yaml
 from ..._kube.parallel import in_parallel
 from ..._store.records import Records
+from ..session import Session
 from .identity import (
     Identities,
     doubles,
@@ -59,26 +60,26 @@ def recorded_members(records: Records) -> dict[str, Member]:
     }
 
 
-def identified_members(records: Records, hub: KubeClient | None, write: bool) -> dict[str, Member]:
+def identified_members(session: Session, write: bool) -> dict[str, Member]:
     """All joined members with the UIDs of their clusters, which are asked for (and recorded, with ``write``) where a
     member joined before they were kept. Members that do not answer stay without.
     """
-    members = recorded_members(records)
+    members = recorded_members(session.records)
     unknown = {name: each.fleet for name, each in members.items() if not each.fleet.spec.cluster_uid}
     if not unknown:
         return members
-    with Clients(members=unknown, hub=hub) as clients:
+    with open_clients(session, unknown) as clients:
         in_parallel({name: _opened(clients, name) for name in unknown})
         seen = dict(clients.identities.seen)
     if write:
-        record_identities(records, unknown, seen)
+        record_identities(session.records, unknown, seen)
     specs = {name: replace(unknown[name].spec, cluster_uid=uid) for name, uid in seen.items()}
     return members | {name: replace(members[name], fleet=replace(unknown[name], spec=specs[name])) for name in seen}
 
 
-def members_to_write(records: Records, hub: KubeClient | None) -> dict[str, Member]:
+def members_to_write(session: Session) -> dict[str, Member]:
     """The same for verbs that write on members: FleetError ``double-member`` if a cluster has two names."""
-    members = identified_members(records, hub, write=True)
+    members = identified_members(session, write=True)
     found = doubles(recorded_uids({name: each.fleet for name, each in members.items()}))
     if found:
         raise FleetError.of(found)
@@ -94,9 +95,9 @@ class Clients:
     """Clients of members, made when they are first asked for and closed together. Safe to use from threads.
 
     This is the one door to members: the first time each is asked which cluster it is. ``hub`` is where Secrets with
-    kubeconfigs lie; without it a ``secretRef`` cannot be followed. ``strict`` as in ``Identities``; verbs that write on
-    members give ``leases``. Members in ``ready_first`` must say that they are ready. From each ``get`` on a member has
-    ``timeout.whole`` seconds for what is asked of it then.
+    kubeconfigs lie; without it a ``secretRef`` cannot be followed. Paths of kubeconfigs are read by ``environ``.
+    ``strict`` as in ``Identities``; verbs that write on members give ``leases``. Members in ``ready_first`` must say
+    that they are ready. From each ``get`` on a member has ``timeout.whole`` seconds for what is asked of it then.
     """
 
     members: t.Mapping[str, FleetMember]
@@ -105,6 +106,7 @@ class Clients:
     strict: bool = False
     leases: MemberLeases | None = None
     ready_first: frozenset[str] = frozenset()
+    environ: t.Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
     _open: dict[str, KubeClient] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -128,7 +130,7 @@ class Clients:
             return open_already
         if name not in self.members:
             raise FleetError("not-a-member", "the cluster is not a member of the fleet", name, "join it first")
-        client = KubeClient(connection_of(self.members[name], self.hub), timeout=self.timeout)
+        client = KubeClient(connection_of(self.members[name], self.hub, self.environ), timeout=self.timeout)
         client.begin()
         try:
             self.identities.admit(name, client)
@@ -157,6 +159,26 @@ class Clients:
             client.close()
 
 
+def open_clients(
+    session: Session,
+    members: t.Mapping[str, FleetMember],
+    *,
+    timeout: Timeouts | None = None,
+    strict: bool = False,
+    ready_first: frozenset[str] = frozenset(),
+) -> Clients:
+    """Clients of these members as the session reaches and holds them; what is said by name is that of ``Clients``."""
+    return Clients(
+        members=members,
+        hub=session.hub,
+        timeout=timeout or Timeouts(),
+        strict=strict,
+        leases=MemberLeases(session.records, session.holder),
+        ready_first=ready_first,
+        environ=session.environ,
+    )
+
+
 def _refuse_unready(name: str, client: KubeClient) -> None:
     answer = ready(client)
     if not answer:
@@ -165,16 +187,16 @@ def _refuse_unready(name: str, client: KubeClient) -> None:
         raise FleetError("not-ready", message, name, "run again when it is; what is recorded of it is older")
 
 
-def connection_of(member: FleetMember, hub: KubeClient | None) -> Connection:
+def connection_of(member: FleetMember, hub: KubeClient | None, environ: t.Mapping[str, str]) -> Connection:
     """The connection that a FleetMember's spec describes, named after the member."""
     wanted = member.spec.connection
     if wanted.in_cluster:
-        connection = connection_in_cluster()
+        connection = connection_in_cluster(environ)
     elif wanted.secret_ref:
         document, where = _kubeconfig_of(member, hub)
         connection = connection_from_document(document, wanted.context, where)
     else:
-        connection = connection_from_kubeconfig(local_path(wanted.kubeconfig, os.environ), wanted.context)
+        connection = connection_from_kubeconfig(local_path(wanted.kubeconfig, environ), wanted.context)
     return _named(connection, member.name)
 
 

@@ -20,6 +20,7 @@ from ..conductor.interrupts import Interrupts
 from ..keeping import INTERRUPTED, STOPS, Keeper
 from ..leases import leaving_members
 from ..members.members import Clients
+from ..session import Session
 from .look import (
     Outcomes,
     Ways,
@@ -33,7 +34,6 @@ from .write_records import Writer
 
 # The plan made under the lease must be the one that was looked at; another run may have written meanwhile.
 Replan = t.Callable[[PlacementPlan], tuple[PlacementPlan, RecordedPlacement]]
-Say = t.Callable[[str], None]
 CODES = {APPLY_FAILED: "not-applied", NOT_GONE: "not-gone"}
 
 
@@ -126,25 +126,16 @@ class _Sights:
 class _Work:
     """What is needed to carry out one placement after the other. ``told`` says why this run is to end."""
 
-    records: Records
+    session: Session
     clients: Clients
     replan: Replan
     request: PlanRequest
     ways: Ways
-    holder: str
-    say: Say
     told: t.Callable[[], str]
 
 
 def carry_out(
-    records: Records,
-    clients: Clients,
-    plan: FleetPlan,
-    replan: Replan,
-    request: PlanRequest,
-    ways: Ways,
-    holder: str,
-    say: Say,
+    session: Session, clients: Clients, plan: FleetPlan, replan: Replan, request: PlanRequest, ways: Ways
 ) -> Applied:
     """Writes the placements one after another, the members of each in parallel.
 
@@ -153,16 +144,7 @@ def carry_out(
     """
     tally = _Tally()
     with Interrupts() as told:
-        work = _Work(
-            records=records,
-            clients=clients,
-            replan=replan,
-            request=request,
-            ways=ways,
-            holder=holder,
-            say=say,
-            told=told,
-        )
+        work = _Work(session=session, clients=clients, replan=replan, request=request, ways=ways, told=told)
         for place, each in enumerate(plan.plans):
             try:
                 _refuse_to_begin(told())
@@ -206,11 +188,11 @@ def _placement(work: _Work, plan: FleetPlan, each: PlacementPlan, tally: _Tally)
         return
     if not uid:
         seen.clear()  # whether a member is held by a placement of another fleet can only be told by the uid
-    with Keeper(work.records, work.holder, work.told) as keeper:
+    with Keeper(work.session.records, work.session.holder, work.told) as keeper:
         lease = keeper.take(f"placement/{each.name}")
         current, recorded = work.replan(each)
         writer = Writer(
-            records=work.records,
+            records=work.session.records,
             lease=lease,
             plan=current,
             recorded=recorded,
@@ -239,14 +221,14 @@ def _new_there(plan: PlacementPlan, recorded: RecordedPlacement) -> frozenset[st
 
 def _under_lease(work: _Work, writer: Writer, keeper: Keeper, sights: _Sights, tally: _Tally) -> None:
     """Records what is intended, writes to the members, records what came of it."""
-    current, say = writer.plan, work.say
+    current, say = writer.plan, work.session.say
     placement = writer.spec()
     if sights.due:
         writer.event("ApplyIntended", _summary(current))
     writer.snapshots(placement["metadata"]["generation"])
     bindings = writer.intended()
     # Whoever lets a member go looks for bindings after it has said so; we look for such words after writing ours.
-    barred = _barred(work.records, current)
+    barred = _barred(work.session.records, current)
     say(f"{current.name}: {_summary(current)}")
     writing = Writing(permit=keeper.check, say=say, barred=barred)
     outcomes = on_members(

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import typing as t
 from dataclasses import dataclass
-from datetime import datetime
 
 from ..._core.cluster.facts.snapshot import FactsSnapshot
 from ..._core.errors import FleetError
@@ -19,6 +18,7 @@ from ..._core.scheduling.index import FleetIndex
 from ..._store.manifests import read_manifests
 from ..._store.records import Records
 from ..members.members import recorded_members
+from ..session import Session
 from .recorded import recorded_placement
 from .sources import placements_in, read_placement
 
@@ -34,13 +34,13 @@ class Question:
     facts: FactsSnapshot | None = None
 
 
-def explanations(records: Records, question: Question, now: datetime) -> tuple[dict[str, t.Any], ...]:
+def explanations(session: Session, question: Question) -> tuple[dict[str, t.Any], ...]:
     """One explanation for each cluster asked for; FleetError ``unknown-cluster`` for a name that nobody knows."""
-    found = []
+    records, found = session.records, []
     for placement in _placements(records, question):
         known = recorded_placement(records, placement.name).known
         snapshot, _new = policy_snapshot_of(placement, known.policy_snapshot)
-        outcome = schedule(placement, snapshot, _index(records, question, now), known.bindings)
+        outcome = schedule(placement, snapshot, _index(session, question), known.bindings)
         found += [explain_outcome(outcome, cluster).as_dict() for cluster in question.clusters]
     return tuple(found)
 
@@ -64,14 +64,14 @@ def _placements(records: Records, question: Question) -> tuple[ClusterResourcePl
     return found
 
 
-def _index(records: Records, question: Question, now: datetime) -> FleetIndex:
+def _index(session: Session, question: Question) -> FleetIndex:
     if question.facts is not None:
         return FleetIndex(question.facts.members, question.facts.captured_at)
-    members = tuple(each.cluster for each in recorded_members(records).values())
+    members = tuple(each.cluster for each in recorded_members(session.records).values())
     beats = [
         agent.last_received_heartbeat
         for member in members
         for agent in member.status.agent_status
         if agent.last_received_heartbeat
     ]
-    return FleetIndex(members, max(beats, default=now))
+    return FleetIndex(members, max(beats, default=session.clock()))

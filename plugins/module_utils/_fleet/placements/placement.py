@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -17,21 +17,22 @@ from ..._core.plan.brakes import BrakeLimits
 from ..._core.plan.document import NOTHING_RECORDED
 from ..._core.plan.outcome import MemberOutcome
 from ..._kube.access import ready
-from ..._kube.client import KubeClient, Timeouts
+from ..._kube.client import Timeouts
 from ..._kube.parallel import in_parallel
 from ..._store.digest_key import digest_key, known_digest_key
 from ..._store.manifests import read_manifests
 from ..._store.records import Records
 from ..._store.revision import source_revision
 from ..members.facts import needs_pods
-from ..members.member_lease import MemberLeases
 from ..members.members import (
     Clients,
     Member,
     members_to_write,
+    open_clients,
     recorded_members,
 )
 from ..members.recorded_facts import facts_of, young_members
+from ..session import Session
 from .apply import (
     Applied,
     carry_out,
@@ -84,7 +85,6 @@ class Asked:
     look: bool = True
     write: bool = False
     timeout: float = 5.0
-    environ: t.Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,44 +121,40 @@ def removal_limit(text: str, option: str) -> int | str:
     return text if share != text else int(share)
 
 
-def run(
-    records: Records, hub: KubeClient | None, asked: Asked, now: datetime, holder: str, say: t.Callable[[str], None]
-) -> Report:
+def run(session: Session, asked: Asked) -> Report:
     """Plans what is asked for; looks at the members; writes if asked to and neither brake nor digest forbids it."""
-    placements, told = _wanted(records, hub, asked)
-    members = members_to_write(records, hub) if asked.write else recorded_members(records)
+    now = session.clock()
+    placements, told = _wanted(session, asked)
+    members = members_to_write(session) if asked.write else recorded_members(session.records)
     fleet = {name: each.fleet for name, each in members.items()}
     timeouts = Timeouts(connect=asked.timeout, read=max(30.0, asked.timeout))
-    leases = MemberLeases(records, holder)
     pods = asked.facts is None and needs_pods(each.placement.spec for each in placements)
     young = _recorded_are_used(members, asked, now, pods)
-    with Clients(
-        members=fleet, hub=hub, timeout=timeouts, strict=asked.write, leases=leases, ready_first=young
-    ) as clients:
+    with open_clients(session, fleet, timeout=timeouts, strict=asked.write, ready_first=young) as clients:
         facts = asked.facts
         if not members and not asked.absent and (facts is None or asked.write):
             raise FleetError(
-                "no-members", "no cluster has joined the fleet", records.place, "join some with member_cluster"
+                "no-members", "no cluster has joined the fleet", session.records.place, "join some with member_cluster"
             )
         if facts is None:
             facts = facts_of(members, young, clients, now, pods)
-        request = plan_request(records, asked, placements, members, facts, now)
-        request = replace(request, findings=(*_unrecorded(records, members, asked), *told, *request.findings))
-        plan = make_plans(records, hub, request)
+        request = plan_request(session, asked, placements, members, facts, now)
+        request = replace(request, findings=(*_unrecorded(session.records, members, asked), *told, *request.findings))
+        plan = make_plans(session, request)
         # What was approved is all that may be deleted; else the brake counts what no plan names.
         ways = replace(asked.ways, unplanned=None if asked.approved else asked.limits.max_object_removals)
         parts = () if asked.absent else facts.partly_read
         if not asked.write:
             report = _looked(plan, clients, asked.look, ways, parts)
             for note in clients.identities.notes():
-                say(f"note: {note}")
+                session.say(f"note: {note}")
             return report
         check_digest(plan, asked.approved)
         check_brakes(plan)
         if asked.approved:
             _still_eligible(members.keys() & _picked(plan), clients)
-        replan = partial(plan_again, records, hub, request, plan)
-        done = carry_out(records, clients, plan, replan, request, ways, holder, say)
+        replan = partial(plan_again, session, request, plan)
+        done = carry_out(session, clients, plan, replan, request, ways)
     return _done(plan, done, parts)
 
 
@@ -180,12 +176,12 @@ def _recorded_are_used(members: t.Mapping[str, Member], asked: Asked, now: datet
     return young_members(members, now, asked.max_facts_age or APPLY_AGE, pods)
 
 
-def wanted_placements(records: Records, hub: KubeClient | None, asked: Asked) -> tuple[Sourced, ...]:
+def wanted_placements(session: Session, asked: Asked) -> tuple[Sourced, ...]:
     """The placements to be present: from files, inline, or those on the hub; all their problems at once."""
-    return _wanted(records, hub, asked)[0]
+    return _wanted(session, asked)[0]
 
 
-def _wanted(records: Records, hub: KubeClient | None, asked: Asked) -> tuple[tuple[Sourced, ...], tuple[Problem, ...]]:
+def _wanted(session: Session, asked: Asked) -> tuple[tuple[Sourced, ...], tuple[Problem, ...]]:
     """The same, and what is to be told of where they were looked for."""
     if asked.absent:
         return (), ()
@@ -196,8 +192,8 @@ def _wanted(records: Records, hub: KubeClient | None, asked: Asked) -> tuple[tup
         manifests = read_manifests(asked.src)
         found = placements_in(manifests, asked.strict)
         told = without_manifests(asked.src, manifests, "src")
-    elif hub is not None:
-        documents = records.list(PLACEMENT)
+    elif session.hub is not None:
+        documents = session.records.list(PLACEMENT)
         found = tuple(read_placement(_as_written(each), "hub", asked.strict) for each in documents)
     else:
         raise FleetError("nothing-asked", "there is no placement to work on", "src", "give src or definition")
@@ -206,12 +202,12 @@ def _wanted(records: Records, hub: KubeClient | None, asked: Asked) -> tuple[tup
     if missing:
         raise FleetError("no-such-placement", f"there is no placement {', '.join(missing)}", ", ".join(asked.src))
     if not chosen and not asked.src:
-        raise FleetError("nothing-asked", "no placement is recorded", records.place)
+        raise FleetError("nothing-asked", "no placement is recorded", session.records.place)
     return chosen, told
 
 
 def plan_request(
-    records: Records,
+    session: Session,
     asked: Asked,
     placements: tuple[Sourced, ...],
     members: t.Mapping[str, Member],
@@ -220,7 +216,7 @@ def plan_request(
 ) -> PlanRequest:
     """What ``make_plans`` needs, with the source's revision and the key that seals Secrets."""
     folder = asked.src[0] if asked.src else ""
-    revision = source_revision(folder, asked.environ) if folder else ""
+    revision = source_revision(folder, session.environ) if folder else ""
     age = asked.max_facts_age or (APPLY_AGE if asked.write and not asked.approved else FILE_AGE)
     files = read_manifests(asked.resources) if asked.resources is not None else None
     empty = without_manifests(asked.resources or (), files or (), "resources")
@@ -237,7 +233,7 @@ def plan_request(
         prune_kinds=asked.ways.prune_kinds,
         findings=empty,
         now=now,
-        key=digest_key(records) if asked.write else known_digest_key(records),
+        key=digest_key(session.records) if asked.write else known_digest_key(session.records),
     )
 
 

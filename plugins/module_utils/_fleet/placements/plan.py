@@ -28,6 +28,7 @@ from ..._kube.client import KubeClient
 from ..._store.manifests import Manifest
 from ..._store.records import Records
 from ..._store.revision import deepening, is_descendant
+from ..session import Session
 from .recorded import (
     REVISION,
     SOURCE,
@@ -108,8 +109,9 @@ class FleetPlan:
         }
 
 
-def make_plans(records: Records, hub: KubeClient | None, request: PlanRequest) -> FleetPlan:
+def make_plans(session: Session, request: PlanRequest) -> FleetPlan:
     """The plans of everything that is asked for; every problem of every placement at once."""
+    records = session.records
     members, told = beside(request.facts, request.members)
     facts = Facts(
         index=FleetIndex(members, request.facts.captured_at),
@@ -124,7 +126,7 @@ def make_plans(records: Records, hub: KubeClient | None, request: PlanRequest) -
     problems: list[Problem] = []
     for name, record in recorded.items():
         try:
-            wanted = _wanted(name, sourced.get(name), ending.get(name, ""), record, hub, request)
+            wanted = _wanted(name, sourced.get(name), ending.get(name, ""), record, session.hub, request)
         except FleetError as error:
             problems.extend(error.problems)
             continue
@@ -142,13 +144,13 @@ def make_plans(records: Records, hub: KubeClient | None, request: PlanRequest) -
 
 
 def plan_again(
-    records: Records, hub: KubeClient | None, request: PlanRequest, fleet: FleetPlan, before: PlacementPlan
+    session: Session, request: PlanRequest, fleet: FleetPlan, before: PlacementPlan
 ) -> tuple[PlacementPlan, RecordedPlacement]:
     """One placement's plan on what is recorded of it now, on the facts that the plan of the fleet was made on.
 
     It is decided again only if its records have moved. FleetError ``records-moved`` if that gives another plan.
     """
-    record = recorded_placement(records, before.name)
+    record = recorded_placement(session.records, before.name)
     if record == fleet.recorded[before.name]:
         return before, record
     _refuse_half_recovered({before.name: record})
@@ -156,7 +158,7 @@ def plan_again(
     if request.complete and before.name not in fleet.wanted and _is_from(record.document, request.source):
         ending = SOURCE_GONE
     sourced = fleet.wanted.get(before.name)
-    wanted = _wanted(before.name, sourced, ending, record, hub, request) if sourced or ending else None
+    wanted = _wanted(before.name, sourced, ending, record, session.hub, request) if sourced or ending else None
     now = compose(wanted, record.known, fleet.facts, request.now, request.limits) if wanted else None
     if now is None or now.digest != before.digest:
         message = "another run has changed the placement since it was planned"

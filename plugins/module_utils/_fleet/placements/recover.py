@@ -27,6 +27,7 @@ from ..keeping import Keeper
 from ..members.leave import applysets_on
 from ..members.member_lease import Keep
 from ..members.members import Clients
+from ..session import Session
 from .member_parent import Parent
 from .observe import observe
 from .recorded import (
@@ -61,15 +62,15 @@ class Described:
 
 
 def recover(
-    records: Records,
+    session: Session,
     clients: Clients,
     members: t.Collection[str],
     described: t.Mapping[str, Described],
     key_bytes: bytes,
-    holder: str,
     write: bool,
 ) -> Recovered:
     """Every member must answer: a placement rebuilt from some of its clusters would forget the others."""
+    records = session.records
     found = in_parallel({name: _reader(clients, name) for name in sorted(members)})
     problems = [
         replace(each, where=name, hint=f"{each.hint}; {EVERY_MEMBER}" if each.hint else EVERY_MEMBER)
@@ -93,7 +94,7 @@ def recover(
     }
     with Interrupts() as told:
         for name, by_cluster in lost.items() if write else ():
-            with Keeper(records, holder, told) as keeper, contextlib.ExitStack() as leases:
+            with Keeper(records, session.holder, told) as keeper, contextlib.ExitStack() as leases:
                 lease = keeper.take(f"placement/{name}")
                 keeps = [leases.enter_context(clients.holding(each, f"placement/{name}")) for each in by_cluster]
                 under = _Lease(records, lease, (keeper.check, *keeps))

@@ -9,7 +9,7 @@ import contextlib
 import os
 import typing as t
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 
@@ -35,7 +35,7 @@ from ..._core.values.update_states import (
     UNREACHABLE,
     USER,
 )
-from ..._kube.client import KubeClient, Timeouts
+from ..._kube.client import Timeouts
 from ..._kube.parallel import in_parallel
 from ..._local.locks import make_folder
 from ..._store.records import Records
@@ -46,8 +46,8 @@ from ..drivers.contract import Driver, Observation
 from ..drivers.host import here
 from ..drivers.options import OptionPlace, drivers_from
 from ..files import refuse_unwritable
-from ..members.member_lease import MemberLeases
-from ..members.members import Clients, members_to_write, recorded_members
+from ..members.members import Clients, members_to_write, open_clients, recorded_members
+from ..session import Session
 from .approval_policy import vouched_since
 from .claims import KIND
 from .constraints import Permits
@@ -60,7 +60,6 @@ from .sources import Written
 from .steering import ApprovalRules, RunEnding, conduct_run
 from .update_run import Outcome, started
 
-Say = t.Callable[[str], None]
 DONE, WAITING, PARTIAL, FAILURE = "done", "waiting", "partial", "failed"
 
 
@@ -88,24 +87,16 @@ class Verdict:
     message: str = ""
 
 
-def carry_on(
-    records: Records,
-    run: UpdateRun,
-    hub: KubeClient | None,
-    wish: Wish,
-    holder: str,
-    environ: t.Mapping[str, str],
-    say: Say,
-    who: str = "",
-) -> RunEnding:
+def carry_on(session: Session, run: UpdateRun, wish: Wish, who: str = "") -> RunEnding:
     """Starts the run if it never was, as ``who``, and conducts it.
 
     FleetError as of ``started`` and ``conduct_run``, and of drivers.
     """
-    members_to_write(records, hub)
-    with _drivers(records, run, hub, wish, environ, MemberLeases(records, holder)) as (drivers, clients):
+    records, say = session.records, session.say
+    members_to_write(session)
+    with _drivers(session, run, wish, strict=True) as (drivers, clients):
         if run.status.phase == NEW:
-            run = started(records, run, observed(drivers, wish.threads), clock(), write=True, who=who).run
+            run = started(session, run, observed(drivers, wish.threads), write=True, who=who).run
         task = f"run/{run.name}/{run.metadata.uid}"
         leases = upgrade_leases(clients, drivers, task, say, wish.pace.lost_after)
         sight = Sight(
@@ -121,50 +112,36 @@ def carry_on(
         works = Executor(held(drivers, leases), versions, wish.pace)
         with Interrupts() as interrupts, events_file(wish.events, say) as emit:
             progress = Progress(
-                run=run, say=say, emit=emit, journal=_journal(records, run.name), versions=sight.versions
+                run=run, say=say, emit=emit, journal=_journal(session, run.name), versions=sight.versions
             )
             limits = RunLimits(
-                holder=holder, time_limit=wish.time_limit, max_idle=wish.max_idle, interrupted=interrupts
+                holder=session.holder, time_limit=wish.time_limit, max_idle=wish.max_idle, interrupted=interrupts
             )
-            place = partial(here, operations_folder(wish.operations, environ))
-            rules = ApprovalRules(terms=wish.terms, since=lambda: vouched_since(hub))
-            ending = conduct_run(records, run.name, sight, works, clock, progress, limits, place, rules)
+            place = partial(here, operations_folder(wish.operations, session.environ))
+            rules = ApprovalRules(terms=wish.terms, since=lambda: vouched_since(session.hub))
+            ending = conduct_run(session, run.name, sight, works, progress, limits, place, rules)
             return replace(ending, behind=_behind(ending, drivers, wish.threads))
 
 
-def refuse_unfit(
-    records: Records,
-    run: UpdateRun,
-    given: Written,
-    hub: KubeClient | None,
-    wish: Wish,
-    environ: t.Mapping[str, str],
-) -> None:
+def refuse_unfit(session: Session, run: UpdateRun, given: Written, wish: Wish) -> None:
     """Says before anything is recorded what could not be carried out: wrong drivers, files that cannot be written,
     members that name a FleetMaintenance which is not there."""
-    members_to_write(records, hub)
-    with _drivers(records, run, hub, wish, environ) as (drivers, _clients):
+    members_to_write(session)
+    with _drivers(session, run, wish) as (drivers, _clients):
         refuse_unwritable(wish.events)
-        _refuse_without_windows(records, run, given, drivers)
+        _refuse_without_windows(session, run, given, drivers)
     if not _settled(run_of(run)):
-        make_folder(operations_folder(wish.operations, environ), 0o700)
+        make_folder(operations_folder(wish.operations, session.environ), 0o700)
 
 
-def rehearse(
-    records: Records,
-    run: UpdateRun,
-    given: Written,
-    hub: KubeClient | None,
-    wish: Wish,
-    environ: t.Mapping[str, str],
-) -> Outcome:
+def rehearse(session: Session, run: UpdateRun, given: Written, wish: Wish) -> Outcome:
     """What ``carry_on`` would begin with: everything checked, nothing written, members only read."""
     refuse_unwritable(wish.events)
-    with _drivers(records, run, hub, wish, environ) as (drivers, _clients):
-        _refuse_without_windows(records, run, given, drivers)
+    with _drivers(session, run, wish) as (drivers, _clients):
+        _refuse_without_windows(session, run, given, drivers)
         if run.status.phase != NEW:
             return Outcome(run=run, changed=not _settled(run_of(run)))
-        return started(records, run, observed(drivers, wish.threads), clock(), write=False)
+        return started(session, run, observed(drivers, wish.threads), write=False)
 
 
 def observed(drivers: t.Mapping[str, Driver], threads: int) -> dict[str, str]:
@@ -244,9 +221,9 @@ def _lost(state: str, skipped_by: str, reason: str) -> bool:
     return state == SKIPPED and skipped_by == SYSTEM and reason in (UNREACHABLE, MEMBER_GONE)
 
 
-def _refuse_without_windows(records: Records, run: UpdateRun, given: Written, members: t.Container[str]) -> None:
-    found = [each for each in records.list("FleetMember") if each["metadata"]["name"] in members]
-    problems = _permits(records, run, given).problems(found, clock())
+def _refuse_without_windows(session: Session, run: UpdateRun, given: Written, members: t.Container[str]) -> None:
+    found = [each for each in session.records.list("FleetMember") if each["metadata"]["name"] in members]
+    problems = _permits(session.records, run, given).problems(found, session.clock())
     if problems:
         raise FleetError.of(problems)
 
@@ -262,17 +239,13 @@ def _settled(state: RunState) -> bool:
 
 @contextlib.contextmanager
 def _drivers(
-    records: Records,
-    run: UpdateRun,
-    hub: KubeClient | None,
-    wish: Wish,
-    environ: t.Mapping[str, str],
-    leases: MemberLeases | None = None,
+    session: Session, run: UpdateRun, wish: Wish, strict: bool = False
 ) -> t.Iterator[tuple[dict[str, Driver], Clients]]:
-    """Those of the run's members, while entered; with ``leases`` they are to be upgraded."""
-    members, timeout = _members_of(records, run), Timeouts(connect=wish.timeout)
-    with Clients(members=members, hub=hub, timeout=timeout, strict=leases is not None, leases=leases) as clients:
-        place = OptionPlace(operations=operations_folder(wish.operations, environ), environ=environ, cwd=Path.cwd())
+    """Those of the run's members, while entered; with ``strict`` they are to be upgraded."""
+    members, timeout = _members_of(session.records, run), Timeouts(connect=wish.timeout)
+    operations = operations_folder(wish.operations, session.environ)
+    with open_clients(session, members, timeout=timeout, strict=strict) as clients:
+        place = OptionPlace(operations=operations, environ=session.environ, cwd=Path.cwd())
         yield drivers_from(wish.drivers, members, clients, place), clients
 
 
@@ -286,17 +259,12 @@ def _observe(driver: Driver, name: str) -> t.Callable[[], Observation]:
     return lambda: driver.observe(name)
 
 
-def clock() -> datetime:
-    """The present, to the second."""
-    return datetime.now(UTC).replace(microsecond=0)
-
-
-def _journal(records: Records, run: str) -> t.Callable[[str, str, str], None]:
+def _journal(session: Session, run: str) -> t.Callable[[str, str, str], None]:
     """The journal is for people; a line that cannot be kept stops no upgrade."""
 
     def keep(kind: str, reason: str, message: str) -> None:
         try:
-            records.event(KIND, run, kind, reason, message, clock())
+            session.records.event(KIND, run, kind, reason, message, session.clock())
         except FleetError:
             return
 

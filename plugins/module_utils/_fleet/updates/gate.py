@@ -25,9 +25,9 @@ from ..._core.values.update_states import (
     SKIPPED,
 )
 from ..._kube.access import who_am_i
-from ..._kube.client import KubeClient
 from ..._store.records import Record, Records, replaced
 from ..recorded import recorded
+from ..session import Session
 from .approval_policy import vouched_since
 from .claims import KIND as RUN
 from .gates import (
@@ -75,26 +75,25 @@ class Completed:
     own: bool = False
 
 
-def user(hub: KubeClient | None, environ: t.Mapping[str, str]) -> str:
+def user(session: Session) -> str:
     """Who we are, as the hub sees us; without a hub whoever the environment says."""
-    if hub is not None:
-        return who_am_i(hub).name
-    return environ.get("USER") or environ.get("LOGNAME") or _account()
+    if session.hub is not None:
+        return who_am_i(session.hub).name
+    return session.environ.get("USER") or session.environ.get("LOGNAME") or _account()
 
 
-def approver(hub: KubeClient | None, environ: t.Mapping[str, str]) -> Approver:
+def approver(session: Session) -> Approver:
     """We, with what the hub vouches for."""
-    return Approver(name=user(hub, environ), since=vouched_since(hub))
+    return Approver(name=user(session), since=vouched_since(session.hub))
 
 
 def complete(
-    records: Records,
+    session: Session,
     run: str,
     which: Which,
     who: Approver,
     digest: str,
     reason: str,
-    now: datetime,
     write: bool,
     self_approval: bool = True,
 ) -> Completed:
@@ -105,6 +104,7 @@ def complete(
     FleetError: ``no-such-run``, ``no-such-gate``, ``ambiguous-gate``, ``gate-not-open``, ``digest-mismatch``,
     ``self-approval``; ``record-altered`` and ``gate-unproven`` if somebody else wrote the run or its Gate.
     """
+    records = session.records
     found = read_run(records, run)
     if digest and digest != found.status.digest:
         raise FleetError(
@@ -130,7 +130,7 @@ def complete(
             return replace(done, by=gate.status.approval.by if gate.status.approval else "")
         created = gate.metadata.creation_timestamp
         verified = who.since is not None and created is not None and created > who.since
-        if not write or _written(records, document, who.name, verified, found.status.digest, reason, now):
+        if not write or _written(records, document, who.name, verified, found.status.digest, reason, session.clock()):
             return replace(done, by=who.name, changed=True, verified=verified, own=own)
     raise FleetError("conflict", "the gate is being written all the time", placed.gate.id, "try again")
 

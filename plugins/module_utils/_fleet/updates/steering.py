@@ -31,10 +31,9 @@ from ..._core.values.update_states import (
     TERMINAL,
     UNREACHABLE,
 )
-from ..._store.records import Lease, Records
+from ..._store.records import Lease
 from ..conductor.journal import Change
 from ..conductor.loop import (
-    Clock,
     RunLimits,
     conduct,
 )
@@ -47,6 +46,7 @@ from ..conductor.operation import (
 )
 from ..drivers.contract import Work
 from ..drivers.host import is_intent
+from ..session import Session
 from .gates import GateKeeper
 from .monitor import Sight
 from .progress import Progress
@@ -93,11 +93,10 @@ class RunEnding:
 
 
 def conduct_run(
-    records: Records,
+    session: Session,
     name: str,
     sight: Sight,
     works: Works,
-    clock: Clock,
     progress: Progress,
     limits: RunLimits,
     here: t.Callable[[], str],
@@ -108,10 +107,10 @@ def conduct_run(
 
     FleetError ``run-deleted``, and those of ``conduct``.
     """
-    book = RunBook(name)
+    book, records = RunBook(name), session.records
     gates = GateKeeper(records, rules.since, rules.terms, progress.warned)
     steering = UpdateSteering(book, sight, works, gates, progress, here)
-    ending = conduct(records, f"run/{name}", steering, clock, progress, limits)
+    ending = conduct(records, f"run/{name}", steering, session.clock, progress, limits)
     return RunEnding(
         run=book.run,
         state=ending.state,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import typing as t
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.api_groups import FLEET_API
@@ -33,6 +33,7 @@ from ..._core.values.update_states import (
 )
 from ..._store.records import Record, Records, replaced
 from ..recorded import recorded
+from ..session import Session
 from .claims import KIND, busy
 from .gates import KIND as GATE
 from .gates import RUN_LABEL
@@ -104,9 +105,7 @@ def candidates(records: Records) -> tuple[Candidate, ...]:
     )
 
 
-def started(
-    records: Records, run: UpdateRun, versions: t.Mapping[str, str], now: datetime, write: bool, who: str = ""
-) -> Outcome:
+def started(session: Session, run: UpdateRun, versions: t.Mapping[str, str], write: bool, who: str = "") -> Outcome:
     """The run started, or started again. Nothing changes if it is on its way. ``who`` is recorded at the first start.
 
     ``versions`` are those of members as far as they are known: one that would have to skip a minor refuses the start.
@@ -114,19 +113,22 @@ def started(
     state = run_of(run)
     if state.phase != NEW and not state.stop_requested and derive(state).state in ("Running", "Pending"):
         return Outcome(run=run, changed=False)
-    problems = [*_too_far(state, run.target, versions), *_held(records, run, state)]
+    problems = [*_too_far(state, run.target, versions), *_held(session.records, run, state)]
     if problems:
         raise FleetError.of(problems)
-    return _commanded(records, run, lambda at: commands.start(at, now), write, who)
+    now = session.clock()
+    return _commanded(session.records, run, lambda at: commands.start(at, now), write, who)
 
 
-def stopped(records: Records, name: str, now: datetime, write: bool) -> Outcome:
+def stopped(session: Session, name: str, write: bool) -> Outcome:
     """Nothing new begins; what is in flight is followed to its end."""
+    records, now = session.records, session.clock()
     return _commanded(records, read_run(records, name), lambda at: commands.stop(at, now), write)
 
 
-def skipped(records: Records, name: str, targets: t.Sequence[commands.Target], now: datetime, write: bool) -> Outcome:
+def skipped(session: Session, name: str, targets: t.Sequence[commands.Target], write: bool) -> Outcome:
     """Members, groups, stages or waits are left out; all of the targets or none."""
+    records, now = session.records, session.clock()
     return _commanded(records, read_run(records, name), lambda at: commands.skip(at, targets, now), write)
 
 

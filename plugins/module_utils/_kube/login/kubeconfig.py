@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..._core.errors import FleetError, Problem
-from ..files import read_file
+from ..files import read_file, with_home
 
 try:
     import yaml
@@ -62,7 +62,13 @@ def local_path(text: str, environ: t.Mapping[str, str]) -> str:
         name = found[1] or found[2]
         return environ.get(name, found[0]) if name in _PLACES else found[0]
 
-    return os.path.expanduser(_VARIABLE.sub(value, text))
+    return with_home(_VARIABLE.sub(value, text), environ)
+
+
+def usual_path(given: str, environ: t.Mapping[str, str]) -> str:
+    """What kubectl reads: the given path, else KUBECONFIG (one file, or several joined by ``:``), else
+    ``~/.kube/config``."""
+    return with_home(given or environ.get("KUBECONFIG") or "~/.kube/config", environ)
 
 
 def read_kubeconfig(path: str | Path) -> Kubeconfig:

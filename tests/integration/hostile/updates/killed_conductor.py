@@ -13,7 +13,6 @@ import os
 import signal
 import sys
 import typing as t
-from datetime import UTC, datetime
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[4] / ".cache" / "collections"))
@@ -21,13 +20,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[4] / ".cache" / "collect
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor import operation
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.executor import Pace
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers import detached
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import open_session
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.conducting import Wish, carry_on
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gate import user
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import written
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import present
-from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
-from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.credentials import connection_from_kubeconfig
-from ansible_collections.gitops.fleet.plugins.module_utils._store.open_records import open_records
 
 
 def die(*_arguments: t.Any, **_options: t.Any) -> t.NoReturn:
@@ -41,12 +38,12 @@ def main() -> None:
         operation.Operation._refer = die  # type: ignore[method-assign]
     else:
         detached.start = die
-    records = open_records(told["options"], {}, lambda: datetime.now(UTC))
-    hub = KubeClient(connection_from_kubeconfig(told["options"]["kubeconfig"]))
-    who = user(hub, {})
-    run = present(records, told["name"], written([], [told["run"]], strict=False), write=True, who=who).run
+    options = {"records": told["options"], "holder": "first"}
+    session = open_session(options, dict(os.environ), writes=False)
+    who = user(session)
+    run = present(session.records, told["name"], written([], [told["run"]], strict=False), write=True, who=who).run
     wish = Wish(drivers=told["drivers"], operations=told["operations"], pace=Pace(interval=0.2))
-    carry_on(records, run, hub, wish, "first", dict(os.environ), lambda _line: None, who)
+    carry_on(session, run, wish, who)
 
 
 if __name__ == "__main__":

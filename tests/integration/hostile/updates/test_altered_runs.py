@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import typing as t
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
@@ -186,11 +186,11 @@ def test_a_run_that_is_conducted_is_looked_at_again(fleet: UpdateFleet, plays: P
 def test_every_verb_refuses_it(fleet: UpdateFleet, plays: Plays) -> None:
     drivers = gated(fleet)
     alter(fleet, _all_at_once)
-    now, records, name = datetime.now(UTC), fleet.records, fleet.run_name
+    session, records, name = fleet.session(), fleet.records, fleet.run_name
     for command in (
-        lambda: update_run.stopped(records, name, now, write=True),
-        lambda: update_run.skipped(records, name, [Target(type="Member", name="b")], now, write=True),
-        lambda: complete(records, name, Which(), Approver(name="kubernetes-admin"), "", "", now, write=True),
+        lambda: update_run.stopped(session, name, write=True),
+        lambda: update_run.skipped(session, name, [Target(type="Member", name="b")], write=True),
+        lambda: complete(session, name, Which(), Approver(name="kubernetes-admin"), "", "", write=True),
         lambda: update_run.recorded_runs(records, [name]),
         lambda: update_run.present(records, name, given(fleet, CANARY_FIRST), write=False),
     ):
@@ -232,9 +232,9 @@ def test_a_run_that_was_started_cannot_be_made_new(fleet: UpdateFleet) -> None:
 
 def started(fleet: UpdateFleet) -> None:
     """Recorded and started, and not conducted yet."""
-    who = user(fleet.client, {})
+    who = user(fleet.session())
     made = update_run.present(fleet.records, fleet.run_name, given(fleet, sequence(("all",))), write=True, who=who).run
-    update_run.started(fleet.records, made, {}, datetime.now(UTC), write=True, who=who)
+    update_run.started(fleet.session(), made, {}, write=True, who=who)
 
 
 def test_a_member_that_was_only_called_done_is_no_success(fleet: UpdateFleet) -> None:

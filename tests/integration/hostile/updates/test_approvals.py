@@ -61,8 +61,9 @@ def approval(gate: Document, by: str, **more: t.Any) -> Document:
 def approve(fleet: UpdateFleet, who: User, now: datetime | None = None, **options: t.Any) -> t.Any:
     """As the verb does it."""
     whom = Approver(name=who.name, since=vouched_since(who.client))
-    at = now or datetime.now(UTC)
-    return complete(who.records(), fleet.run_name, Which(), whom, "", "", at, write=True, **options)
+    clock = {"clock": lambda: now} if now else {}
+    session = fleet.session(records=who.records(), **clock)
+    return complete(session, fleet.run_name, Which(), whom, "", "", write=True, **options)
 
 
 def passed(fleet: UpdateFleet) -> t.Any:
@@ -182,7 +183,7 @@ def test_four_eyes(fleet: UpdateFleet, drivers: t.Any, anna: User) -> None:
     gate = opened(fleet, drivers, terms=FOUR_EYES)
     made = "kubernetes-admin"
     with pytest.raises(FleetError) as refused:
-        complete(fleet.records, fleet.run_name, Which(), Approver(name=made), "", "", _now(), True, self_approval=False)
+        complete(fleet.session(), fleet.run_name, Which(), Approver(name=made), "", "", True, self_approval=False)
     assert refused.value.code == "self-approval"
     fleet.patch(f"/apis/gitops.fleet/v1alpha1/gates/{gate['metadata']['name']}/status", approval(gate, made))
     assert fleet.conduct(drivers=drivers, terms=FOUR_EYES).code == "awaiting-approval"

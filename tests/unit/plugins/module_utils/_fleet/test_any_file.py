@@ -32,6 +32,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.member
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.explaining import Question, explanations
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.placement import Asked, run
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.sources import placements_in
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import written
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.credentials import (
@@ -213,14 +214,15 @@ def joined(name: str, spec: t.Any = None) -> dict[str, t.Any]:
 def planned(folder: Path, facts: str, placement: t.Any) -> t.Any:
     """A plan without any cluster, as it is shown and written, and why the clusters are in it or not."""
     records = SqliteRecords(folder / "records.db", lambda: NOW)
+    session = Session(records=records, holder="me", clock=lambda: NOW)
     try:
         snapshot = facts_file(facts, NOW)
         asked = Asked(definition=placement, resources=(str(folder / "shop.json"),), facts=snapshot, look=False)
-        report = run(records, None, asked, NOW, "me", lambda _line: None)
+        report = run(session, asked)
         for plan in report.plan.plans:
             plan_text(plan, {})
         plans_markdown(report.plan.plans, report.plan.digest, report.plan.facts_digest)
-        explanations(records, Question(name="web", definition=placement, clusters=NAMES, facts=snapshot), NOW)
+        explanations(session, Question(name="web", definition=placement, clusters=NAMES, facts=snapshot))
         return report.plan.as_dict()
     finally:
         records.close()

@@ -115,7 +115,7 @@ def test_a_member_that_is_used_on_recorded_facts_must_say_that_it_is_ready(monke
         def close(self) -> None:
             closed.append(self.name)
 
-    monkeypatch.setattr(members_module, "connection_of", lambda each, _hub: each.name)
+    monkeypatch.setattr(members_module, "connection_of", lambda each, _hub, _environ: each.name)
     monkeypatch.setattr(members_module, "KubeClient", Client)
     monkeypatch.setattr(members_module, "ready", lambda client: answers[client.name])
     monkeypatch.setattr(members_module.Identities, "admit", lambda *_arguments: None)

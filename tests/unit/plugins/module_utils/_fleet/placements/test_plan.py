@@ -24,6 +24,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.pla
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.recorded import CLEANUP, RECOVERING, SOURCE
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.sources import read_placement, resources_in
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
 from ansible_collections.gitops.fleet.plugins.module_utils._store.manifests import read_manifests
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
 
@@ -67,6 +68,11 @@ SHOP = {"name": "shop"}
 
 
 @pytest.fixture
+def session(records: SqliteRecords) -> Session:
+    return Session(records=records, holder="me", clock=lambda: NOW, environ={})
+
+
+@pytest.fixture
 def decided(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Names of placements in the order in which they were decided."""
     found: list[str] = []
@@ -81,65 +87,67 @@ def decided(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_what_has_not_moved_is_not_decided_again(
-    records: SqliteRecords, request_of: t.Callable[..., PlanRequest], decided: list[str]
+    session: Session, request_of: t.Callable[..., PlanRequest], decided: list[str]
 ) -> None:
     """What is decided grows with the placements, not with their square."""
     request = request_of(*NAMES)
-    fleet = make_plans(records, None, request)
+    fleet = make_plans(session, request)
     for each in fleet.plans:
-        assert plan_again(records, None, request, fleet, each) == (each, fleet.recorded[each.name])
+        assert plan_again(session, request, fleet, each) == (each, fleet.recorded[each.name])
     assert decided == list(NAMES)
 
 
 def test_what_has_moved_is_decided_again_alone(
-    records: SqliteRecords, request_of: t.Callable[..., PlanRequest], decided: list[str]
+    records: SqliteRecords, session: Session, request_of: t.Callable[..., PlanRequest], decided: list[str]
 ) -> None:
     request = request_of(*NAMES)
-    fleet = make_plans(records, None, request)
+    fleet = make_plans(session, request)
     records.create({**placement("b"), "metadata": {"name": "b", "finalizers": [CLEANUP]}})
     decided.clear()
-    again, recorded = plan_again(records, None, request, fleet, fleet.plans[1])
+    again, recorded = plan_again(session, request, fleet, fleet.plans[1])
     assert decided == ["b"] and recorded.uid and again.placement.metadata.uid == recorded.uid
     assert again.digest == fleet.plans[1].digest and not fleet.recorded["b"].uid
 
 
-def test_another_plan_is_refused(records: SqliteRecords, request_of: t.Callable[..., PlanRequest]) -> None:
+def test_another_plan_is_refused(
+    records: SqliteRecords, session: Session, request_of: t.Callable[..., PlanRequest]
+) -> None:
     """F6: another run ends the placement while this one plans it."""
     request = request_of("a")
     held = records.create({**placement("a"), "metadata": {"name": "a", "finalizers": [CLEANUP]}})
-    fleet = make_plans(records, None, request)
+    fleet = make_plans(session, request)
     records.delete("ClusterResourcePlacement", held["metadata"]["name"])
     with pytest.raises(FleetError) as refused:
-        plan_again(records, None, request, fleet, fleet.plans[0])
+        plan_again(session, request, fleet, fleet.plans[0])
     assert (refused.value.code, refused.value.where) == ("records-moved", "a")
 
 
 def test_a_recovery_that_has_begun_since_is_refused(
-    records: SqliteRecords, request_of: t.Callable[..., PlanRequest]
+    records: SqliteRecords, session: Session, request_of: t.Callable[..., PlanRequest]
 ) -> None:
     request = request_of("a")
-    fleet = make_plans(records, None, request)
+    fleet = make_plans(session, request)
     records.create({**placement("a"), "metadata": {"name": "a", "annotations": {RECOVERING: "yes"}}})
     with pytest.raises(FleetError) as refused:
-        plan_again(records, None, request, fleet, fleet.plans[0])
+        plan_again(session, request, fleet, fleet.plans[0])
     assert refused.value.code == "recovery-unfinished"
 
 
 @pytest.mark.parametrize("source, moved", [("files:fleet", False), ("files:others", True)])
 def test_a_placement_that_is_gone_from_its_source_ends_only_while_it_is_of_that_source(
-    records: SqliteRecords, request_of: t.Callable[..., PlanRequest], source: str, moved: bool
+    records: SqliteRecords, session: Session, request_of: t.Callable[..., PlanRequest], source: str, moved: bool
 ) -> None:
     request = request_of(complete=True, source=Source(name="files:fleet"))
     metadata = {"name": "a", "annotations": {SOURCE: "files:fleet"}}
     old = records.create({**placement("a"), "metadata": metadata})
-    fleet = make_plans(records, None, request)
+    fleet = make_plans(session, request)
     (plan,) = fleet.plans
     annotations = {SOURCE: source, "somebody": "else"}
     records.replace({**old, "metadata": {**old["metadata"], "annotations": annotations}})
     if moved:
         with pytest.raises(FleetError) as refused:
-            plan_again(records, None, request, fleet, plan)
+            plan_again(session, request, fleet, plan)
         assert refused.value.code == "records-moved"
     else:
-        again, _recorded = plan_again(records, None, request, fleet, plan)
+        again, _recorded = plan_again(session, request, fleet, plan)
         assert again.deleting and again.digest == plan.digest
