@@ -80,7 +80,7 @@ def amounts(of: t.Mapping[str, t.Any], key: str) -> t.Mapping[str, str]:
 
 def as_written(amounts: t.Mapping[str, t.Any]) -> AsWritten:
     """Names and quantities as they were told, by which the same ones are known again."""
-    return tuple(zip(amounts, map(str, amounts.values()), strict=True))
+    return tuple(zip(amounts, map(str, amounts.values()), strict=True)) if amounts else ()
 
 
 @lru_cache(maxsize=1024)
