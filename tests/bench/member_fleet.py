@@ -26,8 +26,8 @@ SOURCE = Path(__file__).resolve().parent / "members"
 BUILT = ROOT / ".cache" / "bench"
 BUILD = {"CGO_ENABLED": "0", "GOTOOLCHAIN": "local", "GOFLAGS": "-mod=readonly", "GOWORK": "off"}
 NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
-# As long as the token of a service account.
-TOKEN = "e" * 900
+# As long as the token of a service account; each member has another.
+TOKEN = "e" * 836
 
 
 @dataclass(frozen=True)
@@ -89,14 +89,10 @@ class Members:
     def kubeconfig(self, path: Path, certificates: bool = False) -> Path:
         """One file with a context for each member, laid out as kubectl writes it.
 
-        Users show a token, or with ``certificates`` a client certificate. Every cluster has an authority of its own, as
-        in a real fleet: the same certificate below a comment that differs, so that nobody reads it only once.
+        Users show a token, or with ``certificates`` a client certificate. Every cluster has a token and an authority of
+        its own, as in a real fleet: the same certificate below a comment that differs, so that it is not read once.
         """
-        shown = f"    token: {TOKEN}\n"
-        if certificates:
-            shown = (
-                f"    client-certificate-data: {_base64(self.certificate)}\n    client-key-data: {_base64(self.key)}\n"
-            )
+        pair = f"    client-certificate-data: {_base64(self.certificate)}\n    client-key-data: {_base64(self.key)}\n"
         clusters, contexts, users = [], [], []
         for name in self.names:
             authority = ""
@@ -104,6 +100,8 @@ class Members:
                 authority = f"    certificate-authority-data: {_base64(f'# {name}{chr(10)}{self.authority}')}\n"
             clusters.append(f"- cluster:\n{authority}    server: {self.url(name)}\n  name: {name}\n")
             contexts.append(f"- context:\n    cluster: {name}\n    user: {name}-admin\n  name: {name}\n")
+            token = f"    token: {TOKEN}{hashlib.sha256(name.encode()).hexdigest()}\n"
+            shown = pair if certificates else token
             users.append(f"- name: {name}-admin\n  user:\n{shown}")
         parts = ["apiVersion: v1\nclusters:\n", *clusters, "contexts:\n", *contexts]
         parts += [f"current-context: {self.names[0]}\nkind: Config\npreferences: {{}}\nusers:\n", *users]

@@ -8,7 +8,7 @@
 The other files of this folder hold benchmarks and what they stand on: functions named ``bench_<name>`` that return
 rows, each a tuple (name, value, unit, setup). The name of a row is that of its benchmark, or begins with it; names
 never change, so that runs can be compared. With NAME only that benchmark runs, and the rows of others in ``bench.json``
-are kept.
+are kept. Standard error tells which one is running; one that fails is named there, and the others run all the same.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import json
 import os
 import platform
 import sys
+import time
 import typing as t
 from pathlib import Path
 
@@ -57,14 +58,23 @@ def main(only: str = "") -> int:
         return 2
     print(f"Python {platform.python_version()}, {os.cpu_count()} processors, {platform.machine()}\n")
     results = json.loads(RESULTS.read_text()) if only and RESULTS.exists() else {}
-    for name, benchmark in known.items():
-        if only in ("", name):
-            for row, value, unit, setup in benchmark():
+    asked = [name for name in known if only in ("", name)]
+    began, failed = time.monotonic(), []
+    for number, name in enumerate(asked, start=1):
+        minutes = (time.monotonic() - began) / 60
+        print(f"{name} ({number} of {len(asked)}, after {minutes:.0f} min)", file=sys.stderr, flush=True)
+        try:
+            for row, value, unit, setup in known[name]():
                 results[row] = {"value": value, "unit": unit, "setup": setup}
                 print(f"{row:<28} {value:>12,.2f} {unit:<6} {setup}", flush=True)
-    RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text(json.dumps(results, indent=2, sort_keys=True) + "\n")
-    return 0
+        except Exception as error:  # noqa: BLE001  # an hour of other figures is not lost for one
+            print(f"{name} failed: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
+            failed.append(name)
+        RESULTS.parent.mkdir(exist_ok=True)
+        RESULTS.write_text(json.dumps(results, indent=2, sort_keys=True) + "\n")
+    if failed:
+        print(f"failed: {', '.join(failed)}", file=sys.stderr)
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

@@ -91,6 +91,7 @@ def test_only_our_kinds_are_records(records: Records, kind: str) -> None:
     assert code_of(records.create, member(kind=kind)) == "unknown-kind"
     assert code_of(records.get, kind, "one") == "unknown-kind"
     assert code_of(records.list, kind) == "unknown-kind"
+    assert code_of(records.names, kind) == "unknown-kind"
 
 
 def test_lists_are_in_the_order_of_names_and_choose_by_all_labels(records: Records) -> None:
@@ -105,6 +106,8 @@ def test_lists_are_in_the_order_of_names_and_choose_by_all_labels(records: Recor
     assert names(r="eu", t="x") == ["c"]
     assert names(r="asia") == []
     assert records.list("FleetMember") == ()
+    assert records.names(MC) == {"a", "b", "b-1", "c"}
+    assert records.names("FleetMember") == frozenset()
 
 
 def test_changed_labels_are_found_by_their_new_values(records: Records) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import typing as t
 
-from .._core.foreign import in_data, in_lines
+from .._core.foreign import in_data, in_document, in_lines
 from .._kube.login.known_secrets import SHOWN
 
 
@@ -25,4 +25,4 @@ def shown(value: t.Any) -> t.Any:
         text = json.dumps(value, default=str, ensure_ascii=False)
     except RecursionError:
         text = json.dumps(in_data(value), default=str, ensure_ascii=False)
-    return in_data(json.loads(text), SHOWN.within(text))
+    return in_document(text, SHOWN.within(text))

@@ -12,6 +12,7 @@ import time
 import typing as t
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from urllib.parse import urlencode, urlsplit
 
 from . import clocks, transport
@@ -184,7 +185,7 @@ class KubeClient:
         ApiError for a status of 300 or above that is not in ``expect``.
         """
         data = None if body is None else json.dumps(body, separators=(",", ":")).encode()
-        target = self._prefix + path + (f"?{urlencode(_words(query))}" if query else "")
+        target = self._prefix + path + (f"?{_encoded(tuple(_words(query).items()))}" if query else "")
         waited, attempt, renewed, credential = 0.0, 0, False, self._credential()
         while True:
             attempt += 1
@@ -356,6 +357,12 @@ class KubeClient:
         shown = "the credentials" if cert or credential.authorization else "a request without credentials"
         text = f"{self.connection.server} refused {shown}"
         return ApiError("unauthorized", text, self.server_name, status=401, reason="Unauthorized")
+
+
+@lru_cache(maxsize=64)
+def _encoded(words: tuple[tuple[str, str], ...]) -> str:
+    """Of the queries of a run most are alike."""
+    return urlencode(words)
 
 
 def _words(query: Query) -> dict[str, str]:

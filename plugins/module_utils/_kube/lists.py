@@ -66,9 +66,23 @@ def list_objects(
     to be continued): what was yielded until then must be thrown away by the caller. ``read_list`` does so, and starts
     again.
     """
+    for page in list_pages(client, path, label_selector, field_selector, limit, metadata_only, kind):
+        yield from page
+
+
+def list_pages(
+    client: KubeClient,
+    path: str,
+    label_selector: str = "",
+    field_selector: str = "",
+    limit: int = 500,
+    metadata_only: bool = False,
+    kind: str = "",
+) -> t.Iterator[list[Item]]:
+    """``list_objects``, all objects of a page at once."""
     wanted = _Wanted(client, path, label_selector, field_selector, metadata_only, kind)
     for page, _size in _pages(wanted, limit):
-        yield from _items(wanted, page)
+        yield _items(wanted, page)
 
 
 def read_list(

@@ -16,6 +16,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 import typing as t
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from pathlib import Path
 
 from .._core.errors import FleetError, Problem
 from .._core.values.kube_version import KubeVersion
+from .compile_progress import FORMAT, CompileProgress
 from .kept_builds import fault, write_manifest
 from .locks import locked, make_folder
 from .private import own_folder
@@ -138,8 +140,9 @@ def _build(one: Recipe, folder: Path, go: t.Mapping[str, str], say: Say) -> None
     for name, package in one.programs.items():
         say(f"building {name} {one.version}")
         began = time.monotonic()
-        flags = [*BUILD_FLAGS, "-ldflags", " ".join(one.ldflags), "-o", str(making / name)]
-        _go(one, ["build", *flags, package])
+        progress = CompileProgress(f"{name} {one.version}", _go(one, ["list", "-deps", "-f", FORMAT, package]), say)
+        flags = [*BUILD_FLAGS, "-v", "-ldflags", " ".join(one.ldflags), "-o", str(making / name)]
+        _go(one, ["build", *flags, package], progress.heard)
         say(f"built {name} {one.version} in {time.monotonic() - began:.0f} s")
     _copy_shipped(one, making)
     write_manifest(one, making, go)
@@ -194,13 +197,29 @@ def _environment() -> dict[str, str]:
     return {**kept, **BUILD_ENVIRONMENT}
 
 
-def _go(one: Recipe, arguments: list[str]) -> str:
-    done = subprocess.run(  # pylint: disable=ansible-bad-function  # runs on the controller
-        ["go", *arguments], cwd=FILES / one.family, env=_environment(), capture_output=True, text=True, check=False
-    )
-    if done.returncode == 0:
-        return done.stdout
-    tail = _last_lines(done.stderr or done.stdout, 15)
+def _go(one: Recipe, arguments: list[str], heard: t.Callable[[str], bool] = lambda _line: False) -> str:
+    """What the go command writes to its standard output. Each line of its errors goes to ``heard`` as it comes, and
+    counts as an error unless that knows it as something else."""
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output:
+        with subprocess.Popen(  # pylint: disable=ansible-bad-function  # runs on the controller
+            ["go", *arguments],
+            cwd=FILES / one.family,
+            env=_environment(),
+            stdout=output,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+        ) as process:
+            try:
+                errors = [line for line in process.stderr or () if not heard(line.rstrip("\n"))]
+            except BaseException:
+                process.kill()
+                raise
+        output.seek(0)
+        told = output.read()
+    if process.returncode == 0:
+        return told
+    tail = _last_lines("".join(errors) or told, 15)
     if "requires go >=" in tail:
         raise FleetError("go-too-old", f"this Go cannot build {one.family}: {tail}", hint="install a newer Go")
     raise FleetError(

@@ -89,12 +89,18 @@ class HubRecords:
 
     def list(self, kind: str, labels: t.Mapping[str, str] = NO_LABELS) -> tuple[Record, ...]:
         selector = ",".join(f"{key}={value}" for key, value in labels.items())
+        found = self._listed(kind, selector)
+        return tuple(sorted(map(_record, found), key=lambda record: str(record["metadata"]["name"])))
+
+    def names(self, kind: str) -> frozenset[str]:
+        return frozenset(str(each["metadata"]["name"]) for each in self._listed(kind, metadata_only=True))
+
+    def _listed(self, kind: str, selector: str = "", metadata_only: bool = False) -> tuple[Record, ...]:
         try:
-            found = read_list(self.client, stored_resource(kind).path(), selector).items
+            return read_list(self.client, stored_resource(kind).path(), selector, metadata_only=metadata_only).items
         except ApiError as error:
             self._refuse_without_crds(error, kind, "")
             raise
-        return tuple(sorted(map(_record, found), key=lambda record: str(record["metadata"]["name"])))
 
     def create(self, record: Record, lease: Lease | None = None) -> Record:
         fresh = object_rules.proposed(record)

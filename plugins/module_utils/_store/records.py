@@ -67,6 +67,9 @@ class Records(t.Protocol):
     def list(self, kind: str, labels: t.Mapping[str, str] = NO_LABELS) -> tuple[Record, ...]:
         """Those that carry all of ``labels``, in the order of their names."""
 
+    def names(self, kind: str) -> frozenset[str]:
+        """The names of all of a kind, of which nothing else is read or looked at: for a fleet of thousands."""
+
     def create(self, record: Record, lease: Lease | None = None) -> Record:
         """The record as kept, status included, with uid, generation 1, resourceVersion and creationTimestamp.
 

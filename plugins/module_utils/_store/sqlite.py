@@ -72,6 +72,13 @@ class SqliteRecords:
                 )
         return found
 
+    def names(self, kind: str) -> frozenset[str]:
+        stored_resource(kind)
+        with self._file.reading() as connection:
+            question = "SELECT name FROM records WHERE kind = ?"
+            rows = connection.execute(question, (kind,)).fetchall() if connection else ()
+        return frozenset(str(name) for (name,) in rows)
+
     def create(self, record: Record, lease: Lease | None = None) -> Record:
         with self._file.writing() as connection:
             self._fence(connection, lease)

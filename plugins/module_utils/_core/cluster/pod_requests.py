@@ -12,7 +12,7 @@ import typing as t
 
 from ..values.parts import mapping, rows
 from ..values.quantity import parse_quantity
-from .facts.node import amounts
+from .facts.node import AsWritten, as_written, read_amounts
 
 Amounts = dict[str, int]
 STAYS = "Always"
@@ -46,14 +46,47 @@ def pod_requests(
     return added(_most(peak, running) | whole, overhead)
 
 
-def manifest_requests(pod: t.Mapping[str, t.Any]) -> Amounts:
-    """The same of a core/v1 Pod as a member sent it. ValueError if a part of it is of another type than a Pod's."""
+def manifest_requests(pods: t.Iterable[t.Mapping[str, t.Any]]) -> Amounts:
+    """What core/v1 Pods as a member sent them take together. ValueError if a part of one is of another type than a
+    Pod's.
+
+    Most pods of a cluster are replicas: those that ask for the same are counted, and read once.
+    """
+    alike: dict[_Asking, int] = {}
+    for pod in pods:
+        asking = _asking(pod)
+        alike[asking] = alike.get(asking, 0) + 1
+    total: Amounts = {}
+    for asking, count in alike.items():
+        total = added(total, {name: amount * count for name, amount in _requests(asking).items()})
+    return total
+
+
+class _Asking(t.NamedTuple):
+    """All of a pod that decides what it takes, as it was told."""
+
+    init_containers: tuple[tuple[str, AsWritten], ...]
+    containers: tuple[AsWritten, ...]
+    pod: AsWritten
+    overhead: AsWritten
+
+
+def _asking(pod: t.Mapping[str, t.Any]) -> _Asking:
     spec = mapping(pod, "spec")
-    return pod_requests(
-        [(str(each.get("restartPolicy")), _asked(each)) for each in rows(spec, "initContainers")],
-        [_asked(each) for each in rows(spec, "containers")],
+    return _Asking(
+        tuple([(str(each.get("restartPolicy")), _asked(each)) for each in rows(spec, "initContainers")]),
+        tuple([_asked(each) for each in rows(spec, "containers")]),
         _asked(spec),
-        _nanos(spec, "overhead"),
+        as_written(mapping(spec, "overhead")),
+    )
+
+
+def _requests(asking: _Asking) -> Amounts:
+    return pod_requests(
+        [(policy, _nanos(asked, "requests")) for policy, asked in asking.init_containers],
+        [_nanos(asked, "requests") for asked in asking.containers],
+        _nanos(asking.pod, "requests"),
+        _nanos(asking.overhead, "overhead"),
     )
 
 
@@ -66,9 +99,9 @@ def _most(one: Amounts, other: Amounts) -> Amounts:
     return {**one, **{name: max(one.get(name, 0), amount) for name, amount in other.items()}}
 
 
-def _asked(of: t.Mapping[str, t.Any]) -> Amounts:
-    return _nanos(mapping(of, "resources"), "requests")
+def _asked(of: t.Mapping[str, t.Any]) -> AsWritten:
+    return as_written(mapping(mapping(of, "resources"), "requests"))
 
 
-def _nanos(of: t.Mapping[str, t.Any], key: str) -> Amounts:
-    return {name: parse_quantity(text).nanos for name, text in amounts(of, key).items()}
+def _nanos(told: AsWritten, key: str) -> Amounts:
+    return {name: parse_quantity(text).nanos for name, text in read_amounts(told, key).items()}

@@ -40,7 +40,12 @@ def number(of: Part, key: str) -> int:
 
 def mapping(of: Part, key: str) -> Part:
     """A map; empty where it is absent."""
-    return t.cast(Part, _typed(of, key, _MAP, "map", {}))
+    found = of.get(key)
+    if found is None:
+        return {}
+    if isinstance(found, _MAP):
+        return found
+    raise ValueError(f"{key} is no map")
 
 
 def texts(of: Part, key: str) -> t.Mapping[str, str]:
@@ -53,13 +58,14 @@ def texts(of: Part, key: str) -> t.Mapping[str, str]:
 
 def rows(of: Part, key: str) -> list[Part]:
     """A list of maps; empty where it is absent."""
-    found = _typed(of, key, list, "list", [])
-    if not all(isinstance(each, _MAP) for each in found):
-        raise ValueError(f"{key} is no list of maps")
-    return t.cast("list[Part]", found)
+    found: list[Part] = _typed(of, key, list, "list", [])
+    for each in found:
+        if not isinstance(each, _MAP):
+            raise ValueError(f"{key} is no list of maps")
+    return found
 
 
-def _typed(of: Part, key: str, kind: type | tuple[type, ...], word: str, absent: t.Any) -> t.Any:
+def _typed(of: Part, key: str, kind: type, word: str, absent: t.Any) -> t.Any:
     value = of.get(key)
     if value is None:
         return absent

@@ -32,7 +32,7 @@ from ..._core.values.quantity import Quantity
 from ..._kube.access import ready, version
 from ..._kube.client import KubeClient
 from ..._kube.documents import damaged
-from ..._kube.lists import list_objects, read_each
+from ..._kube.lists import list_pages, read_each
 from ..._kube.parallel import in_parallel
 from ..placements.member_apply import WHOLE_MEMBER
 from .members import Clients, Member
@@ -191,9 +191,9 @@ def _hidden(client: KubeClient, amounts: t.Mapping[str, str]) -> dict[str, str]:
 def _requests(client: KubeClient) -> dict[str, Quantity]:
     """Requests of all scheduled pods, summed page by page; pods are not kept."""
     total: Amounts = {}
-    for pod in list_objects(client, "/api/v1/pods", field_selector=POD_FIELDS, kind="Pod"):
+    for pods in list_pages(client, "/api/v1/pods", field_selector=POD_FIELDS, kind="Pod"):
         try:
-            total = added(total, manifest_requests(pod))
+            total = added(total, manifest_requests(pods))
         except ValueError as error:
             raise damaged("GET /api/v1/pods", str(error), client) from None
         if len(total) > MOST_RESOURCES:

@@ -15,6 +15,7 @@ import os
 import platform
 import secrets
 import typing as t
+from functools import cached_property
 
 from ..._core.objects.identity import NAMESPACE
 from ..._kube.client import KubeClient
@@ -74,8 +75,13 @@ class MemberLeases:
     def take(self, client: KubeClient, task: str, seconds: int = APPLY_SECONDS) -> KeptLease:
         """FleetError ``member-held`` if other records have the member; ``task`` as in ``shared_lease.Worker``."""
         text = f"{task} by {self._holder} ({whereabouts(self._records)})"
-        worker = Worker(owner=records_id(self._records), task=task, token=secrets.token_hex(8), text=text)
+        worker = Worker(owner=self._owner, task=task, token=secrets.token_hex(8), text=text)
         return KeptLease(client, worker, seconds)
+
+    @cached_property
+    def _owner(self) -> str:
+        """Asked for once: on a hub it is a request, and a run takes a lease for each placement on each member."""
+        return records_id(self._records)
 
     @contextlib.contextmanager
     def holding(self, client: KubeClient, task: str) -> t.Iterator[Keep]:

@@ -8,8 +8,11 @@ from __future__ import annotations
 import typing as t
 
 from ..._core.schema.codec import encode
-from ..._store.records import Records, replaced
+from ..._store.records import Record, Records, replaced
 from .facts import FleetReading
+
+# Below that many records, each is asked for by its name.
+FEW = 20
 
 
 def record_facts(records: Records, reading: FleetReading) -> None:
@@ -17,19 +20,26 @@ def record_facts(records: Records, reading: FleetReading) -> None:
 
     The operation in flight on a member is not read from it and stays as it is.
     """
-    for cluster in reading.snapshot.members:
-        _status(records, "MemberCluster", cluster.name, encode(cluster.status))
-    for name, status in reading.statuses.items():
-        _status(records, "FleetMember", name, encode(status))
+    _statuses(records, "MemberCluster", {each.name: encode(each.status) for each in reading.snapshot.members})
+    _statuses(records, "FleetMember", {name: encode(status) for name, status in reading.statuses.items()})
 
 
-def _status(records: Records, kind: str, name: str, status: t.Mapping[str, t.Any]) -> None:
-    document = records.get(kind, name)
-    if document is None:
-        return
+def _statuses(records: Records, kind: str, told: t.Mapping[str, Record]) -> None:
+    if len(told) < FEW:
+        found = tuple(document for name in told if (document := records.get(kind, name)) is not None)
+    else:
+        found = records.list(kind)
+    for document in found:
+        name = document["metadata"]["name"]
+        if name in told and not _written(records, document, told[name]):
+            again = records.get(kind, name)  # its labels may have been changed meanwhile, or its facts
+            if again is not None and again.get("status") == document.get("status"):
+                _written(records, again, told[name])
+
+
+def _written(records: Records, document: Record, status: Record) -> bool:
+    """False if the record has moved since it was read."""
     operation = (document.get("status") or {}).get("operation")
     if operation:
         status = {**status, "operation": operation}
-    if document.get("status") == status:
-        return
-    replaced(records, {**document, "status": status})
+    return document.get("status") == status or replaced(records, {**document, "status": status}) is not None

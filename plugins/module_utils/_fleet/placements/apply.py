@@ -282,7 +282,7 @@ def _recorded(
 
 def _barred(records: Records, plan: PlacementPlan) -> dict[str, Problem]:
     """Clusters that have left the fleet since it was planned, or are about to: what is written there would be lost."""
-    members = {each["metadata"]["name"] for each in records.list("FleetMember")}
+    members = records.names("FleetMember")
     leaving = leaving_members(records)
     barred = {}
     for each in plan.clusters:

@@ -25,28 +25,55 @@ HIDDEN = "(hidden)"
 _LONG = 8
 # Shorter ones say nothing in base64 at a place that is not their own.
 _LONG_ENCODED = 12
+_PIECE = 8
+_INDEXED = 2 * _PIECE - 1
 
 
 class KnownSecrets:
-    """Secrets that are taken out of texts. Safe for threads; what it holds is not in its repr."""
+    """Secrets that are taken out of texts. Safe for threads; what it holds is not in its repr.
+
+    A fleet has a thousand tokens and more, and every text of every member is searched for all of them. So long forms
+    are looked up by pieces of ``_PIECE`` characters: of a text only the piece at each ``_PIECE``th place is looked at,
+    and wherever a form of ``_INDEXED`` characters or more stands, one of its last ``_PIECE`` pieces is at such a place.
+    """
 
     def __init__(self) -> None:
-        self._forms: frozenset[_Form] = frozenset()
+        self._forms: set[_Form] = set()
+        self._by_piece: dict[str, tuple[_Form, ...]] = {}
+        # Those too short for that, and those that look otherwise in JSON.
+        self._short: tuple[_Form, ...] = ()
+        self._escaped: tuple[_Form, ...] = ()
         self._lock = threading.Lock()
 
     def add(self, *secrets: str) -> None:
-        found = frozenset(form for secret in secrets if secret for form in _forms(secret))
+        found = {form for secret in secrets if secret for form in _forms(secret)}
         with self._lock:
-            self._forms |= found
+            fresh = found - self._forms
+            self._forms |= fresh
+            self._short += tuple(form for form in fresh if len(form.text) < _INDEXED)
+            self._escaped += tuple(form for form in fresh if _as_json(form.text) != form.text)
+            for form in fresh:
+                for piece in _last_pieces(form.text):
+                    self._by_piece[piece] = (*self._by_piece.get(piece, ()), form)
 
     def taken_out(self, text: str) -> str:
         """The text without any of them."""
-        return _without([form for form in self._forms if form.text in text], text)
+        present = [form for form in self._candidates(text) if form.text in text]
+        return _without(present, text) if present else text
 
     def within(self, document: str) -> t.Callable[[str], str]:
         """The same function for each text of a JSON document; faster by far, as most of the secrets are in none."""
-        present = [form for form in self._forms if _as_json(form.text) in document]
-        return lambda text: _without(present, text)
+        candidates = {*self._candidates(document), *self._escaped}
+        present = [form for form in candidates if _as_json(form.text) in document]
+        return (lambda text: _without(present, text)) if present else str
+
+    def _candidates(self, text: str) -> set[_Form]:
+        """All that can be in the text as they are."""
+        found = set(self._short)
+        known = self._by_piece.get
+        for place in range(0, len(text) - _PIECE + 1, _PIECE):
+            found.update(known(text[place : place + _PIECE], ()))
+        return found
 
 
 class _Form(t.NamedTuple):
@@ -62,6 +89,12 @@ class _Form(t.NamedTuple):
         if self.inner:
             return rf"[\w+/-]{{0,4}}{text}[\w+/-]{{0,4}}"
         return text if len(self.text) >= _LONG else rf"(?<!\w){text}(?!\w)"
+
+
+def _last_pieces(text: str) -> t.Iterator[str]:
+    """The last ``_PIECE`` pieces: the end of a token is its own, many begin alike. None of a short text."""
+    for place in range(len(text) - _INDEXED, len(text) - _PIECE + 1) if len(text) >= _INDEXED else ():
+        yield text[place : place + _PIECE]
 
 
 def _as_json(text: str) -> str:

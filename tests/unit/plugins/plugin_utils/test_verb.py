@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import typing as t
 from unittest import mock
@@ -77,3 +78,22 @@ def test_an_interrupt_is_none_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         carried_out(monkeypatch, work)
+
+
+@pytest.mark.parametrize("falls", [False, True])
+def test_cycles_are_looked_for_seldom_while_a_verb_works_and_as_before_after_it(
+    monkeypatch: pytest.MonkeyPatch, falls: bool
+) -> None:
+    """Reading a large fleet makes millions of objects, none of them in a cycle."""
+    before, during = gc.get_threshold(), []
+
+    def work(_run: Run) -> Answer:
+        during.append(gc.get_threshold())
+        if falls:
+            raise KeyError("canary")
+        return Answer(changed=False)
+
+    carried_out(monkeypatch, work)
+    assert gc.get_threshold() == before
+    assert during[0][0] >= 10 * before[0] > 0
+    assert gc.isenabled()

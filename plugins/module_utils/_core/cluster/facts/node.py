@@ -9,6 +9,7 @@ import re
 import typing as t
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import lru_cache
 
 from ...foreign import in_line
 from ...values.parts import (
@@ -22,6 +23,7 @@ from ...values.quantity import parse_quantity
 
 # What is more was not written by Kubernetes: names and values of labels are shorter, and so are amounts.
 LONGEST_TEXT, LONGEST_AMOUNT, MOST_AMOUNTS = 512, 64, 64
+AsWritten = tuple[tuple[str, str], ...]
 AGE = "gitops.fleet/simulated-age"
 UNITS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
 POOL_LABELS = (
@@ -71,16 +73,26 @@ def node_facts(node: t.Mapping[str, t.Any], created_at: datetime | None) -> Node
     )
 
 
-def amounts(of: t.Mapping[str, t.Any], key: str) -> dict[str, str]:
+def amounts(of: t.Mapping[str, t.Any], key: str) -> t.Mapping[str, str]:
     """A map of quantities as texts; ValueError if one of them is none, or there are too many."""
-    found = {_short(name): str(amount) for name, amount in mapping(of, key).items()}
-    if len(found) > MOST_AMOUNTS:
+    return read_amounts(as_written(mapping(of, key)), key)
+
+
+def as_written(amounts: t.Mapping[str, t.Any]) -> AsWritten:
+    """Names and quantities as they were told, by which the same ones are known again."""
+    return tuple(zip(amounts, map(str, amounts.values()), strict=True)) if amounts else ()
+
+
+@lru_cache(maxsize=1024)
+def read_amounts(told: AsWritten, key: str) -> t.Mapping[str, str]:
+    """``amounts`` of what was told, read once for all that tell the same. What is kept of it is short: others raise."""
+    if len(told) > MOST_AMOUNTS:
         raise ValueError(f"{key} has more than {MOST_AMOUNTS} entries")
-    for amount in found.values():
+    for _name, amount in told:
         if len(amount) > LONGEST_AMOUNT:
             raise ValueError(f"{key} holds something else than quantities")
         parse_quantity(amount)
-    return found
+    return {_short(name): amount for name, amount in told}
 
 
 def _older(created_at: datetime, age: timedelta) -> datetime:

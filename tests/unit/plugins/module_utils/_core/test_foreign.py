@@ -5,14 +5,17 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core import foreign
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError, Problem
 from ansible_collections.gitops.fleet.plugins.module_utils._core.foreign import (
     LINE,
     TEXT,
     in_data,
+    in_document,
     in_line,
     in_lines,
 )
@@ -98,3 +101,37 @@ def test_every_problem_and_error_is_fit_to_be_shown():
     error = FleetError("x", "a\x1b\nb", "w\nv")
     assert (error.message, error.where) == ("a\\x1b\n  | b", "w v")
     assert "\x1b" not in repr(error) + str(error.args) + str(error.problems[0].as_dict())
+
+
+DOCUMENTS = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=4) | HOSTILE,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3) | HOSTILE, inner, max_size=3),
+    max_leaves=12,
+)
+
+
+@given(DOCUMENTS)
+def test_a_whole_document_is_cleaned_as_each_of_its_texts_is(document: object) -> None:
+    text = json.dumps(document, ensure_ascii=False)
+    assert in_document(text) == in_data(json.loads(text))
+    assert in_document(text, lambda each: each.replace("a", "-")) == in_data(
+        json.loads(text), lambda each: each.replace("a", "-")
+    )
+
+
+@pytest.mark.parametrize("depth", [150, 199, 200, 201, 202, 400])
+@pytest.mark.parametrize("kind", ["list", "map", "scalar"])
+def test_a_document_that_is_too_deep_is_cut_though_its_texts_are_harmless(depth: int, kind: str) -> None:
+    text = "[" * depth + {"list": "[]", "map": '{"a": 1}', "scalar": '"a"'}[kind] + "]" * depth
+    assert in_document(text) == in_data(json.loads(text))
+
+
+def test_the_texts_of_a_harmless_document_are_not_looked_at_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plan of 50 placements for 1,000 members has 340,000."""
+    looked: list[str] = []
+    monkeypatch.setattr(foreign, "_kept", lambda text: looked.append(text) or text)
+    document = {"plan": ["web: 3\n\tclusters", {"größe": 1.5}, [None, True]]}
+    assert in_document(json.dumps(document, ensure_ascii=False)) == document
+    assert not looked
+    in_document(json.dumps(["::error::x", "a"]))
+    assert len(looked) == 2

@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster import pod_requests
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.pod_reading import read_pod
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.pod_requests import manifest_requests
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.quantity import NANO, parse_quantity
@@ -82,5 +83,36 @@ CASES: dict[str, tuple[Spec, dict[str, str]]] = {
 def test_facts_and_disruption_count_the_same(spec: Spec, counted: dict[str, str]) -> None:
     pod = {"metadata": {"name": "p"}, "spec": spec}
     nanos = {name: parse_quantity(text).nanos for name, text in counted.items()}
-    assert manifest_requests(pod) == nanos
+    assert manifest_requests([pod]) == nanos
     assert read_pod(pod).requests == {**nanos, "pods": NANO}
+
+
+def test_pods_are_added_up() -> None:
+    pods = [{"spec": spec} for spec, _counted in CASES.values()] * 3
+    total: dict[str, int] = {}
+    for _spec, counted in CASES.values():
+        for name, text in counted.items():
+            total[name] = total.get(name, 0) + 3 * parse_quantity(text).nanos
+    assert manifest_requests(pods) == total
+    assert manifest_requests([]) == {}
+
+
+def test_replicas_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = []
+    monkeypatch.setattr(pod_requests, "pod_requests", lambda *asked: read.append(asked) or {"cpu": 1})
+    replicas = [{"metadata": {"name": f"web-{number}"}, "spec": {"containers": [asks(cpu="1")]}} for number in range(9)]
+    assert manifest_requests([*replicas, {"spec": {"containers": [asks(cpu="2")]}}]) == {"cpu": 10}
+    assert len(read) == 2
+
+
+@pytest.mark.parametrize("amount", [True, [], {}, "x", "1" * 65])
+def test_what_is_no_quantity_is_no_quantity_beside_one_that_looks_alike(amount: object) -> None:
+    """In Python ``True`` equals 1, and so do pods that ask for them."""
+    pods = [{"spec": {"containers": [{"resources": {"requests": {"cpu": asked}}}]}} for asked in (1, "1", amount)]
+    with pytest.raises(ValueError, match="quantit"):
+        manifest_requests(pods)
+
+
+def test_a_container_asks_for_few_resources() -> None:
+    with pytest.raises(ValueError, match="more than 64"):
+        manifest_requests([{"spec": {"containers": [asks(**{f"example.org/{each}": "1" for each in range(65)})]}}])

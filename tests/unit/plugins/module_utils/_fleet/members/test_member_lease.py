@@ -11,7 +11,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members import member_lease
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.member_lease import (
+    MemberLeases,
     records_id,
     running_time,
     whereabouts,
@@ -34,6 +36,16 @@ def test_a_copy_is_other_records_and_a_renamed_file_is_not(tmp_path: Path) -> No
     assert records_id(records(tmp_path / "copy.db")) != first
     (tmp_path / "a.db").rename(tmp_path / "renamed.db")
     assert records_id(records(tmp_path / "renamed.db")) == first
+
+
+def test_a_run_asks_its_records_once_who_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a hub it is a request, and there is a lease for each placement on each member."""
+    asked: list[str] = []
+    monkeypatch.setattr(member_lease, "KeptLease", lambda _client, worker, _seconds: worker.owner)
+    monkeypatch.setattr(SqliteRecords, "secret", lambda _self, name: asked.append(name) or b"one")
+    leases = MemberLeases(records(tmp_path / "a.db"), "me")
+    owners = {leases.take(None, "placement/web") for _member in range(3)}  # type: ignore[arg-type]
+    assert len(owners) == len(asked) == 1
 
 
 def test_a_person_finds_the_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -103,3 +103,32 @@ def test_no_secret_that_can_be_told_from_others_survives(secret, before, after):
     hidden = known(secret).taken_out(f"{before} {secret} {after}")
     if len(secret) >= 8 and secret not in "(hidden)":
         assert secret not in hidden
+
+
+def test_each_of_many_secrets_is_found_wherever_it_stands() -> None:
+    """Of any length, with and without what JSON escapes: short ones are searched for, long ones are looked up."""
+    tokens = [f"{'t' * (number % 40)}{'<' if number % 3 else chr(34)}{number:05d}-end" for number in range(60)]
+    fleet = known(*tokens)
+    for token in tokens:
+        for form in (token, base64.b64encode(token.encode()).decode()):
+            for before in range(20):
+                text = f"{'.' * before}{form}."
+                assert form not in fleet.taken_out(text)
+                assert form not in fleet.within(json.dumps([text]))(text)
+
+
+class Searched(str):
+    """A text that counts how often something is looked for in it."""
+
+    times = 0
+
+    def __contains__(self, part: str) -> bool:
+        self.times += 1
+        return super().__contains__(part)
+
+
+def test_a_text_is_not_searched_once_for_each_member_of_the_fleet() -> None:
+    fleet = known(*(f"{'eyJhbGciOiJSUzI1NiJ9.' * 20}{number:032x}" for number in range(1_000)))
+    text = Searched("node-1\npool-a\nv1.33.1\nUbuntu 22.04.4 LTS\nm5.large\ncpu\nmemory" * 50)
+    assert fleet.taken_out(text) == text and fleet.within(text)(text) == text
+    assert text.times == 0

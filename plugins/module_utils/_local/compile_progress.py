@@ -1,0 +1,59 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""How far the Go compiler is, from the packages that it names while it works (``go build -v``).
+
+It names a package when it begins with it, and none that it has compiled earlier. All that the package imports is there
+then, so what is done can be told at any time, whatever was kept of a build that was broken off.
+"""
+
+from __future__ import annotations
+
+import time
+import typing as t
+
+PAUSE = 10.0  # seconds between two lines
+# One package a line, and what it imports, for ``go list -deps -f``.
+FORMAT = '{{.ImportPath}} {{join .Imports " "}}'
+
+
+class CompileProgress:
+    """``listed`` is what ``go list`` told in ``FORMAT``; ``say`` gets a line now and then."""
+
+    def __init__(
+        self, what: str, listed: str, say: t.Callable[[str], None], clock: t.Callable[[], float] = time.monotonic
+    ) -> None:
+        rows = (line.split(" ") for line in listed.splitlines())
+        self._imports = {package: imports for package, *imports in rows}
+        self._done: set[str] = set()
+        self._what, self._say, self._clock = what, say, clock
+        self._next = clock() + PAUSE
+
+    @property
+    def done(self) -> int:
+        """How many packages are compiled, as far as the compiler has told."""
+        return len(self._done)
+
+    @property
+    def all(self) -> int:
+        return len(self._imports)
+
+    def heard(self, line: str) -> bool:
+        """Whether the line was the name of a package that the compiler begins with."""
+        if line not in self._imports:
+            return False
+        waiting = self._known(line)
+        while waiting:
+            package = waiting.pop()
+            if package not in self._done:
+                self._done.add(package)
+                waiting += self._known(package)
+        if self._clock() >= self._next:
+            self._next = self._clock() + PAUSE
+            self._say(f"building {self._what}: {self.done} of {self.all} packages are compiled")
+        return True
+
+    def _known(self, package: str) -> list[str]:
+        """What it imports. The standard library keeps its own copies of a few packages under ``vendor/``."""
+        imports = self._imports[package]
+        return [name for each in imports for name in (each, f"vendor/{each}") if name in self._imports]
