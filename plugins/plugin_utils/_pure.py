@@ -16,6 +16,7 @@ from datetime import UTC, date, datetime
 from ansible.errors import AnsibleFilterError
 
 from ..module_utils._core.errors import FleetError
+from ..module_utils._core.values.instants import write_time
 
 
 def pure(load: t.Callable[[], t.Callable[..., t.Any]]) -> t.Callable[..., t.Any]:
@@ -50,7 +51,7 @@ def plain(value: t.Any) -> t.Any:
 
 def _text(value: t.Any) -> t.Any:
     if isinstance(value, datetime):
-        return (value if value.tzinfo else value.replace(tzinfo=UTC)).isoformat()
+        return write_time(value if value.tzinfo else value.replace(tzinfo=UTC))
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, (set, frozenset, tuple)):

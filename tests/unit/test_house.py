@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,11 @@ ROOT = Path(__file__).resolve().parents[2]
 GPL, BSD = "SPDX-License-Identifier: GPL-3.0-or-later", "SPDX-License-Identifier: BSD-2-Clause"
 FOLDERS = ("plugins", "tests", "tools", "roles", "playbooks", "extensions", "pulumi")
 FILES = sorted(file for folder in FOLDERS for file in (ROOT / folder).rglob("*.py") if file.stat().st_size)
+
+
+@cache
+def parsed(file: Path) -> ast.Module:
+    return ast.parse(file.read_text("utf-8"))
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
@@ -81,7 +87,7 @@ def below_rooms(file: Path) -> str:
 def test_files_of_users_are_opened_in_one_place(file):
     """Elsewhere a pipe would be waited for, a device read without end, or a link followed."""
     methods = ("read_text", "read_bytes", "write_text", "write_bytes", "mkstemp", "NamedTemporaryFile")
-    calls = [node.func for node in ast.walk(ast.parse(file.read_text("utf-8"))) if isinstance(node, ast.Call)]
+    calls = [node.func for node in ast.walk(parsed(file)) if isinstance(node, ast.Call)]
     found = [each for each in calls if ast.unparse(each) in ("open", "os.open") or getattr(each, "attr", "") in methods]
     assert bool(found) == (below_rooms(file) in PLAIN_FILES), [ast.unparse(each) for each in found]
 
@@ -100,7 +106,7 @@ def test_groups_of_the_api_are_written_in_one_place(file):
     """Docstrings and messages may name them; ``gitops.fleet`` alone is also the value of a label."""
     upstream = [f"{part}.kubernetes-fleet.io" for part in ("placement", "cluster")]
     whole = {"gitops.fleet/v1alpha1", *upstream, *(f"{each}/{version}" for each in upstream for version in VERSIONS)}
-    constants = {node.value for node in ast.walk(ast.parse(file.read_text("utf-8"))) if isinstance(node, ast.Constant)}
+    constants = {node.value for node in ast.walk(parsed(file)) if isinstance(node, ast.Constant)}
     found = {each for each in constants if isinstance(each, str) and each in whole}
     assert not found or below_rooms(file) == "_core/objects/api_groups.py", found
 
@@ -111,11 +117,27 @@ PLUGINS = sorted((ROOT / "plugins").rglob("*.py"))
 @pytest.mark.parametrize("file", PLUGINS, ids=lambda file: str(file.relative_to(ROOT)))
 def test_field_paths_are_followed_in_one_place(file):
     """Elsewhere a key that holds dots is taken for a way, or a list for a mapping."""
-    loops = [
-        node for node in ast.walk(ast.parse(file.read_text("utf-8"))) if isinstance(node, (ast.For, ast.comprehension))
-    ]
+    loops = [node for node in ast.walk(parsed(file)) if isinstance(node, (ast.For, ast.comprehension))]
     found = [ast.unparse(each.iter) for each in loops if ast.unparse(each.iter).endswith(".split('.')")]
     assert not found or file.name == "field_path.py", found
+
+
+# Where a date is written, not an instant.
+DATES = {"_core/schema/checking.py", "plugin_utils/_pure.py"}
+
+
+@pytest.mark.parametrize("file", PLUGINS, ids=lambda file: str(file.relative_to(ROOT)))
+def test_instants_are_written_in_one_place(file):
+    """Elsewhere one of another zone is written as if it were UTC, or in a form that a server refuses."""
+    nodes = list(ast.walk(parsed(file)))
+    calls = [
+        ast.unparse(node)
+        for node in nodes
+        if isinstance(node, ast.Attribute) and node.attr in ("strftime", "isoformat")
+    ]
+    forms = [ast.unparse(node) for node in nodes if isinstance(node, ast.FormattedValue) and "%H" in ast.unparse(node)]
+    owner = file.name == "instants.py" or any(str(file).endswith(each) for each in DATES)
+    assert bool(calls or forms) == owner, (calls, forms)
 
 
 # Class names that stand in more than one file. It only shrinks.
@@ -155,7 +177,7 @@ def test_no_class_has_the_name_of_another():
     """A name that is met in an editor, a traceback or a search then means one thing."""
     found: dict[str, set[Path]] = {}
     for file in (ROOT / "plugins" / "module_utils").rglob("*.py"):
-        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+        for node in ast.walk(parsed(file)):
             if isinstance(node, ast.ClassDef):
                 found.setdefault(node.name, set()).add(file)
     assert {name for name, files in found.items() if len(files) > 1} == TWICE

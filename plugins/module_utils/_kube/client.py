@@ -15,6 +15,7 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from urllib.parse import urlencode, urlsplit
 
+from .._core.values.instants import SECONDS, write_time
 from . import clocks, transport
 from .answers import (
     Answer,
@@ -352,7 +353,7 @@ class KubeClient:
         }
         for what, end in ends.items():
             if end is not None and end <= now:
-                text = f"the {what} for {self.connection.server} expired at {end:%Y-%m-%dT%H:%M:%SZ}"
+                text = f"the {what} for {self.connection.server} expired at {write_time(end, SECONDS)}"
                 return ApiError("credentials-expired", text, self.server_name, status=401, reason="Unauthorized")
         shown = "the credentials" if cert or credential.authorization else "a request without credentials"
         text = f"{self.connection.server} refused {shown}"

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from .._core.errors import FleetError
+from .._core.values.instants import MICROSECONDS, parse_time, write_time
 from .client import KubeClient
 from .errors import ApiError
 from .paths import BUILT_IN
@@ -214,11 +215,11 @@ def _lease(document: t.Mapping[str, t.Any]) -> Lease:
 
 def micro(instant: datetime) -> str:
     """As ``metav1.MicroTime``."""
-    return instant.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return write_time(instant, MICROSECONDS)
 
 
 def moment(text: t.Any) -> datetime | None:
     try:
-        return datetime.fromisoformat(str(text)).astimezone(UTC)
-    except (ValueError, OverflowError):
+        return parse_time(str(text))
+    except ValueError:
         return None

@@ -20,6 +20,7 @@ from datetime import datetime
 from pathlib import Path
 
 from .._core.errors import FleetError
+from .._core.values.instants import SECONDS, write_time
 from .._kube.files import open_to_append
 from .locks import locked
 from .private import write_private
@@ -63,7 +64,7 @@ def intend(folder: Path, operation: str, before: str, after: str) -> Intent | No
 def note(root: Path, member: str, operation: str, intent: Intent, at: datetime) -> None:
     """The line (``at, operation, member, from, to, id``), unless it is there."""
     line = {
-        "at": at.isoformat(timespec="seconds"),
+        "at": write_time(at, SECONDS),
         "operation": operation,
         "member": member,
         "from": intent.before,

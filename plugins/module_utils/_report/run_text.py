@@ -17,9 +17,9 @@ from .._core.objects.updates.run_status import (
     WaitStatus,
 )
 from .._core.objects.updates.update_run import UpdateRun
-from .._core.schema.codec import write_time
 from .._core.updates.approvals import named_makers
 from .._core.updates.record.summary import completed_by, gist
+from .._core.values.instants import write_time
 from .._core.values.update_states import (
     COMPLETED,
     FAILED,

@@ -11,6 +11,7 @@ import uuid
 from datetime import UTC, datetime
 
 from .._core.errors import FleetError
+from .._core.values.instants import MICROSECONDS, parse_time, write_time
 from .._kube import lease as kube_lease
 from .._kube.client import KubeClient, Query
 from .._kube.errors import ApiError
@@ -190,7 +191,7 @@ class HubRecords:
             "reason": reason,
             "action": reason,
             "message": message.encode()[:_MESSAGE_BYTES].decode(errors="ignore"),
-            "eventTime": f"{now:%Y-%m-%dT%H:%M:%S.%fZ}",
+            "eventTime": write_time(now, MICROSECONDS),
             "reportingComponent": "gitops-fleet",
             "reportingInstance": "gitops-fleet",
         }
@@ -326,6 +327,6 @@ def _event(document: t.Mapping[str, t.Any]) -> Event:
 
 def _moment(text: t.Any) -> datetime:
     try:
-        return datetime.fromisoformat(str(text)).astimezone(UTC)
+        return parse_time(str(text))
     except ValueError:
         return datetime.fromtimestamp(0, UTC)

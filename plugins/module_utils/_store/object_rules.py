@@ -13,6 +13,7 @@ import typing as t
 from datetime import datetime
 
 from .._core.errors import FleetError
+from .._core.values.instants import SECONDS, write_time
 from .kinds import is_name, stored_version
 from .records import Record, conflict
 
@@ -96,7 +97,7 @@ def is_gone(record: Record) -> bool:
 
 def stamp(now: datetime) -> str:
     """``metav1.Time``: RFC 3339 in UTC, whole seconds."""
-    return f"{now:%Y-%m-%dT%H:%M:%SZ}"
+    return write_time(now, SECONDS)
 
 
 def written(record: Record) -> str:

@@ -11,6 +11,7 @@ import uuid
 from datetime import datetime
 from pathlib import Path
 
+from .._core.values.instants import write_time
 from . import object_rules
 from .kinds import stored_resource
 from .records import (
@@ -147,7 +148,7 @@ class SqliteRecords:
 
     def event(self, kind: str, name: str, type: str, reason: str, message: str, now: datetime) -> None:
         stored_resource(kind)
-        row = (now.isoformat(), kind, name, type, reason, message)
+        row = (write_time(now), kind, name, type, reason, message)
         with self._file.writing() as connection:
             connection.execute(
                 "INSERT INTO events (at, kind, name, type, reason, message) VALUES (?, ?, ?, ?, ?, ?)", row
@@ -224,5 +225,5 @@ _LEASE = "SELECT name, holder, epoch, acquired, renewed, seconds FROM leases"
 def _put_lease(connection: sqlite3.Connection, lease: Lease) -> None:
     connection.execute(
         "INSERT OR REPLACE INTO leases VALUES (?, ?, ?, ?, ?, ?)",
-        (lease.name, lease.holder, lease.epoch, lease.acquired.isoformat(), lease.renewed.isoformat(), lease.seconds),
+        (lease.name, lease.holder, lease.epoch, write_time(lease.acquired), write_time(lease.renewed), lease.seconds),
     )

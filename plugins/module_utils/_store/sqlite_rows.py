@@ -8,11 +8,11 @@ from __future__ import annotations
 import json
 import re
 import typing as t
-from datetime import datetime
 
 from .._core.errors import FleetError
 from .._core.objects.kinds import KIND_OF
 from .._core.schema.codec import decode
+from .._core.values.instants import parse_time
 from .kinds import stored_resource
 from .records import Event, Lease, Record
 
@@ -106,7 +106,7 @@ def lease_of(row: t.Sequence[t.Any], where: str) -> Lease:
     """FleetError ``records-damaged``."""
     name, holder, epoch, acquired, renewed, seconds = row
     try:
-        lease = Lease(name, holder, epoch, _instant(acquired), _instant(renewed), seconds)
+        lease = Lease(name, holder, epoch, parse_time(acquired), parse_time(renewed), seconds)
         lease.expired(lease.acquired)
     except (ValueError, TypeError, OverflowError):
         raise damaged(f"the lease {name!s:.253} is damaged", where) from None
@@ -119,7 +119,7 @@ def event_of(row: t.Sequence[t.Any], where: str) -> Event:
     """FleetError ``records-damaged``."""
     kind, name, type_, reason, message, at = row
     try:
-        return Event(kind, name, str(type_), str(reason), str(message), _instant(at))
+        return Event(kind, name, str(type_), str(reason), str(message), parse_time(at))
     except (ValueError, TypeError):
         raise damaged(f"an event of {kind}/{name} is damaged", where) from None
 
@@ -129,10 +129,3 @@ def number_of(row: t.Sequence[t.Any] | None, where: str) -> int:
     if row is None or not isinstance(row[0], int) or row[0] < 0:
         raise damaged("the number of the last change is damaged", where)
     return row[0]
-
-
-def _instant(text: str) -> datetime:
-    instant = datetime.fromisoformat(text)
-    if instant.tzinfo is None:
-        raise ValueError("no time zone")
-    return instant

@@ -10,7 +10,7 @@ import typing as t
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.budgets.budgets import allowed
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.karpenter.node_pool import decode_budgets
-from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import parse_time
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values.instants import parse_time
 
 
 def answer(input: dict[str, t.Any]) -> dict[str, t.Any]:

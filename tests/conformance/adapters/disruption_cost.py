@@ -9,8 +9,8 @@ import math
 import typing as t
 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster import eviction_cost as cost
-from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import parse_time
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.duration import parse_or_never
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values.instants import parse_time
 
 
 def answer(input: dict[str, t.Any]) -> dict[str, t.Any]:

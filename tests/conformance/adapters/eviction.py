@@ -14,8 +14,9 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placeme
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements import eviction as crpe
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout import eviction
-from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode, encode, parse_time
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode, encode
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.fields import camel
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values.instants import parse_time
 
 # Conditions of an earlier attempt have upstream's words; these tell them apart.
 SPOKEN = {

@@ -13,9 +13,10 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placeme
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout import content
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.rolling import decide as rolling
-from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode, encode, parse_time
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode, encode
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.fields import camel
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import find_condition
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values.instants import parse_time
 
 LATEST = "kubernetes-fleet.io/is-latest-snapshot"
 AGAIN = (rolling.PUSHED, rolling.ROLLING)

@@ -17,8 +17,9 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placeme
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling import cycle, index
 from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.picking import decisions
-from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode, encode, parse_time
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode, encode
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.fields import camel
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values.instants import parse_time
 
 
 def answer(input: dict[str, t.Any]) -> dict[str, t.Any]:

@@ -19,8 +19,9 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.staged 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged import decide as staged
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged import world as staged_world
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema import meta
-from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode, encode, parse_time
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode, encode
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.fields import camel
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values.instants import parse_time
 from ansible_collections.gitops.fleet.tests.conformance.adapters.rollout import held, row
 
 SHOWN, NAMELESS = ("type", "status", "reason", "observedGeneration"), {"approvalRequestName": ""}

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from ..objects.karpenter.node_pool import NodePool
-from ..schema.codec import write_time
 from ..values.duration import as_timedelta, parse_or_never
+from ..values.instants import write_time
 from .state_node import StateNode
 
 

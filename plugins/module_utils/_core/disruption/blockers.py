@@ -21,6 +21,7 @@ from ..cluster.pod import (
 from ..cluster.pod_disruption_budget import PodDisruptionBudget, PodDisruptionBudgets
 from ..cluster.state_node import POOL, StateNode
 from ..machine import Blocker
+from ..values.instants import SECONDS, write_time
 
 # Graceful methods always respect pods; eventual ones do so unless the NodeClaim has a terminationGracePeriod.
 GRACEFUL, EVENTUAL = "graceful", "eventual"
@@ -138,7 +139,7 @@ def _protected(pod: Pod, now: datetime) -> Blocker | None:
     found = protection(pod, now)
     if not found.holds:
         return None
-    until = f" until {found.until:%Y-%m-%dT%H:%M:%SZ}" if found.until else ""
+    until = f" until {write_time(found.until, SECONDS)}" if found.until else ""
     return Blocker("pod-annotation", f"pod {pod.key} has {DO_NOT_DISRUPT}{until}", True, {"pod": pod.key})
 
 

@@ -16,8 +16,8 @@ from ..cluster.pod import (
     protected,
 )
 from ..objects.karpenter.node_claim import NodeClaim
-from ..schema.codec import parse_time, write_time
 from ..values.duration import as_timedelta, parse_duration
+from ..values.instants import parse_time, write_time
 
 DEADLINE = "karpenter.sh/nodeclaim-termination-timestamp"
 EVICT, DELETE, WAIT = "evict", "delete", "wait"

@@ -13,7 +13,6 @@ import typing as t
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from ..schema.codec import write_time
 from ..updates.commands import start
 from ..updates.facts import DONE
 from ..updates.run import (
@@ -24,6 +23,7 @@ from ..updates.run import (
     StageRow,
 )
 from ..updates.status import derive
+from ..values.instants import write_time
 from ..values.update_states import NEW, NOT_STARTED, PENDING
 from .course import Course, Plan, Standstill
 from .durations import (

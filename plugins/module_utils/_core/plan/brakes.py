@@ -9,6 +9,7 @@ import typing as t
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from ..values.instants import SECONDS, write_time
 from ..values.int_or_percent import scaled
 
 
@@ -131,7 +132,7 @@ def facts_age(captured_at: datetime, now: datetime, limit: timedelta) -> Brake:
     return Brake(
         name="max_facts_age",
         tripped=age > limit,
-        message=f"the facts were captured {_text(age)} ago, at {captured_at:%Y-%m-%dT%H:%M:%SZ}; "
+        message=f"the facts were captured {_text(age)} ago, at {write_time(captured_at, SECONDS)}; "
         f"max_facts_age permits {_text(limit)}",
         option=f"max_facts_age: {int(age.total_seconds()) + 60}",
     )

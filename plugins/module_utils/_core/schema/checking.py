@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 
 from ..values.field_path import below
+from ..values.instants import parse_time
 from ..values.int_or_percent import INT64, decodes
 from ..values.quantity import read_quantity
-from .codec import parse_time
 from .fields import (
     ANY,
     BOOLEAN,

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import cache
 
+from ..values.instants import parse_time, write_time
 from .fields import (
     ANY,
     BOOLEAN,
@@ -96,19 +97,6 @@ def _completed(shape: Shape, value: t.Any) -> t.Any:
     if shape.form == MAP and isinstance(value, Mapping):
         return {key: _completed(shape.inner, each) for key, each in value.items()}
     return value
-
-
-def parse_time(text: str) -> datetime:
-    """An RFC 3339 instant as aware UTC; ValueError otherwise. An instant without a zone is none."""
-    instant = datetime.fromisoformat(text)
-    if instant.tzinfo is None:
-        raise ValueError(f"{text!r} has no time zone")
-    return instant.astimezone(UTC)
-
-
-def write_time(instant: datetime) -> str:
-    """RFC 3339 in UTC; microseconds only where there are any (``metav1.Time`` and ``metav1.MicroTime``)."""
-    return instant.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 @cache

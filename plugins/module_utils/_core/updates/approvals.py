@@ -15,8 +15,8 @@ from datetime import datetime, timedelta
 
 from ..objects.updates.gate import Gate, UpdateRunGateTarget
 from ..objects.updates.update_run import UpdateRun
-from ..schema.codec import write_time
 from ..values.clock_skew import CLOCK_SKEW
+from ..values.instants import write_time
 from ..values.update_states import COMPLETED, NOT_STARTED, PENDING
 from .integrity import recorded_digest
 from .record.summary import UNVERIFIED

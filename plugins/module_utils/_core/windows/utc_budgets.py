@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 
 from ..errors import FleetError
 from ..objects.karpenter.node_pool import Budget
+from ..values.instants import write_time
 from .clocks import LAST, next_clock_change, offset, shifted
 from .fleet_windows import AHEAD, TWO_DAYS, OurWindow, open_spans, within_windows
 from .spans import cut, joined
@@ -54,7 +55,7 @@ def as_utc_budgets(window: OurWindow, nodes: str, now: datetime) -> Compiled:
         budgets = (*budgets, *as_budgets(rest_of(moved), NEVER))
     elif answer.until is None:
         until = None
-    warning = f"the clocks of {window.zone.key} {how.format(f'{until:%Y-%m-%dT%H:%M:%SZ}')}" if until else ""
+    warning = f"the clocks of {window.zone.key} {how.format(write_time(until))}" if until else ""
     return Compiled(budgets, until, warning)
 
 

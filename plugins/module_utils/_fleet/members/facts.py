@@ -20,13 +20,14 @@ from ..._core.cluster.facts.member import (
 )
 from ..._core.cluster.facts.node import NodeFacts, node_facts
 from ..._core.cluster.facts.prices import NO_PRICES, PriceList
-from ..._core.cluster.facts.snapshot import FactsSnapshot, parse_instant
+from ..._core.cluster.facts.snapshot import FactsSnapshot
 from ..._core.cluster.pod_requests import Amounts, added, manifest_requests
 from ..._core.errors import FleetError, Problem, fault
 from ..._core.objects.clusters.fleet_member import FleetMemberStatus
 from ..._core.objects.clusters.member_cluster import MemberCluster, MemberClusterStatus
 from ..._core.objects.placements.cluster_resource_placement import PlacementSpec
 from ..._core.schema.codec import encode
+from ..._core.values.instants import parse_time
 from ..._core.values.parts import text
 from ..._core.values.quantity import Quantity
 from ..._kube.access import ready, version
@@ -165,7 +166,7 @@ def _nodes(client: KubeClient) -> tuple[NodeFacts, ...]:
 def _node(client: KubeClient, node: t.Mapping[str, t.Any]) -> NodeFacts:
     """ValueError if it is none."""
     created = text(node["metadata"], "creationTimestamp")
-    found = node_facts(node, parse_instant(created) if created else None)
+    found = node_facts(node, parse_time(created) if created else None)
     texts = (found.name, found.pool, found.version, found.image, found.instance_type)
     told = "\n".join((*texts, *found.capacity, *found.allocatable))
     return found if client.hide(told) == told else _without_secrets(client, found)

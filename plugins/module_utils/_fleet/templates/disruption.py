@@ -25,6 +25,7 @@ from ..._core.errors import FleetError, Problem
 from ..._core.objects.karpenter.definition import policies
 from ..._core.objects.karpenter.node_pool import REASONS, Budget
 from ..._core.objects.karpenter.reading import examine
+from ..._core.values.instants import write_time
 from .given import objects, one_of, whole_number
 from .present import instant
 
@@ -114,7 +115,7 @@ def is_disruptable(
     if kind == "NodePool":
         if nodes is None:
             raise FleetError("bad-argument", "whether a NodePool may lose nodes depends on those it has", "nodes")
-        rows = allowed_disruptions(document, nodes, reason, node_claims, at.isoformat())
+        rows = allowed_disruptions(document, nodes, reason, node_claims, write_time(at))
         return all(row["allowed"] is None or row["allowed"] > 0 for row in rows)
     raise FleetError("bad-argument", f"a Pod, a Node or a NodePool is wanted, not {kind!r:.60}", "input")
 

@@ -9,7 +9,7 @@ import typing as t
 from datetime import UTC, datetime
 
 from ..._core.errors import FleetError
-from ..._core.schema.codec import parse_time
+from ..._core.values.instants import parse_time
 
 
 def instant(value: t.Any = None, name: str = "now") -> datetime:

@@ -10,7 +10,7 @@ import typing as t
 from datetime import datetime
 from pathlib import Path
 
-from ..._core.schema.codec import parse_time
+from ..._core.values.instants import parse_time
 from ..._kube.client import KubeClient
 from ..._kube.errors import ApiError
 from ..._kube.paths import BUILT_IN, object_path

@@ -14,10 +14,10 @@ from datetime import datetime
 from ..._core.errors import FleetError
 from ..._core.objects.updates.gate import Gate
 from ..._core.objects.updates.update_run import UpdateRun
-from ..._core.schema.codec import write_time
 from ..._core.updates.approvals import mistaken, named_makers
 from ..._core.updates.record.tree import run_of
 from ..._core.updates.run import RunState
+from ..._core.values.instants import write_time
 from ..._core.values.update_states import (
     COMPLETED,
     NOT_STARTED,

@@ -13,7 +13,7 @@ from ..._core.errors import FleetError
 from ..._core.objects.api_groups import FLEET_API
 from ..._core.objects.updates.gate import Gate, UpdateRunGateTarget
 from ..._core.objects.updates.update_run import UpdateRun
-from ..._core.schema.codec import encode, write_time
+from ..._core.schema.codec import encode
 from ..._core.updates.approvals import (
     Court,
     Terms,
@@ -25,6 +25,7 @@ from ..._core.updates.approvals import (
 from ..._core.updates.integrity import placed_gates, recorded_digest
 from ..._core.updates.record.summary import UNVERIFIED
 from ..._core.updates.run import Approval, GateRow, RunState
+from ..._core.values.instants import write_time
 from ..._core.values.update_states import COMPLETED, NOT_STARTED, PENDING
 from ..._store.records import Lease, Record, Records, replaced
 from ..recorded import DAMAGED, recorded

@@ -17,6 +17,7 @@ from datetime import datetime, timedelta
 
 from ..._core.errors import FleetError
 from ..._core.updates.run import Obstacle
+from ..._core.values.instants import SECONDS, write_time
 from ..._core.values.update_states import OPERATION_IN_PROGRESS, PRECONDITION_FAILED, UNREACHABLE
 from ..._kube.parallel import in_parallel
 from ..._kube.shared_lease import OthersHold
@@ -79,7 +80,7 @@ class UpgradeLeases:
             try:
                 self._kept[member] = self._take(member)
             except OthersHold as error:
-                since = f"since {error.since:%Y-%m-%dT%H:%M:%SZ} " if error.since else ""
+                since = f"since {write_time(error.since, SECONDS)} " if error.since else ""
                 text = (
                     f"{error.holder} works on it {since}(Lease {NAMESPACE}/{MEMBER_LEASE} on the cluster, free"
                     f" {error.seconds} s after its last sign of life)"

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from ..._core.objects.updates.update_run import UpdateRun
-from ..._core.schema.codec import write_time
 from ..._core.updates.approvals import named_makers
 from ..._core.updates.record.summary import completed_by, gist
 from ..._core.updates.run import (
@@ -20,6 +19,7 @@ from ..._core.updates.run import (
     StageRow,
 )
 from ..._core.updates.status import RunStatus, derive
+from ..._core.values.instants import write_time
 from ..._core.values.update_states import (
     COMPLETED,
     FAILED,

@@ -21,6 +21,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from ..._core.errors import FleetError
+from ..._core.values.instants import SECONDS, write_time
 from .connection import Credential, bearer
 from .expiry import certificate_ends, token_ends
 from .plugin_run import PluginFailed, run_plugin
@@ -207,7 +208,7 @@ class AuthProvider:
             raise FleetError("credentials-plugin", "the auth provider gave no token", self.place, "log in again")
         ends = token_ends(authorization)
         if ends is not None and ends <= datetime.now(UTC):
-            text = f"the token of the auth provider expired at {ends:%Y-%m-%dT%H:%M:%SZ} and could not be renewed"
+            text = f"the token of the auth provider expired at {write_time(ends, SECONDS)} and could not be renewed"
             raise FleetError("credentials-expired", text, self.place, "log in again")
         return Credential(authorization, expires=ends)
 

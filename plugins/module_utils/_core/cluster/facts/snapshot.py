@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 from collections import Counter
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 
 from ...errors import FleetError, Problem
 from ...objects.clusters.member_cluster import MemberCluster
@@ -16,6 +16,7 @@ from ...schema.codec import decode, encode
 from ...schema.metadata_rules import name_problem
 from ...values.canonical import digest_of
 from ...values.clock_skew import CLOCK_SKEW
+from ...values.instants import SECONDS, parse_time, write_time
 from .node import NodeFacts
 from .prices import Cost, PriceSource, costs_of
 
@@ -57,7 +58,7 @@ def write_snapshot(snapshot: FactsSnapshot) -> dict[str, t.Any]:
     """The snapshot as JSON data, members and nodes in name order."""
     document: dict[str, t.Any] = {
         "schema": SCHEMA,
-        "capturedAt": _instant(snapshot.captured_at),
+        "capturedAt": write_time(snapshot.captured_at, SECONDS),
         "members": [encode(each) for each in sorted(snapshot.members, key=lambda each: each.name)],
         "nodes": {name: [_node(each) for each in nodes] for name, nodes in sorted(snapshot.nodes.items())},
         "failed": {name: dict(why) for name, why in sorted(snapshot.failed.items())},
@@ -88,7 +89,7 @@ def read_snapshot(document: t.Any, where: str, now: datetime | None = None) -> F
             "use the newer collection, or capture the facts again",
         )
     try:
-        captured_at = parse_instant(document["capturedAt"])
+        captured_at = parse_time(document["capturedAt"])
         members = tuple(decode(MemberCluster, each) for each in document.get("members") or ())
         nodes = {name: tuple(_read_node(each) for each in rows) for name, rows in (document.get("nodes") or {}).items()}
         failed = {name: dict(why) for name, why in (document.get("failed") or {}).items()}
@@ -134,23 +135,11 @@ def snapshot_digest(snapshot: FactsSnapshot) -> str:
     return digest_of(write_snapshot(snapshot))
 
 
-def parse_instant(text: str) -> datetime:
-    """An RFC 3339 instant as aware UTC; ValueError without a zone."""
-    instant = datetime.fromisoformat(text)
-    if instant.tzinfo is None:
-        raise ValueError(f"{text} has no time zone")
-    return instant.astimezone(UTC)
-
-
-def _instant(instant: datetime) -> str:
-    return instant.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-
-
 def _node(node: NodeFacts) -> dict[str, t.Any]:
     row: dict[str, t.Any] = {
         "name": node.name,
         "pool": node.pool,
-        "createdAt": _instant(node.created_at) if node.created_at else "",
+        "createdAt": write_time(node.created_at, SECONDS) if node.created_at else "",
         "version": node.version,
         "image": node.image,
         "instanceType": node.instance_type,
@@ -167,7 +156,7 @@ def _read_node(row: t.Mapping[str, t.Any]) -> NodeFacts:
     return NodeFacts(
         name=row["name"],
         pool=row.get("pool", ""),
-        created_at=parse_instant(created) if created else None,
+        created_at=parse_time(created) if created else None,
         version=row.get("version", ""),
         image=row.get("image", ""),
         instance_type=row.get("instanceType", ""),

@@ -16,8 +16,8 @@ from functools import lru_cache
 
 from ...objects.karpenter.node_pool import REASONS, Budget
 from ...objects.karpenter.node_pool_schema import BUDGETS
-from ...schema.codec import write_time
 from ...values.cron import CronSchedule
+from ...values.instants import write_time
 from ...windows.spans import Spans
 from .budgets import rule_of
 from .facts import ReasonFacts, facts

@@ -17,7 +17,7 @@ from itertools import accumulate
 from operator import xor
 
 from ...objects.karpenter.node_pool import Budget
-from ...schema.codec import write_time
+from ...values.instants import write_time
 from .budgets import (
     Allowed,
     Rule,

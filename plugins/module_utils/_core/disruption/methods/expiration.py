@@ -16,8 +16,8 @@ from ...cluster.cluster_state import ClusterState
 from ...cluster.state_node import StateNode
 from ...machine import Blocker
 from ...objects.karpenter.node_claim import NodeClaim
-from ...schema.codec import write_time
 from ...values.duration import as_timedelta, parse_or_never
+from ...values.instants import write_time
 from ..blockers import pod_blockers
 
 

@@ -12,7 +12,7 @@ from datetime import datetime
 from ...cluster.pod import evictable
 from ...cluster.pod_disruption_budget import PodDisruptionBudget, PodDisruptionBudgets
 from ...machine import Blocker
-from ...schema.codec import write_time
+from ...values.instants import write_time
 from ...values.int_or_percent import scaled
 from .input import (
     RotationNode,

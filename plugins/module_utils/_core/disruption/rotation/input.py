@@ -16,8 +16,8 @@ from ...cluster.pod_disruption_budget import PodDisruptionBudgets
 from ...cluster.state_node import Node, StateNode
 from ...machine import Blocker
 from ...objects.karpenter.node_pool import Budget
-from ...schema.codec import write_time
 from ...schema.meta import EMPTY
+from ...values.instants import write_time
 from ...windows.fleet_windows import WindowAnswer
 from ..budgets.budgets import Allowed, allowed, limit_or_none
 from .state import RotationState

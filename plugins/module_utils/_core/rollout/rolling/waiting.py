@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ...machine import Blocker, Wait
-from ...schema.codec import write_time
+from ...values.instants import write_time
 from .barrier import CLEANING_UP
 from .budget import Limits
 from .candidates import BIND, Judged, counted

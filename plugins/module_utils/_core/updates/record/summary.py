@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ...schema.codec import write_time
+from ...values.instants import write_time
 from ...values.update_states import FAILED, PENDING, RUNNING
 from ..facts import DONE
 from ..run import (

@@ -15,7 +15,7 @@ from datetime import datetime
 
 from ...objects.clusters.fleet_member import FleetMember
 from ...objects.updates.update_run import CONSISTENT, CUSTOM, LATEST
-from ...schema.codec import write_time
+from ...values.instants import write_time
 from ...values.update_states import IMAGE_EXPIRED, IMAGE_MISSING_FOR_POOL, IMAGE_NOT_AVAILABLE
 from ..run import Obstacle
 from .releases import (

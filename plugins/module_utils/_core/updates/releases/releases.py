@@ -26,7 +26,7 @@ from ...objects.updates.release_catalog import (
     ReleaseCatalog,
     ReleaseCatalogSpec,
 )
-from ...schema.codec import write_time
+from ...values.instants import write_time
 from ...values.kube_version import KubeVersion
 from ...values.update_states import VERSION_NOT_AVAILABLE
 from ..run import Obstacle

@@ -25,7 +25,7 @@ from ...objects.clusters.fleet_maintenance import (
 from ...objects.clusters.maintenance_forms import KUBERNETES, NODE_IMAGE
 from ...objects.updates.strategy import MemberSelector
 from ...objects.updates.update_run import CONTROL_PLANE_ONLY, FULL, NODE_IMAGE_ONLY
-from ...schema.codec import write_time
+from ...values.instants import write_time
 from ...values.selector import Matcher, compile_selector
 from ...values.selector_text import parse_selector
 from ...values.update_states import WINDOW_CLOSED

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 
-from ...schema.codec import write_time
+from ...values.instants import write_time
 from ...values.update_states import (
     FAILED,
     PENDING,

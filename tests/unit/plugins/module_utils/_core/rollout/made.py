@@ -21,7 +21,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.rolling
     RolloutState,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.rolling.decide import decide as decide_rollout
-from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode, write_time
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values.instants import write_time
 
 NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
 OLD, NEW = "web-0-snapshot", "web-1-snapshot"

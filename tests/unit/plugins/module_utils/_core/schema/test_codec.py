@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.member_cluster import (
@@ -28,12 +28,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placeme
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.scheduling_policy_snapshot import (
     ClusterSchedulingPolicySnapshot,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import (
-    decode,
-    encode,
-    parse_time,
-    write_time,
-)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode, encode
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.selector import (
     LabelSelector,
     LabelSelectorRequirement,
@@ -154,25 +149,9 @@ def test_another_structure_is_a_value_error(document):
         decode(MemberCluster, document)
 
 
-@pytest.mark.parametrize(
-    ("text", "instant", "written"),
-    [
-        ("2024-05-01T12:00:00Z", NOON, "2024-05-01T12:00:00Z"),
-        ("2024-05-01T14:00:00+02:00", NOON, "2024-05-01T12:00:00Z"),
-        ("2024-05-01T12:00:00.5Z", NOON + timedelta(milliseconds=500), "2024-05-01T12:00:00.500000Z"),
-    ],
-)
-def test_instants_are_aware_utc(text, instant, written):
-    assert parse_time(text) == instant
-    assert parse_time(text).tzinfo is UTC
-    assert write_time(instant.astimezone(timezone(timedelta(hours=-5)))) == written
-
-
 def test_instants_that_cannot_be_read_are_absent():
-    for text in ("soon", "2024-05-01T12:00:00", 5):
+    for text in ("soon", "2024-05-01T12:00:00", "0001-01-01T00:00:00+10:00", 5):
         assert decode(AgentStatus, {"type": "a", "lastReceivedHeartbeat": text}).last_received_heartbeat is None
-    with pytest.raises(ValueError, match="time zone"):
-        parse_time("2024-05-01T12:00:00")
 
 
 def test_a_thousand_members_decode_to_equal_objects():

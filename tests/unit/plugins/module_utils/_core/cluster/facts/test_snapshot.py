@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.node import NodeFacts
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.prices import PriceSource
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.snapshot import (
     FactsSnapshot,
-    parse_instant,
     read_snapshot,
     snapshot_digest,
     write_snapshot,
@@ -101,14 +100,6 @@ def test_what_is_no_snapshot_is_refused_with_its_place(document: object, code: s
     with pytest.raises(FleetError) as caught:
         read_snapshot(document, "facts.json")
     assert (caught.value.code, caught.value.where) == (code, "facts.json")
-
-
-def test_instants_are_aware() -> None:
-    east = timezone(timedelta(hours=2))
-    assert parse_instant("2026-01-15T14:00:00+02:00") == datetime(2026, 1, 15, 14, tzinfo=east)
-    assert parse_instant("2026-01-15T14:00:00+02:00").tzinfo is UTC
-    with pytest.raises(ValueError, match="no time zone"):
-        parse_instant("2026-01-15T14:00:00")
 
 
 def test_parts_that_could_not_be_read_are_kept_and_named() -> None:

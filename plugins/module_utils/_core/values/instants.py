@@ -1,0 +1,28 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Instants as Kubernetes writes them: RFC 3339 in UTC. Nobody else writes them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+SECONDS, MICROSECONDS = "seconds", "microseconds"
+
+
+def parse_time(text: str) -> datetime:
+    """An RFC 3339 instant as aware UTC; ValueError otherwise. An instant without a zone is none, nor is one outside the
+    years 1 to 9999 of UTC."""
+    instant = datetime.fromisoformat(text)
+    if instant.tzinfo is None:
+        raise ValueError(f"{text!r} has no time zone")
+    try:
+        return instant.astimezone(UTC)
+    except OverflowError:
+        raise ValueError(f"{text!r} is too far away") from None
+
+
+def write_time(instant: datetime, precision: str = "auto") -> str:
+    """An aware instant: microseconds only where there are any, or cut to whole SECONDS (``metav1.Time``), or always
+    with MICROSECONDS (``metav1.MicroTime``)."""
+    return instant.astimezone(UTC).isoformat(timespec=precision).replace("+00:00", "Z")
