@@ -13,6 +13,9 @@ version_added: 0.1.0
 description:
   - Reads version, health, nodes and resources of every member, in parallel in one process, records them, and writes
     them to a snapshot file that makes planning possible without any cluster.
+  - The snapshot also carries what the fleet holds, as the records have it (specs and policies of placements, bindings,
+    names and hashes of objects, but nothing of their content), so that a plan made from it alone is the plan that the
+    records give.
   - A member that cannot be read keeps its older facts and is named; it does not fail the task unless no member at all
     can be read. The same holds for nodes and for pods of a member whose version and health can be read.
 author:
@@ -86,6 +89,7 @@ notes:
   description:
     - Members whose cluster cannot be told from others because the account may not read their namespace C(kube-system),
       and clusters that are members under two names. Verbs that write refuse both.
+    - Why the snapshot does not say what the fleet holds, if the records could not be read wholly.
   returned: success
   type: list
   elements: dict

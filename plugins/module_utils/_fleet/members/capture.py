@@ -6,18 +6,21 @@
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..._core.cluster.facts.prices import PriceList
 from ..._core.cluster.facts.snapshot import write_snapshot
 from ..._core.errors import FleetError, Problem
 from ..._core.values.canonical import digest_of, json_by_lines
 from ..._kube.client import Timeouts
+from ..placements.holdings import holdings_of
 from ..session import Session
 from .facts import FleetReading, read_fleet
 from .identity import record_identities
 from .members import open_clients, recorded_members
 from .record_facts import record_facts
+
+NOT_CARRIED = "so the snapshot does not say what is placed, and a plan made from it alone assumes that nothing is"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +62,12 @@ def capture(
         record_facts(session.records, reading)
     if len(reading.failed) == len(members):
         raise FleetError.of([problem for error in reading.failed.values() for problem in error.problems])
-    document = write_snapshot(reading.snapshot)
     notes = clients.identities.notes()
+    try:
+        reading = replace(
+            reading, snapshot=replace(reading.snapshot, held=holdings_of(session.records, fleet.values()))
+        )
+    except FleetError as error:
+        notes += tuple(replace(each, hint=f"{NOT_CARRIED}; {each.hint}".rstrip("; ")) for each in error.problems)
+    document = write_snapshot(reading.snapshot)
     return Captured(reading=reading, document=document, digest=digest_of(document), notes=notes)

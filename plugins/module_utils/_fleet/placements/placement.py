@@ -160,13 +160,14 @@ def run(session: Session, asked: Asked) -> Report:
 
 def _unrecorded(records: Records, members: t.Container[str], asked: Asked) -> tuple[Problem, ...]:
     """A plan of a fleet that these records do not know: what it says of gains and losses is not true of the fleet."""
-    if members or asked.facts is None or asked.absent:
+    if members or asked.facts is None or asked.facts.held is not None or asked.absent:
         return ()
     text = (
         "the records know no member of these facts, so this plan assumes that nothing is placed anywhere:"
         " clusters that lose something, and objects that are deleted, are not in it"
     )
-    return (Problem(NOTHING_RECORDED, text, records.place, "plan with the records of the fleet to see them"),)
+    hint = "plan with the records of the fleet, or with a facts snapshot that fleet_facts wrote from them"
+    return (Problem(NOTHING_RECORDED, text, records.place, hint),)
 
 
 def _recorded_are_used(members: t.Mapping[str, Member], asked: Asked, now: datetime, pods: bool) -> frozenset[str]:
@@ -220,6 +221,7 @@ def plan_request(
     age = asked.max_facts_age or (APPLY_AGE if asked.write and not asked.approved else FILE_AGE)
     files = read_manifests(asked.resources) if asked.resources is not None else None
     empty = without_manifests(asked.resources or (), files or (), "resources")
+    held = None if members else facts.held
     return PlanRequest(
         placements=placements,
         absent=asked.names if asked.absent else (),
@@ -229,7 +231,7 @@ def plan_request(
         limits=replace(asked.limits, max_facts_age=age),
         source=Source(name=f"files:{','.join(asked.src)}" if asked.src else "", revision=revision, folder=folder),
         members={name: each.cluster for name, each in members.items()},
-        credentials=credentials_of(each.fleet for each in members.values()),
+        credentials=held.credentials if held else credentials_of(each.fleet for each in members.values()),
         prune_kinds=asked.ways.prune_kinds,
         findings=empty,
         now=now,

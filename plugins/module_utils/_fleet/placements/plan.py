@@ -9,6 +9,7 @@ import typing as t
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from ..._core.cluster.facts.held import Holdings
 from ..._core.cluster.facts.recorded import beside
 from ..._core.cluster.facts.snapshot import FactsSnapshot, snapshot_digest
 from ..._core.errors import FleetError, Problem
@@ -29,6 +30,7 @@ from ..._store.manifests import Manifest
 from ..._store.records import Records
 from ..._store.revision import deepening, is_descendant
 from ..session import Session
+from .holdings import remembered
 from .recorded import (
     REVISION,
     SOURCE,
@@ -119,8 +121,11 @@ def make_plans(session: Session, request: PlanRequest) -> FleetPlan:
         digest=snapshot_digest(request.facts),
     )
     sourced = {each.placement.name: each for each in request.placements}
-    ending = dict.fromkeys(request.absent, DELETED) | _source_gone(records, request, sourced)
-    recorded = {name: recorded_placement(records, name) for name in sorted(sourced.keys() | ending.keys())}
+    # Where no member is recorded there is nothing to plan on but what the facts carry.
+    held = None if request.members else request.facts.held
+    ending = dict.fromkeys(request.absent, DELETED) | _source_gone(_documents(records, held), request, sourced)
+    names = sorted(sourced.keys() | ending.keys())
+    recorded = {name: remembered(held, name) if held else recorded_placement(records, name) for name in names}
     _refuse_half_recovered(recorded)
     plans: list[PlacementPlan] = []
     problems: list[Problem] = []
@@ -171,12 +176,22 @@ def _is_from(document: t.Mapping[str, t.Any] | None, source: Source) -> bool:
     return bool(source.name) and annotations.get(SOURCE) == source.name
 
 
-def _source_gone(records: Records, request: PlanRequest, present: t.Container[str]) -> dict[str, str]:
+def _documents(records: Records, held: Holdings | None) -> t.Iterator[t.Mapping[str, t.Any]]:
+    """All recorded placements; listed only if they are asked for."""
+    if held is None:
+        yield from records.list("ClusterResourcePlacement")
+    else:
+        yield from (each.document for each in held.placements.values() if each.document is not None)
+
+
+def _source_gone(
+    documents: t.Iterable[t.Mapping[str, t.Any]], request: PlanRequest, present: t.Container[str]
+) -> dict[str, str]:
     if not request.complete or not request.source.name:
         return {}
     return {
         each["metadata"]["name"]: SOURCE_GONE
-        for each in records.list("ClusterResourcePlacement")
+        for each in documents
         if _is_from(each, request.source) and each["metadata"]["name"] not in present
     }
 

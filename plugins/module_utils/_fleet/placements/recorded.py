@@ -66,9 +66,26 @@ def recovering(document: Document, begun: bool) -> Document:
 def recorded_placement(records: Records, name: str) -> RecordedPlacement:
     """Everything recorded under a placement's name."""
     mine = {PARENT: name}
-    bindings = {each["metadata"]["name"]: each for each in records.list("ClusterResourceBinding", mine)}
-    policies = _by_index(records.list("ClusterSchedulingPolicySnapshot", mine), POLICY_INDEX, records.place)
-    resources = _by_index(records.list("ClusterResourceSnapshot", mine), RESOURCE_INDEX, records.place)
+    return gathered(
+        records.get("ClusterResourcePlacement", name),
+        records.list("ClusterResourceBinding", mine),
+        records.list("ClusterSchedulingPolicySnapshot", mine),
+        records.list("ClusterResourceSnapshot", mine),
+        records.place,
+    )
+
+
+def gathered(
+    document: Document | None,
+    bound: t.Iterable[Document],
+    policy_snapshots: t.Sequence[Document],
+    resource_snapshots: t.Sequence[Document],
+    place: str,
+) -> RecordedPlacement:
+    """The same from documents that were listed; FleetError ``records-damaged`` with the ``place`` of the records."""
+    bindings = {each["metadata"]["name"]: each for each in bound}
+    policies = _by_index(policy_snapshots, POLICY_INDEX, place)
+    resources = _by_index(resource_snapshots, RESOURCE_INDEX, place)
     masters = [each for each in resources if RESOURCE_HASH in (each["metadata"].get("annotations") or {})]
     latest = masters[-1] if masters else None
     known = Known(
@@ -80,7 +97,7 @@ def recorded_placement(records: Records, name: str) -> RecordedPlacement:
         contents={each["metadata"]["name"]: _contents(each, resources) for each in masters},
     )
     return RecordedPlacement(
-        document=records.get("ClusterResourcePlacement", name),
+        document=document,
         bindings=bindings,
         policy_snapshots=policies,
         resource_snapshots=resources,
@@ -108,6 +125,11 @@ def _is_sound(document: Document, label: str) -> bool:
 
 
 def _contents(master: Document, all_parts: t.Iterable[Document]) -> tuple[ObjectId, ...]:
+    return tuple(map(identify, resources_in_snapshot(master, all_parts)))
+
+
+def resources_in_snapshot(master: Document, all_parts: t.Iterable[Document]) -> list[Document]:
+    """The objects in all parts of a snapshot."""
     index = master["metadata"]["labels"][RESOURCE_INDEX]
     parts = (each for each in all_parts if each["metadata"]["labels"][RESOURCE_INDEX] == index)
-    return tuple(identify(manifest) for part in parts for manifest in part["spec"]["selectedResources"])
+    return [manifest for part in parts for manifest in part["spec"]["selectedResources"]]

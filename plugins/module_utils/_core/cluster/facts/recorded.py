@@ -21,9 +21,15 @@ def beside(
     """The members to decide on, by name, and what to tell.
 
     A recorded member that the snapshot does not know counts as not read: it keeps what it has and gets nothing new. One
-    that only the snapshot knows gets nothing. Without any recorded member the snapshot is all there is.
+    that only the snapshot knows gets nothing. Without any recorded member the snapshot is all there is,
+    and so is what it says of placements.
     """
     known = {each.name: each for each in snapshot.members}
+    if not recorded and snapshot.held is not None:
+        message = (
+            "no member is recorded here: what is placed is what the facts carry, as it was when they were captured"
+        )
+        return snapshot.members, (Problem("placed-as-in-facts", message, WHERE),)
     if not recorded:
         message = "no member is recorded here, so that nothing is known of what is placed now"
         hint = "a plan to be approved needs the records of the fleet"

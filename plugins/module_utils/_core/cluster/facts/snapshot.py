@@ -17,10 +17,12 @@ from ...schema.metadata_rules import name_problem
 from ...values.canonical import digest_of
 from ...values.clock_skew import CLOCK_SKEW
 from ...values.instants import SECONDS, parse_time, write_time
+from .held import Holdings, read_holdings, write_holdings
 from .node import NodeFacts
 from .prices import Cost, PriceSource, costs_of
 
-SCHEMA = 1
+# A snapshot without what the fleet holds is still of the first schema, which earlier versions read.
+FACTS_ALONE, SCHEMA = 1, 2
 PARTLY_READ, OLDER = "partly-read", "what was read of it before still stands"
 
 
@@ -29,7 +31,8 @@ class FactsSnapshot:
     """``failed`` says for each member that could not be read with which code and why; its older facts still stand.
     ``missing`` says the same of parts of members (``nodes``, ``pods``): of these the older facts stand.
 
-    ``prices`` is where the costs of those that were read come from; None if no price list was given.
+    ``prices`` is where the costs of those that were read come from; None if no price list was given. ``held`` is what
+    was recorded of placements at that time; None if that is not known.
     """
 
     captured_at: datetime
@@ -38,6 +41,7 @@ class FactsSnapshot:
     failed: t.Mapping[str, t.Mapping[str, str]] = field(default_factory=dict)
     prices: PriceSource | None = None
     missing: t.Mapping[str, t.Mapping[str, t.Mapping[str, str]]] = field(default_factory=dict)
+    held: Holdings | None = None
 
     def costs(self, member: MemberCluster) -> tuple[Cost, ...]:
         """Of older facts it is not known which prices they were made with."""
@@ -57,7 +61,7 @@ class FactsSnapshot:
 def write_snapshot(snapshot: FactsSnapshot) -> dict[str, t.Any]:
     """The snapshot as JSON data, members and nodes in name order."""
     document: dict[str, t.Any] = {
-        "schema": SCHEMA,
+        "schema": FACTS_ALONE if snapshot.held is None else SCHEMA,
         "capturedAt": write_time(snapshot.captured_at, SECONDS),
         "members": [encode(each) for each in sorted(snapshot.members, key=lambda each: each.name)],
         "nodes": {name: [_node(each) for each in nodes] for name, nodes in sorted(snapshot.nodes.items())},
@@ -68,6 +72,8 @@ def write_snapshot(snapshot: FactsSnapshot) -> dict[str, t.Any]:
             name: {part: dict(why) for part, why in sorted(parts.items())}
             for name, parts in sorted(snapshot.missing.items())
         }
+    if snapshot.held is not None:
+        document |= write_holdings(snapshot.held)
     return document | ({"prices": snapshot.prices.as_dict()} if snapshot.prices else {})
 
 
@@ -98,10 +104,11 @@ def read_snapshot(document: t.Any, where: str, now: datetime | None = None) -> F
             for name, parts in (document.get("missing") or {}).items()
         }
         prices = PriceSource(**document["prices"]) if document.get("prices") else None
+        held = read_holdings(document) if schema > FACTS_ALONE and document.get("held") is not None else None
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise FleetError("facts-invalid", f"the facts snapshot cannot be read: {error}", where) from error
     found = FactsSnapshot(
-        captured_at=captured_at, members=members, nodes=nodes, failed=failed, prices=prices, missing=missing
+        captured_at=captured_at, members=members, nodes=nodes, failed=failed, prices=prices, missing=missing, held=held
     )
     problems = [*_name_problems(found, where), *_time_problems(captured_at, now, where)]
     if problems:

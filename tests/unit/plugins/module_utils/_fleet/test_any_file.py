@@ -161,6 +161,33 @@ FACTS = json.loads(
         )
     )
 )
+# What the fleet of these facts holds, for plans without any records.
+BOUND = {"state": "Bound", "policy": "web-0", "holds": "web-0-snapshot", "scores": [0, 3]}
+HELD = {
+    "web": {
+        "metadata": {"name": "web", "uid": "u", "generation": 2, "annotations": {"gitops.fleet/source": "files:x"}},
+        "spec": {
+            "resourceSelectors": [{"group": "", "version": "v1", "kind": "Namespace", "name": "shop"}],
+            "policy": {"placementType": "PickN", "numberOfClusters": 1},
+        },
+        "policy": {"name": "web-0", "hash": "abc"},
+        "contents": [
+            {
+                "name": "web-0-snapshot",
+                "index": 0,
+                "hash": "abc",
+                "objects": [["v1", "Namespace", "", "shop", "abc"], ["apps/v1", "Deployment", "shop", "web", ""]],
+            }
+        ],
+        "bindings": [
+            {"name": "web-a-1", "cluster": "a", **BOUND},
+            {"name": "web-b-1", "cluster": "b", **BOUND, "state": "Unscheduled", "before": "Bound"},
+            {"name": "web-c-1", "cluster": "c", **BOUND, "deleted": "2026-01-15T12:29:00Z"},
+        ],
+    }
+}
+CREDENTIALS = [{"namespace": "gitops-fleet", "name": "member-a"}]
+HOLDING = {**FACTS, "schema": 2, "held": HELD, "credentials": CREDENTIALS}
 SORTED = {"propertySorter": {"name": "example.com/cost", "sortOrder": "Ascending"}}
 TERM = {"propertyName": "resources.kubernetes-fleet.io/available-cpu", "operator": "Gt", "values": ["100m"]}
 PLACEMENT = {
@@ -237,6 +264,33 @@ def test_the_good_facts_make_a_good_plan(fleet: Path) -> None:
 def test_facts(fleet: Path, document: t.Any) -> None:
     """F25"""
     in_file(lambda path: planned(fleet, path, PLACEMENT), json.dumps(document).encode())
+
+
+def test_facts_that_carry_what_is_held_make_a_plan_without_records(tmp_path: Path) -> None:
+    (tmp_path / "shop.json").write_text(json.dumps(SHOP))
+    plan = in_file(lambda path: planned(tmp_path, path, PLACEMENT), json.dumps(HOLDING).encode())
+    (each,) = plan["placements"]
+    assert {row["cluster"]: row["change"] for row in each["clusters"]} == {"a": "kept", "b": "lost", "c": "kept"}
+    assert [row["object"] for row in each["clusters"][0]["prune"]] == ["Deployment shop/web"]
+    assert [finding["code"] for finding in plan["findings"]] == ["placed-as-in-facts"]
+
+
+@pytest.fixture(scope="module")
+def nowhere(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with what is to be placed and no records."""
+    folder = tmp_path_factory.mktemp("nowhere")
+    (folder / "shop.json").write_text(json.dumps(SHOP))
+    return folder
+
+
+CARRIED = {"held": HELD, "credentials": CREDENTIALS}
+
+
+@given(carried=st.fixed_dictionaries({"held": any_json()}) | gone_wrong(CARRIED, 1) | gone_wrong(CARRIED, 4))
+def test_what_facts_carry_of_placements(nowhere: Path, carried: t.Any) -> None:
+    """F25"""
+    if isinstance(carried, dict):
+        in_file(lambda path: planned(nowhere, path, PLACEMENT), json.dumps({**HOLDING, **carried}).encode())
 
 
 @given(rng=RANDOM, places=st.integers(1, 5))

@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.held import without_content
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.node import NodeFacts
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.prices import PriceSource
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.snapshot import (
@@ -80,7 +81,7 @@ def test_the_digest_does_not_depend_on_the_order_of_members() -> None:
         (None, "facts-invalid"),
         ([], "facts-invalid"),
         ({"schema": 1}, "facts-invalid"),
-        ({"schema": 2, "capturedAt": "2026-01-15T12:00:00Z"}, "facts-too-new"),
+        ({"schema": 3, "capturedAt": "2026-01-15T12:00:00Z"}, "facts-too-new"),
         ({"schema": "1", "capturedAt": "2026-01-15T12:00:00Z"}, "facts-invalid"),
         ({"schema": 0, "capturedAt": "2026-01-15T12:00:00Z"}, "facts-invalid"),
         ({"schema": 1, "capturedAt": "2026-01-15T12:00:00"}, "facts-invalid"),
@@ -142,3 +143,73 @@ def test_facts_may_come_from_a_clock_that_is_a_little_ahead() -> None:
     document = write_snapshot(SNAPSHOT)
     assert read_snapshot(document, "facts.json", AT - timedelta(minutes=5)) == SNAPSHOT
     assert read_snapshot(document, "facts.json", AT + timedelta(days=900)) == SNAPSHOT
+
+
+NAMES = ["apps/v1", "Deployment", "shop", "web", "abc"]
+BINDING = {"name": "web-a", "cluster": "a", "state": "Bound", "policy": "web-3", "holds": "web-4-snapshot"}
+WEB = {
+    "metadata": {"name": "web", "uid": "u", "generation": 2, "annotations": {"gitops.fleet/revision": "abc"}},
+    "spec": {"policy": {"placementType": "PickN", "numberOfClusters": 1}},
+    "policy": {"name": "web-3", "hash": "def"},
+    "contents": [{"name": "web-4-snapshot", "index": 4, "hash": "ghi", "objects": [NAMES]}],
+    "bindings": [{**BINDING, "scores": [1, None]}],
+}
+
+
+def holding(**changes: object) -> dict[str, object]:
+    return {**write_snapshot(SNAPSHOT), "schema": 2, "held": {"web": {**WEB, **changes}}}
+
+
+def test_what_is_held_reads_back_and_is_of_a_newer_schema() -> None:
+    """Earlier versions refuse such a file: to them nothing would be placed."""
+    found = read_snapshot(holding(), "facts.json")
+    document = json.loads(json.dumps(write_snapshot(found)))
+    assert document["schema"] == 2 and document["held"] == {"web": WEB} and document["credentials"] == []
+    assert read_snapshot(document, "facts.json") == found and snapshot_digest(found) != snapshot_digest(SNAPSHOT)
+    older = read_snapshot({**document, "schema": 1}, "facts.json")
+    assert older.held is None
+
+
+def test_of_a_placement_only_what_plans_read_is_kept() -> None:
+    """Annotations hold whatever people and tools put there, copies of the object for example."""
+    annotations = {"kubectl.kubernetes.io/last-applied-configuration": "{}", "gitops.fleet/source": "files:x"}
+    metadata = {"name": "web", "uid": "u", "labels": {"a": "b"}, "annotations": annotations, "managedFields": []}
+    kept = without_content({"metadata": metadata, "spec": {}, "status": {"conditions": []}})
+    assert kept["metadata"] == {"name": "web", "uid": "u", "annotations": {"gitops.fleet/source": "files:x"}}
+    assert "status" not in kept
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"metadata": {"name": "other"}},
+        {"metadata": {"name": "web", "generation": "two"}},
+        {"spec": []},
+        {"spec": {"policy": {"clusterNames": "a"}}},
+        {"policy": {"name": "web", "hash": ""}},
+        {"policy": {"name": "web-3", "hash": 7}},
+        {"contents": [{"name": "web-4-snapshot", "index": -1}]},
+        {"contents": [{"name": "web-4-snapshot", "index": True}]},
+        {"contents": [{"name": "web-snapshot", "index": 0}]},
+        {"contents": [{"name": "web-4-snapshot", "index": 4}] * 2},
+        {"contents": [{"name": "web-4-snapshot", "index": 4, "objects": [["v1", "ConfigMap", "a"]]}]},
+        {"contents": [{"name": "web-4-snapshot", "index": 4, "objects": [["", "ConfigMap", "", "a", ""]]}]},
+        {"contents": [{"name": "web-4-snapshot", "index": 4, "hash": "x" * 1001}]},
+        {"contents": {"a": 1}},
+        {"bindings": [{**BINDING, "state": "Great"}]},
+        {"bindings": [{**BINDING, "before": "Unscheduled"}]},
+        {"bindings": [{**BINDING, "cluster": "A B"}]},
+        {"bindings": [{**BINDING, "name": ""}]},
+        {"bindings": [{**BINDING, "holds": "web"}]},
+        {"bindings": [{**BINDING, "scores": [1]}]},
+        {"bindings": [{**BINDING, "scores": [1.5, 2]}]},
+        {"bindings": [{**BINDING, "deleted": "yesterday"}]},
+        {"bindings": [BINDING, BINDING]},
+        {"bindings": [{**BINDING, "name": f"web-{number}"} for number in range(20_001)]},
+    ],
+)
+def test_what_cannot_be_held_is_refused(changes: dict[str, object]) -> None:
+    """F25: the file may come from anywhere."""
+    with pytest.raises(FleetError) as caught:
+        read_snapshot(holding(**changes), "facts.json")
+    assert (caught.value.code, caught.value.where) == ("facts-invalid", "facts.json")

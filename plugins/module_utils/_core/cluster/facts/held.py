@@ -1,0 +1,281 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a fleet holds, as a facts snapshot carries it: enough to plan as with the records, and no content of objects.
+
+Of each placement its spec, the policy under which clusters were picked, its bindings, and the names and hashes of its
+objects. The hash of a Secret is a keyed one, as in the records.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, field
+
+from ...objects.api_groups import PLACEMENT_API
+from ...objects.identity import ObjectId, group_version
+from ...objects.placements.binding import (
+    BOUND,
+    PREVIOUS_STATE,
+    SCHEDULED,
+    UNSCHEDULED,
+    BindingSpec,
+    ClusterDecision,
+    ClusterResourceBinding,
+    ClusterScore,
+)
+from ...objects.placements.cluster_resource_placement import ClusterResourcePlacement
+from ...objects.placements.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
+from ...schema.codec import decode
+from ...schema.meta import ObjectMeta
+from ...schema.metadata_rules import name_problem
+from ...values.instants import parse_time, write_time
+
+MOST_PLACEMENTS, MOST_BINDINGS, MOST_CONTENTS, MOST_OBJECTS = 10_000, 20_000, 1_000, 100_000
+LONGEST = 1_000
+# What plans read of a placement's annotations; whatever else people wrote there stays in the records.
+ANNOTATIONS = ("gitops.fleet/source", "gitops.fleet/revision", "gitops.fleet/recovering")
+Row = t.Mapping[str, t.Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeldObject:
+    """``hash`` is that of its sealed form; empty where it is not known any more."""
+
+    id: ObjectId
+    hash: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeldContents:
+    """A resource snapshot without its resources: ``hash`` is that of all of them."""
+
+    name: str
+    index: int
+    hash: str
+    objects: tuple[HeldObject, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeldPlacement:
+    """``document`` is the placement with its identity and spec, None where only what belongs to it is recorded.
+    ``policy`` is its newest policy snapshot: name and hash. ``contents`` are in the order of their index."""
+
+    document: t.Mapping[str, t.Any] | None = None
+    bindings: tuple[ClusterResourceBinding, ...] = ()
+    policy: ClusterSchedulingPolicySnapshot | None = None
+    contents: tuple[HeldContents, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Holdings:
+    """Everything that the fleet holds, by placement; ``credentials`` are namespace and name of the Secrets by which
+    members are reached, which are never placed."""
+
+    placements: t.Mapping[str, HeldPlacement] = field(default_factory=dict)
+    credentials: frozenset[tuple[str, str]] = frozenset()
+
+
+def write_holdings(holdings: Holdings) -> dict[str, t.Any]:
+    """The holdings as two parts of a snapshot, in a fixed order."""
+    return {
+        "held": {name: _placement(each) for name, each in sorted(holdings.placements.items())},
+        "credentials": [{"namespace": namespace, "name": name} for namespace, name in sorted(holdings.credentials)],
+    }
+
+
+def read_holdings(document: Row) -> Holdings:
+    """The holdings in a snapshot; ValueError where they are not of the form that ``write_holdings`` gives them."""
+    placements = _within(document.get("held"), "held", MOST_PLACEMENTS)
+    credentials = (_map(each, "credentials") for each in _list(document.get("credentials") or [], "credentials"))
+    return Holdings(
+        placements={_name(name): _read_placement(name, row) for name, row in placements.items()},
+        credentials=frozenset((_name(each.get("namespace")), _name(each.get("name"))) for each in credentials),
+    )
+
+
+def without_content(document: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    """A recorded placement cut down to what plans read of it."""
+    metadata = document["metadata"]
+    kept = {key: metadata[key] for key in ("name", "uid", "generation", "deletionTimestamp") if metadata.get(key)}
+    written = metadata.get("annotations") or {}
+    annotations = {key: written[key] for key in ANNOTATIONS if written.get(key)}
+    return {
+        "apiVersion": PLACEMENT_API,
+        "kind": "ClusterResourcePlacement",
+        "metadata": {**kept, **({"annotations": annotations} if annotations else {})},
+        "spec": document["spec"],
+    }
+
+
+def _placement(held: HeldPlacement) -> dict[str, t.Any]:
+    row: dict[str, t.Any] = {"bindings": [_binding(each) for each in held.bindings]}
+    if held.document is not None:
+        row |= {key: held.document[key] for key in ("metadata", "spec")}
+    if held.policy:
+        row["policy"] = {"name": held.policy.name, "hash": held.policy.spec.policy_hash}
+    row["contents"] = [
+        {"name": each.name, "index": each.index, "hash": each.hash, "objects": [_object(one) for one in each.objects]}
+        for each in held.contents
+    ]
+    return row
+
+
+def _object(held: HeldObject) -> list[str]:
+    return [held.id.api_version, held.id.kind, held.id.namespace, held.id.name, held.hash]
+
+
+def _binding(binding: ClusterResourceBinding) -> dict[str, t.Any]:
+    spec, metadata = binding.spec, binding.metadata
+    scores = spec.cluster_decision.cluster_score
+    row = {
+        "name": binding.name,
+        "cluster": spec.target_cluster,
+        "state": spec.state,
+        "before": metadata.annotations.get(PREVIOUS_STATE, ""),
+        "policy": spec.scheduling_policy_snapshot_name,
+        "holds": spec.resource_snapshot_name,
+        "reason": "" if spec.resource_snapshot_name else spec.cluster_decision.reason,
+        "scores": [scores.affinity_score, scores.priority_score] if scores else [],
+        "deleted": write_time(metadata.deletion_timestamp) if metadata.deletion_timestamp else "",
+    }
+    return {key: value for key, value in row.items() if value not in ("", [])}
+
+
+def _read_placement(name: str, row: t.Any) -> HeldPlacement:
+    row = _map(row, name)
+    policy = _map(row["policy"], f"{name} policy") if row.get("policy") else None
+    bindings = tuple(
+        _read_binding(_map(each, f"{name} bindings"))
+        for each in _list(row.get("bindings") or [], f"{name} bindings", MOST_BINDINGS)
+    )
+    if len({each.name for each in bindings}) < len(bindings):
+        raise ValueError(f"{name}: two bindings have one name")
+    contents = [_read_contents(_map(each, name)) for each in _list(row.get("contents") or [], name, MOST_CONTENTS)]
+    if len({each.name for each in contents}) < len(contents):
+        raise ValueError(f"{name}: two contents have one name")
+    return HeldPlacement(
+        document=_read_document(name, row) if "spec" in row else None,
+        bindings=tuple(sorted(bindings, key=lambda each: each.name)),
+        policy=_read_policy(policy) if policy else None,
+        contents=tuple(sorted(contents, key=lambda each: (each.index, each.name))),
+    )
+
+
+def _read_document(name: str, row: Row) -> dict[str, t.Any]:
+    metadata = _map(row.get("metadata"), f"{name} metadata")
+    if metadata.get("name") != name or type(metadata.get("generation", 1)) is not int:
+        raise ValueError(f"{name}: its metadata are those of something else")
+    document = without_content({"metadata": metadata, "spec": _map(row["spec"], f"{name} spec")})
+    decode(ClusterResourcePlacement, document)
+    return document
+
+
+def _read_policy(row: Row) -> ClusterSchedulingPolicySnapshot:
+    return decode(
+        ClusterSchedulingPolicySnapshot,
+        {"metadata": {"name": _numbered(row.get("name")), "generation": 1}, "spec": {"policyHash": _text(row, "hash")}},
+    )
+
+
+def _read_contents(row: Row) -> HeldContents:
+    index = row.get("index")
+    if type(index) is not int or index < 0:
+        raise ValueError(f"{index!r:.80} is no index of resources")
+    objects = _list(row.get("objects") or [], "objects", MOST_OBJECTS)
+    return HeldContents(
+        name=_numbered(row.get("name")),
+        index=index,
+        hash=_text(row, "hash"),
+        objects=tuple(map(_read_object, objects)),
+    )
+
+
+def _read_object(row: t.Any) -> HeldObject:
+    if not isinstance(row, list) or len(row) != 5 or not all(isinstance(each, str) for each in row):
+        raise ValueError(f"{row!r:.80} names no object")
+    api_version, kind, namespace, name, digest = (_short(each) for each in row)
+    if not (api_version and kind and name):
+        raise ValueError(f"{row!r:.80} names no object")
+    return HeldObject(id=ObjectId(*group_version(api_version), kind, namespace, name), hash=digest)
+
+
+def _read_binding(row: Row) -> ClusterResourceBinding:
+    state, before, holds, scores = _text(row, "state"), _text(row, "before"), _text(row, "holds"), row.get("scores")
+    if state not in (SCHEDULED, BOUND, UNSCHEDULED) or before not in ("", SCHEDULED, BOUND):
+        raise ValueError(f"{state or before!r:.80} is no state of a binding")
+    if scores and (not isinstance(scores, list) or len(scores) != 2 or not all(map(_is_score, scores))):
+        raise ValueError(f"{scores!r:.80} are no scores")
+    cluster, deleted = _name(row.get("cluster")), _text(row, "deleted")
+    return ClusterResourceBinding(
+        metadata=ObjectMeta(
+            name=_name(row.get("name")),
+            annotations={PREVIOUS_STATE: before} if before else {},
+            deletion_timestamp=parse_time(deleted) if deleted else None,
+        ),
+        spec=BindingSpec(
+            state=state,
+            target_cluster=cluster,
+            scheduling_policy_snapshot_name=_text(row, "policy"),
+            resource_snapshot_name=_numbered(holds) if holds else "",
+            cluster_decision=ClusterDecision(
+                cluster_name=cluster,
+                selected=True,
+                reason=_text(row, "reason"),
+                cluster_score=ClusterScore(affinity_score=scores[0], priority_score=scores[1]) if scores else None,
+            ),
+        ),
+    )
+
+
+def _is_score(value: t.Any) -> bool:
+    return value is None or (type(value) is int and abs(value) < 2**31)
+
+
+def _map(value: t.Any, what: str) -> Row:
+    if not isinstance(value, t.Mapping):
+        raise ValueError(f"{what:.80}: an object is wanted")
+    return value
+
+
+def _within(value: t.Any, what: str, most: int) -> Row:
+    if len(_map(value, what)) > most:
+        raise ValueError(f"{what:.80}: more than {most} entries")
+    return t.cast(Row, value)
+
+
+def _list(value: t.Any, what: str, most: int = MOST_BINDINGS) -> list[t.Any]:
+    if not isinstance(value, list):
+        raise ValueError(f"{what:.80}: a list is wanted")
+    if len(value) > most:
+        raise ValueError(f"{what:.80}: more than {most} entries")
+    return value
+
+
+def _short(value: str) -> str:
+    if len(value) > LONGEST:
+        raise ValueError(f"{value[:40]!r}... has more than {LONGEST} characters")
+    return value
+
+
+def _text(row: Row, key: str) -> str:
+    value = row.get(key, "")
+    if not isinstance(value, str):
+        raise ValueError(f"{key}: {value!r:.80} is no text")
+    return _short(value)
+
+
+def _name(value: t.Any) -> str:
+    wrong = "a name is missing" if not isinstance(value, str) else name_problem(value[:LONGEST])
+    if wrong:
+        raise ValueError(wrong)
+    return t.cast(str, value)
+
+
+def _numbered(value: t.Any) -> str:
+    """The name of a snapshot, which has its number in it."""
+    name = _name(value)
+    number = name.removesuffix("-snapshot").rpartition("-")[2]
+    if not (number.isascii() and number.isdigit() and len(number) < 10):
+        raise ValueError(f"{name!r:.80} has no number, as names of snapshots have")
+    return name

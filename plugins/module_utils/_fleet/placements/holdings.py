@@ -1,0 +1,90 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a fleet holds: from its records into a facts snapshot, and from there into a plan without any records."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..._core.cluster.facts.held import HeldContents, HeldObject, HeldPlacement, Holdings, without_content
+from ..._core.objects.clusters.fleet_member import FleetMember
+from ..._core.objects.identity import identify
+from ..._core.plan.compose import Known
+from ..._core.resources.sealing import object_hash
+from ..._store.records import Records
+from .recorded import (
+    PARENT,
+    RESOURCE_HASH,
+    RESOURCE_INDEX,
+    Document,
+    RecordedPlacement,
+    gathered,
+    resources_in_snapshot,
+)
+from .sources import credentials_of
+
+NOTHING = RecordedPlacement(document=None, bindings={}, policy_snapshots=(), resource_snapshots=(), known=Known())
+
+
+def holdings_of(records: Records, members: t.Iterable[FleetMember]) -> Holdings:
+    """What the records hold of all placements, each kind listed once."""
+    documents = {each["metadata"]["name"]: each for each in records.list("ClusterResourcePlacement")}
+    bindings = _by_parent(records, "ClusterResourceBinding")
+    policies = _by_parent(records, "ClusterSchedulingPolicySnapshot")
+    resources = _by_parent(records, "ClusterResourceSnapshot")
+    placements = {}
+    for name in sorted({*documents, *bindings, *policies, *resources}):
+        found = gathered(
+            documents.get(name), bindings.get(name, ()), policies.get(name, ()), resources.get(name, ()), records.place
+        )
+        placements[name] = _held(found)
+    return Holdings(placements=placements, credentials=credentials_of(members))
+
+
+def remembered(holdings: Holdings, name: str) -> RecordedPlacement:
+    """What ``recorded_placement`` would find, as far as plans read it: nothing can be written back from it."""
+    held = holdings.placements.get(name)
+    if held is None:
+        return NOTHING
+    latest = held.contents[-1] if held.contents else None
+    known = Known(
+        bindings=held.bindings,
+        policy_snapshot=held.policy,
+        resource_snapshot=latest.name if latest else "",
+        resource_index=latest.index if latest else -1,
+        resource_hash=latest.hash if latest else "",
+        contents={each.name: tuple(one.id for one in each.objects) for each in held.contents},
+    )
+    document = dict(held.document) if held.document is not None else None
+    return RecordedPlacement(document=document, bindings={}, policy_snapshots=(), resource_snapshots=(), known=known)
+
+
+def _by_parent(records: Records, kind: str) -> dict[str, list[Document]]:
+    found: dict[str, list[Document]] = {}
+    for each in records.list(kind):
+        parent = (each["metadata"].get("labels") or {}).get(PARENT)
+        if parent:
+            found.setdefault(parent, []).append(each)
+    return found
+
+
+def _held(found: RecordedPlacement) -> HeldPlacement:
+    masters = [each for each in found.resource_snapshots if each["metadata"]["name"] in found.known.contents]
+    return HeldPlacement(
+        document=without_content(found.document) if found.document else None,
+        bindings=found.known.bindings,
+        policy=found.known.policy_snapshot,
+        contents=tuple(
+            HeldContents(
+                name=each["metadata"]["name"],
+                index=int(each["metadata"]["labels"][RESOURCE_INDEX]),
+                hash=each["metadata"]["annotations"][RESOURCE_HASH],
+                objects=tuple(
+                    HeldObject(id=identify(one), hash=object_hash(one))
+                    for one in resources_in_snapshot(each, found.resource_snapshots)
+                ),
+            )
+            for each in masters
+        ),
+    )
