@@ -91,7 +91,9 @@ class PreferredAffinity:
         for number, preferred in enumerate(preferences):
             sorter, column = preferred.preference.property_sorter, None
             if sorter:
-                problem = name_problem(sorter.name, upstream=upstream)
+                # Upstream reads the name when it looks a cluster's value up; of no clusters nothing is looked up.
+                judged = index.size or not upstream
+                problem = name_problem(sorter.name, upstream=upstream) if judged else ""
                 if problem:
                     findings.append(Problem("malformed-sorter", problem, f"{_field(number)}.name"))
                 else:

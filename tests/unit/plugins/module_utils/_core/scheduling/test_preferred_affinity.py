@@ -115,3 +115,11 @@ def test_the_pick_follows_each_family_of_facts_D1_01(name, order, fact):
     better, worse = ("2", "1") if order == "Descending" else ("1", "2")
     assert picked(decide(policy, fleet(cluster("a", **fact(better)), cluster("b", **fact(worse))))) == ["a"]
     assert picked(decide(policy, fleet(cluster("a", **fact(worse)), cluster("b", **fact(better))))) == ["b"]
+
+
+@pytest.mark.parametrize("name", ["resources.kubernetes-fleet.io/available", "resources.kubernetes-fleet.io/some-cpu"])
+def test_upstream_reads_the_name_of_a_property_only_where_there_is_a_cluster(name: str):
+    policy = pick_n(1, prefer(20, None, (name, "Descending")))
+    assert decide(policy, fleet(), upstream=True).error is None
+    assert decide(policy, fleet("a"), upstream=True).error.code == "malformed-sorter"
+    assert [each.code for each in decide(policy, fleet()).findings] == ["malformed-sorter"]
