@@ -111,6 +111,8 @@ def is_disruptable(
         state = _state(document, pods, pod_disruption_budgets, node_claims)
         unknown = {"no-pool"} if node_claims is not None else {"no-pool", "not-managed"}
         node = next(each for each in state.nodes if each.node is not None)
+        if node_claims is None and _tainted(node):
+            return False  # it is on its way out; its NodeClaim would say so
         return all(each.code in unknown for each in blockers(state, node, at))
     if kind == "NodePool":
         if nodes is None:
@@ -171,9 +173,12 @@ def _census(nodes: t.Any, node_claims: t.Any) -> t.Callable[[str], Census]:
 
 def _claimed(node: StateNode) -> CountedNode:
     """Where NodeClaims are not known: a node of a pool has one, which is deleted with its node."""
-    tainted = node.node is not None and any(each.key == "karpenter.sh/disrupted" for each in node.node.taints)
     leaving = node.node is not None and node.node.deleting
-    return replace(node.counted(), has_node_claim=bool(node.pool), node_claim_deleting=leaving, marked=tainted)
+    return replace(node.counted(), has_node_claim=bool(node.pool), node_claim_deleting=leaving, marked=_tainted(node))
+
+
+def _tainted(node: StateNode) -> bool:
+    return node.node is not None and any(each.key == "karpenter.sh/disrupted" for each in node.node.taints)
 
 
 def _state(document: Row, pods: t.Any, budgets: t.Any, node_claims: t.Any) -> ClusterState:

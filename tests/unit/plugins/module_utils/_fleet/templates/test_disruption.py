@@ -152,6 +152,15 @@ def test_a_pod_is_disruptable_unless_it_is_protected():
     assert is_disruptable(pod("a", do_not_disrupt="soon"), now=NOON)
 
 
+@pytest.mark.parametrize("effect", ["NoSchedule", "NoExecute"])
+def test_a_node_on_its_way_out_is_not_disruptable_though_its_claim_is_not_given(effect: str):
+    """Karpenter taints a node before it ends it; its NodeClaim says so too, where there is one at hand."""
+    leaving = {**node("n0"), "spec": {"taints": [{"key": "karpenter.sh/disrupted", "effect": effect}]}}
+    other = {**node("n0"), "spec": {"taints": [{"key": "dedicated", "effect": effect}]}}
+    assert not is_disruptable(leaving, now=NOON)
+    assert is_disruptable(other, now=NOON)
+
+
 def test_a_node_is_disruptable_unless_a_gate_is_closed():
     """D0-91, D0-95, D0-98."""
     assert is_disruptable(node("n0"), now=NOON)
