@@ -16,6 +16,7 @@ from ..module_utils._fleet.placements.placement import (
     brake_limits,
     run,
 )
+from ..module_utils._report.changes import plan_diff
 from ..module_utils._report.markdown import plans_markdown
 from ..module_utils._report.text import first_text, notes_text, plan_text
 from ..plugin_utils._verb import Answer, Run, Verb
@@ -102,7 +103,8 @@ def _answer(report: Report, options: dict[str, t.Any], run_of: Run) -> Answer:
         message = "\n".join(str(each) for each in fails)
         return Answer(changed=report.changed, outcome="partial", code=fails[0].code, message=message, data=data)
     code = report.problems[0].code if report.problems else ""
-    return Answer(changed=report.changed, outcome=outcome, code=code, data=data, diff=_diff(report))
+    diff = [each for plan in report.plan.plans for each in plan_diff(plan, report.of(plan.name))]
+    return Answer(changed=report.changed, outcome=outcome, code=code, data=data, diff=diff)
 
 
 UNREACHABLE = ("unreachable", "timeout", "certificate", "credentials-expired", "unauthorized", "partly-read")
@@ -114,17 +116,6 @@ def _steps(report: Report, which: t.Callable[[t.Any], t.Iterable[t.Any]]) -> lis
         for placement, outcomes in report.outcomes.items()
         for cluster, outcome in outcomes.items()
         for step in which(outcome)
-    ]
-
-
-def _diff(report: Report) -> list[dict[str, str]]:
-    return [
-        {
-            "before_header": plan.name,
-            "before": "".join(f"{each.cluster}\n" for each in plan.clusters if each.change != "gained"),
-            "after": "".join(f"{each.cluster}\n" for each in plan.clusters if each.change != "lost"),
-        }
-        for plan in report.plan.plans
     ]
 
 

@@ -18,6 +18,7 @@ from .._core.plan.document import (
     PRUNE,
     PlacementPlan,
 )
+from .changes import unseen
 from .text import GOING
 
 MARKS = re.compile(r"[&<>|`*_~\[\]()!#@\\]")
@@ -75,7 +76,8 @@ def _deleted(plan: PlacementPlan) -> str:
 
 
 def _removals(plans: t.Sequence[PlacementPlan], room: int) -> list[str]:
-    """Every object that leaves, with its clusters; where there is no room for all names it is said how many lack."""
+    """Every object that is deleted or released, with its clusters; where there is no room for all names it
+    is said how many lack."""
     rows = [
         (f"- {_text(plan.name)}: {verb} ", clusters, [str(each) for each in objects])
         for plan in plans
@@ -89,7 +91,10 @@ def _removals(plans: t.Sequence[PlacementPlan], room: int) -> list[str]:
             line = f"{head}{_names(clusters, FEW)}: {_names(objects, FEW)}"
         room -= _size([line])
         if room < 0:
-            return [*lines, f"- {len(rows) - place} more lists of objects that leave are in the JSON plan"]
+            return [
+                *lines,
+                f"- {len(rows) - place} more lists of objects that are deleted or released: see the JSON plan",
+            ]
         lines.append(line)
     return lines
 
@@ -106,6 +111,9 @@ def _section(plan: PlacementPlan) -> list[str]:
     if plan.left_out:
         left = [(each.cluster, each.rule, each.reason) for each in plan.left_out]
         lines += ["", *_table(("not picked", "rule", "reason"), left)]
+    for clusters, changed in unseen(plan, {}):
+        lines += ["", f"Changes on {_names(clusters, SHOWN)}:", ""]
+        lines += [f"{'  ' if line.startswith(' ') else ''}- {_text(line.strip())}" for line in changed]
     lines.append("")
     lines += [f"- stopped by {_text(brake.name)}: {_text(brake.message)}" for brake in plan.brakes if brake.stops]
     lines += [f"- note: {_text(str(finding))}" for finding in plan.findings[:SHOWN]]

@@ -28,6 +28,7 @@ from .._core.plan.document import (
 from .._core.plan.member import DIFFERS, UNCHANGED, Step
 from .._core.plan.outcome import MemberOutcome
 from .._core.schema.meta import find_condition
+from .changes import field_lines, unseen
 
 WIDTH = 80
 MARKS = {GAINED: "+", KEPT: "=", LOST: "-"}
@@ -81,7 +82,10 @@ def plan_text(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome] | Non
         left = [("x", each.cluster, each.rule, each.reason) for each in plan.left_out]
         lines += table(("", "NOT PICKED", "RULE", "WHY"), _cut(left))
     lines += [part for line in _object_lines(plan) for part in _folded(line, most=len(line))]
-    told = [found for found in (member_lines(cluster, outcome) for cluster, outcome in outcomes.items()) if found]
+    for clusters, changed in unseen(plan, outcomes):
+        lines += _folded(f"on {_listed(clusters)}, since the last apply:")
+        lines += [part for line in changed for part in _folded(line, "    ")]
+    told = _members_lines(outcomes)
     lines += [line for found in told[:SHOWN] for line in found]
     if len(told) > SHOWN:
         lines.append(f"  {len(told) - SHOWN} more members with something to tell")
@@ -106,6 +110,16 @@ def notes_text(findings: t.Sequence[Problem]) -> list[str]:
     return [part for note in notes for part in _folded(note)]
 
 
+def _members_lines(outcomes: t.Mapping[str, MemberOutcome]) -> list[list[str]]:
+    """What is to be told of the members, those with equal changes together."""
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for cluster, outcome in outcomes.items():
+        alike = tuple(member_lines("", outcome)) if outcome.error is None else (cluster,)
+        if alike:
+            groups.setdefault(alike, []).append(cluster)
+    return [member_lines(_listed(clusters), outcomes[clusters[0]]) for clusters in groups.values()]
+
+
 def member_lines(cluster: str, outcome: MemberOutcome) -> list[str]:
     """Objects that change or drift on one member, or why it could not be read."""
     if outcome.error:
@@ -115,6 +129,7 @@ def member_lines(cluster: str, outcome: MemberOutcome) -> list[str]:
     for step in steps[:SHOWN]:
         lines += _folded(f"{cluster}: {step.action} {step.id}" + (f": {step.message}" if step.message else ""))
         lines += _drift_lines(step)
+        lines += [part for line in field_lines(step.changes) for part in _folded(line, "      ")]
     if len(steps) > SHOWN:
         lines += _folded(f"{cluster}: {len(steps) - SHOWN} more")
     told = {step.id for step in outcome.steps if step.message}
@@ -167,13 +182,13 @@ def _facts_row(snapshot: FactsSnapshot, cluster: MemberCluster, priced: bool) ->
 def _headline(plan: PlacementPlan) -> str:
     spec = plan.placement.spec.policy
     kind = spec.placement_type if spec else "PickAll"
-    picked = sum(1 for each in plan.clusters if each.change != LOST)
+    beside = f", {plan.unread} more could not be read and keep it" if plan.unread else ""
     if plan.deleting:
         what = "is deleted"
     elif plan.fulfilled:
-        what = f"{kind}: {picked} clusters"
+        what = f"{kind}: {plan.picked} clusters{beside}"
     else:
-        what = f"{kind}: {picked} of {plan.wanted} clusters, not fulfilled"
+        what = f"{kind}: {plan.picked} of {plan.wanted} clusters, not fulfilled{beside}"
     return f"{plan.name}: {what}, digest {plan.digest[:16]}"
 
 

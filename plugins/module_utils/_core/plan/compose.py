@@ -26,10 +26,12 @@ from ..schema.meta import ObjectMeta
 from ..values.canonical import digest_of
 from . import brakes
 from .brakes import Brake, BrakeLimits, ObjectLoss
+from .changes import ClusterChanges, Earlier
 from .digest import plan_digest
 from .document import (
     GAINED,
     KEPT,
+    KEPT_UNREADABLE,
     LEAVING,
     LEFTOVER,
     LOST,
@@ -43,12 +45,14 @@ from .member import (
     abandons,
     stays,
 )
+from .object_changes import object_changes
 from .unreadable import decide
 
 
 @dataclass(frozen=True, kw_only=True)
 class Known:
-    """What the records hold of one placement; ``contents`` are the object IDs of each resource snapshot by name."""
+    """What the records hold of one placement; ``contents`` are the object IDs of each resource snapshot by name,
+    ``earlier`` what is known of these objects."""
 
     bindings: tuple[ClusterResourceBinding, ...] = ()
     policy_snapshot: ClusterSchedulingPolicySnapshot | None = None
@@ -56,6 +60,7 @@ class Known:
     resource_index: int = -1
     resource_hash: str = ""
     contents: t.Mapping[str, tuple[ObjectId, ...]] = field(default_factory=dict)
+    earlier: t.Mapping[str, Earlier] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,8 +115,21 @@ def compose(wanted: Wanted, known: Known, facts: Facts, now: datetime, limits: B
         digest=plan_digest(
             placement.name, digest_of(encode(placement.spec)), bool(wanted.deleting), clusters, wanted.objects, tripped
         ),
+        changes=_changes(wanted, known, clusters),
         scheduled=decided.scheduled if decided else None,
     )
+
+
+def _changes(wanted: Wanted, known: Known, clusters: t.Iterable[ClusterPlan]) -> tuple[ClusterChanges, ...]:
+    """What changes on clusters that stay, those that hold the same together."""
+    held = {each.spec.target_cluster: each.spec.resource_snapshot_name for each in known.bindings if _had(each)}
+    groups: dict[str, list[str]] = {}
+    for each in clusters:
+        before = held.get(each.cluster, "")
+        if each.change == KEPT and each.cause != "unchanged" and before in known.earlier:
+            groups.setdefault(before, []).append(each.cluster)
+    found = ((names, object_changes(wanted.objects, known.earlier[before])) for before, names in groups.items())
+    return tuple(ClusterChanges(clusters=tuple(names), objects=objects) for names, objects in found if objects)
 
 
 def _brakes(
@@ -185,7 +203,7 @@ def _clusters(
         else:
             change, cause, reason = GAINED, "picked", binding.spec.cluster_decision.reason
         if cluster in unread:
-            cause, reason = "kept-unreadable", "holds it already, and could not be read"
+            cause, reason = KEPT_UNREADABLE, "holds it already, and could not be read"
         scores = binding.spec.cluster_decision.cluster_score
         rows.append(
             ClusterPlan(

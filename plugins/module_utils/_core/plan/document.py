@@ -18,10 +18,12 @@ from ..scheduling.cycle import Scheduled
 from ..schema.codec import encode
 from ..values.canonical import digest_of
 from .brakes import Brake
+from .changes import ClusterChanges
 
 # The code of a finding that stands before everything else that a plan says.
 NOTHING_RECORDED = "nothing-recorded"
 GAINED, KEPT, LOST = "gained", "kept", "lost"
+KEPT_UNREADABLE = "kept-unreadable"
 PRUNE, RELEASE, LEFTOVER = LEAVING = ("prune", "release", "leftover")
 SCHEMA = 2
 
@@ -33,11 +35,13 @@ def reference(each: ObjectId) -> dict[str, str]:
 
 @dataclass(frozen=True, kw_only=True)
 class Rendered:
-    """One object as a cluster gets it: ``manifest`` is what is sent, ``hash`` that of its sealed form."""
+    """One object as a cluster gets it: ``manifest`` is what is sent, ``sealed`` the form that may be recorded (None
+    where nobody needs it), ``hash`` is that of the sealed form."""
 
     id: ObjectId
     hash: str
     manifest: t.Mapping[str, t.Any] = field(repr=False)
+    sealed: t.Mapping[str, t.Any] | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +101,7 @@ class PlacementPlan:
     """Everything that one placement's next apply would do.
 
     ``deleting`` marks the end of the placement; then ``scheduled``, from which ``left_out`` is read when it is asked
-    for, is None.
+    for, is None. ``changes`` are those since the last apply, in objects that stay on clusters that stay.
     """
 
     placement: ClusterResourcePlacement
@@ -115,12 +119,29 @@ class PlacementPlan:
     brakes: tuple[Brake, ...]
     findings: tuple[Problem, ...]
     digest: str
+    changes: tuple[ClusterChanges, ...] = ()
     scheduled: Scheduled | None = field(default=None, repr=False, compare=False)
 
     @property
     def name(self) -> str:
         """Name of the placement."""
         return self.placement.name
+
+    @property
+    def picked(self) -> int:
+        """How many clusters the policy has found. One that could not be read keeps what it has beside them, unless the
+        policy names it."""
+        named = self.placement.spec.policy.cluster_names if self.placement.spec.policy else ()
+        return sum(
+            1
+            for each in self.clusters
+            if each.change != LOST and (each.cause != KEPT_UNREADABLE or each.cluster in named)
+        )
+
+    @property
+    def unread(self) -> int:
+        """How many clusters keep it beside those, because they could not be read."""
+        return sum(1 for each in self.clusters if each.change != LOST) - self.picked
 
     @cached_property
     def left_out(self) -> tuple[LeftOut, ...]:
@@ -177,6 +198,7 @@ class PlacementPlan:
             "wanted": self.wanted,
             "objects": [{**reference(each.id), "hash": each.hash} for each in self.objects],
             "clusters": [each.as_dict() for each in self.clusters],
+            "changes": [each.as_dict() for each in self.changes],
             "leftOut": [each.as_dict() for each in self.left_out],
             "brakes": [each.as_dict() for each in self.brakes if each.tripped],
             "findings": [each.as_dict() for each in self.findings],

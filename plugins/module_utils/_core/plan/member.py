@@ -9,7 +9,7 @@ The rules are those of KubeFleet's work applier: takeover, drift, availability o
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..objects.identity import NAMESPACE, ObjectId, ObjectKey
 from ..objects.placements.cluster_resource_placement import ClusterResourcePlacement
@@ -25,7 +25,9 @@ from ..resources.comparison.compare import FieldDiff, differences
 from ..resources.comparison.ownership import FieldDrift, drift
 from ..resources.order import apply_wave
 from .brakes import permitted
+from .changes import FieldChange
 from .document import Rendered
+from .object_changes import live_changes
 
 CREATE, ADOPT, UPDATE, REPAIR, UNCHANGED = "create", "adopt", "update", "repair", "unchanged"
 REFUSED, DIFFERS, PRUNE, RELEASE = "refused", "differs", "prune", "release"
@@ -53,7 +55,8 @@ class Deletable:
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """One object's step. ``reason`` is upstream's manifest reason for refusals (``NotTakenOver``, ``FoundDrifts``)."""
+    """One object's step. ``reason`` is upstream's manifest reason for refusals (``NotTakenOver``, ``FoundDrifts``).
+    ``changes`` are the fields that an update changes or gives up, where they were asked for."""
 
     id: ObjectId
     action: str
@@ -61,6 +64,7 @@ class Step:
     manifest: t.Mapping[str, t.Any] | None = field(default=None, repr=False)
     drifts: tuple[FieldDrift, ...] = ()
     diffs: tuple[FieldDiff, ...] = ()
+    changes: tuple[FieldChange, ...] = ()
     missing: bool = False
     reason: str = ""
     message: str = ""
@@ -81,6 +85,8 @@ class Step:
             row["drifts"] = [each.as_dict() for each in self.drifts]
         if self.diffs:
             row["diffs"] = [each.as_dict() for each in self.diffs]
+        if self.changes:
+            row["changes"] = [each.as_dict() for each in self.changes]
         return row
 
 
@@ -110,16 +116,19 @@ def decide_member(
     strategy: ApplyStrategy,
     prune_kinds: t.Container[str] = (),
     abandon: bool = False,
+    shows: bool = False,
 ) -> tuple[Step, ...]:
     """Steps in the order in which they are carried out: applies by wave, then removals in reverse.
 
     ``live`` holds the objects of ``desired`` and of the recorded inventory that exist on the member. Namespaces and
     CustomResourceDefinitions that leave are released, not deleted, unless their kind is in ``prune_kinds``.
-    ``abandon`` releases everything that leaves.
+    ``abandon`` releases everything that leaves. With ``shows`` updates tell what they change.
     """
     held = {each.id.key: each for each in recorded.inventory} if recorded else {}
     wanted = {each.id.key for each in desired}
     applied = [_applied(each, held.get(each.id.key), live.get(each.id.key), applyset, strategy) for each in desired]
+    if shows:
+        applied = [_telling(step, live.get(step.id.key)) for step in applied]
     applied.sort(key=lambda step: (apply_wave(step.id), step.id))
     leaving = [each.id for place, each in held.items() if place not in wanted]
     leaving.sort(key=lambda each: (apply_wave(each), each), reverse=True)
@@ -181,6 +190,15 @@ def _applied(
     if strategy.when_to_apply == "IfNotDrifted":
         return step(REFUSED, reason="FoundDrifts", message="drifted, and whenToApply is IfNotDrifted", drifts=drifts)
     return step(REPAIR, drifts=drifts)
+
+
+def _telling(step: Step, live: t.Mapping[str, t.Any] | None) -> Step:
+    if step.action not in (UPDATE, ADOPT) or live is None or step.manifest is None:
+        return step
+    changes = live_changes(step.manifest, live, MANAGER, step.id)
+    # Our own label is how the object is held, and nothing that anybody wrote.
+    told = tuple(each for each in changes if PART_OF_LABEL not in each.path)
+    return replace(step, changes=told)
 
 
 def _taken_over(

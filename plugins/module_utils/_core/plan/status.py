@@ -102,7 +102,7 @@ def placement_status(
         old = before.get(cluster.cluster)
         outcome = outcomes.get(cluster.cluster)
         rows.append(_cluster_status(cluster, outcome, old, index, report_only, generation, now))
-    conditions = [_scheduled(plan, len(rows), previous, generation, now)]
+    conditions = [_scheduled(plan, previous, generation, now)]
     for rule in rules if rows else ():
         condition = _aggregate(rule, rows, previous, generation, now)
         conditions.append(condition)
@@ -111,7 +111,7 @@ def placement_status(
     return PlacementStatus(
         selected_resources=tuple(_identifier(each.id) for each in plan.objects),
         observed_resource_index=index,
-        placement_statuses=(*rows, *_unfilled(plan, before, len(rows), generation, now)),
+        placement_statuses=(*rows, *_unfilled(plan, before, generation, now)),
         conditions=tuple(conditions),
     )
 
@@ -186,18 +186,15 @@ def _diff_rows(outcome: MemberOutcome | None) -> list[Row]:
     return [("DiffReported", "True", "AllWorkHaveDiffReported", f"{differing} objects differ")]
 
 
-def _scheduled(
-    plan: PlacementPlan, picked: int, previous: PlacementStatus, generation: int, now: datetime
-) -> Condition:
+def _scheduled(plan: PlacementPlan, previous: PlacementStatus, generation: int, now: datetime) -> Condition:
     kind = f"{PREFIX}Scheduled"
+    beside = f"; {plan.unread} more keep it, since they could not be read" if plan.unread else ""
     if plan.fulfilled:
-        row = ("True", "SchedulingPolicyFulfilled", f"found all {picked} clusters that the policy asks for")
+        message = f"found all {plan.picked} clusters that the policy asks for{beside}"
+        row = ("True", "SchedulingPolicyFulfilled", message)
     else:
-        row = (
-            "False",
-            "SchedulingPolicyUnfulfilled",
-            f"found {picked} of {plan.wanted} clusters that the policy asks for",
-        )
+        message = f"found {plan.picked} of {plan.wanted} clusters that the policy asks for{beside}"
+        row = ("False", "SchedulingPolicyUnfulfilled", message)
     return moved(find_condition(previous.conditions, kind), kind, row, now, generation)
 
 
@@ -220,12 +217,11 @@ def _aggregate(
 def _unfilled(
     plan: PlacementPlan,
     before: t.Mapping[str, PerClusterPlacementStatus],
-    picked: int,
     generation: int,
     now: datetime,
 ) -> tuple[PerClusterPlacementStatus, ...]:
     """One entry without a name for each cluster that is wanted and not found, with the first reasons recorded."""
-    missing = plan.wanted - picked
+    missing = plan.wanted - plan.picked
     if missing <= 0:
         return ()
     rows = []

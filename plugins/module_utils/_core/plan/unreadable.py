@@ -4,18 +4,19 @@
 """Clusters that hold a placement and could not be read: a changed policy leaves them alone until they can be.
 
 KubeFleet's scheduler drops them when the policy changes, as its filter ClusterEligibility refuses them. Ours keeps
-them, each in one of the places that PickN has to give, and has them judged when they are read again.
+them beside the clusters that the policy asks for, never instead of one that could be read, and has them judged when
+they are read again.
 """
 
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ..errors import Problem
 from ..objects.placements.binding import BOUND, SCHEDULED, ClusterResourceBinding
 from ..objects.placements.cluster_resource_placement import ClusterResourcePlacement
-from ..objects.placements.policy import PICK_FIXED, PICK_N
+from ..objects.placements.policy import PICK_FIXED
 from ..objects.placements.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
 from ..scheduling import cluster_eligibility
 from ..scheduling.asked import Asked
@@ -38,7 +39,8 @@ UNREAD = frozenset(
 
 @dataclass(frozen=True, kw_only=True)
 class Decided:
-    """The scheduling of all bindings but those that are kept unread; ``bindings`` are all of them, by name."""
+    """The scheduling of all bindings but those that are kept unread, which count for nothing that is ``wanted``;
+    ``bindings`` are all of them, by name."""
 
     scheduled: Scheduled
     bindings: tuple[ClusterResourceBinding, ...]
@@ -57,15 +59,12 @@ def decide(
     asked = Asked(placement, policy, index)
     kept = _kept(asked, bindings)
     names = {each.name for each in kept}
-    outcome = schedule(
-        _with_fewer(placement, len(kept)), policy, index, [each for each in bindings if each.name not in names]
-    )
-    counted = 0 if asked.policy.placement_type == PICK_FIXED else len(kept)
+    outcome = schedule(placement, policy, index, [each for each in bindings if each.name not in names])
     where = f"{placement.kind}/{placement.name}"
     return Decided(
         scheduled=outcome,
         bindings=tuple(sorted((*outcome.bindings, *kept), key=lambda each: each.name)),
-        wanted=outcome.wanted + counted,
+        wanted=outcome.wanted,
         kept=frozenset(each.spec.target_cluster for each in kept),
         findings=(
             *outcome.findings,
@@ -109,15 +108,6 @@ def _refused(profile: Profile, position: int) -> Refusal | None:
         if refusal and not (refusal.rule == cluster_eligibility.NAME and refusal.code in UNREAD):
             return refusal
     return None
-
-
-def _with_fewer(placement: ClusterResourcePlacement, taken: int) -> ClusterResourcePlacement:
-    """The placement with the places that PickN has left to give."""
-    policy = placement.spec.policy
-    if not taken or policy is None or policy.placement_type != PICK_N or policy.number_of_clusters is None:
-        return placement
-    left = replace(policy, number_of_clusters=max(0, policy.number_of_clusters - taken))
-    return replace(placement, spec=replace(placement.spec, policy=left))
 
 
 def _kept_finding(binding: ClusterResourceBinding, index: FleetIndex, where: str) -> Problem:

@@ -56,6 +56,13 @@ def has_secrets(manifest: Manifest) -> bool:
     return without_values(manifest) != dict(manifest)
 
 
+def shows_left_out(manifest: Manifest) -> bool:
+    """Whether ``without_values`` has left anything out of the manifest."""
+    secret = (manifest.get("apiVersion"), manifest.get("kind")) == ("v1", "Secret")
+    values = (each for part in manifest.values() if isinstance(part, t.Mapping) for each in part.values())
+    return secret and any(each == LEFT_OUT for each in (*values, *annotations_of(manifest).values()))
+
+
 def _sealed(manifest: Manifest, hidden: Hidden, source: str) -> dict[str, t.Any]:
     out = dict(manifest)
     group, kind = group_version(str(out.get("apiVersion", "")))[0], out.get("kind")
@@ -72,7 +79,7 @@ def _sealed(manifest: Manifest, hidden: Hidden, source: str) -> dict[str, t.Any]
 
 def object_hash(manifest: Manifest) -> str:
     """Hex SHA-256 of a sealed manifest; where its content came from is not part of it."""
-    return digest_of(_without_source(manifest))
+    return digest_of(without_source(manifest))
 
 
 def secret_source(manifest: Manifest) -> str:
@@ -114,7 +121,8 @@ def _content(value: t.Any) -> bytes:
     return canonical_json(value)
 
 
-def _without_source(manifest: Manifest) -> dict[str, t.Any]:
+def without_source(manifest: Manifest) -> dict[str, t.Any]:
+    """A sealed manifest without the mark of where its content came from."""
     out = dict(manifest)
     metadata = metadata_of(out)
     annotations = dict(annotations_of(out))
@@ -124,5 +132,5 @@ def _without_source(manifest: Manifest) -> dict[str, t.Any]:
             out["metadata"]["annotations"] = annotations
     data = out.get("data")
     if out.get("kind") in ENVELOPES and isinstance(data, t.Mapping):
-        out["data"] = {key: _without_source(one) if isinstance(one, t.Mapping) else one for key, one in data.items()}
+        out["data"] = {key: without_source(one) if isinstance(one, t.Mapping) else one for key, one in data.items()}
     return out

@@ -10,6 +10,7 @@ import typing as t
 from ..._core.cluster.facts.held import HeldContents, HeldObject, HeldPlacement, Holdings, without_content
 from ..._core.objects.clusters.fleet_member import FleetMember
 from ..._core.objects.identity import identify
+from ..._core.plan.changes import Earlier
 from ..._core.plan.compose import Known
 from ..._core.resources.sealing import object_hash
 from ..._store.records import Records
@@ -55,6 +56,7 @@ def remembered(holdings: Holdings, name: str) -> RecordedPlacement:
         resource_index=latest.index if latest else -1,
         resource_hash=latest.hash if latest else "",
         contents={each.name: tuple(one.id for one in each.objects) for each in held.contents},
+        earlier={each.name: Earlier(hashes={one.id.key: one.hash for one in each.objects}) for each in held.contents},
     )
     document = dict(held.document) if held.document is not None else None
     return RecordedPlacement(document=document, bindings={}, policy_snapshots=(), resource_snapshots=(), known=known)

@@ -33,13 +33,14 @@ class Ways:
     """How members are treated. ``prune_kinds`` are kinds that are deleted although they may hold more than ours.
 
     ``unplanned`` is how much a member may lose in all where it holds what no plan names; None for nothing of that.
-    ``patience`` is how many seconds to wait until deleted objects are gone.
+    ``patience`` is how many seconds to wait until deleted objects are gone. ``shows`` asks for the fields that change.
     """
 
     prune_kinds: tuple[str, ...] = ()
     unplanned: int | str | None = "30%"
     patience: float = 60.0
     validate: bool = False
+    shows: bool = False
     threads: int = 16
     deadline: float | None = None
 
@@ -117,6 +118,7 @@ def _task(plan: PlacementPlan, cluster: ClusterPlan, uid: str, ways: Ways) -> Me
         ),
         patience=ways.patience,
         validate=ways.validate,
+        shows=ways.shows,
     )
 
 

@@ -13,6 +13,7 @@ from functools import partial
 from ..._core.foreign import in_data
 from ..._core.objects.identity import ObjectId
 from ..._core.objects.placements.rollout_strategy import ApplyStrategy
+from ..._core.plan.changes import FieldChange
 from ..._core.plan.document import Rendered
 from ..._core.plan.member import (
     NOT_GONE,
@@ -86,7 +87,8 @@ class MemberTask:
     ``deletable`` is what may be deleted; None where nothing that leaves is kept back. ``ending`` are other placements
     that end on the member in the same run. ``patience`` is how many seconds to wait until deleted objects are gone.
     ``permit`` is called before each write, and raises where there is to be none any more. ``seen`` is what an earlier
-    look saw. ``due`` says that something is surely to be written, so that the member is held before any look.
+    look saw. ``shows`` asks for the fields that updates change. ``due`` says that something is surely to be written, so
+    that the member is held before any look.
     """
 
     cluster: str
@@ -103,6 +105,7 @@ class MemberTask:
     due: bool = False
     seen: Seen | None = field(default=None, repr=False)
     validate: bool = False
+    shows: bool = False
     permit: t.Callable[[], None] = always
     progress: Progress = field(default_factory=Progress)
     say: t.Callable[[str], None] = lambda _line: None
@@ -174,6 +177,7 @@ def _looked(client: KubeClient, task: MemberTask) -> Seen:
         task.strategy,
         task.prune_kinds,
         task.abandon,
+        task.shows,
     )
     held = len(observed.recorded.inventory) if observed.recorded else 0
     planned = as_planned(steps, task.deletable, held)
@@ -193,7 +197,10 @@ def _fit_to_be_told(client: KubeClient, step: Step) -> Step:
         for each in step.drifts
     )
     diffs = (FieldDiff(told(each.path), each.desired, told(each.live)) for each in step.diffs)
-    return replace(step, drifts=tuple(drifts), diffs=tuple(diffs)) if step.drifts or step.diffs else step
+    changes = (FieldChange(told(each.path), told(each.old), each.new, told(each.effect)) for each in step.changes)
+    if not (step.drifts or step.diffs or step.changes):
+        return step
+    return replace(step, drifts=tuple(drifts), diffs=tuple(diffs), changes=tuple(changes))
 
 
 def _anything_due(task: MemberTask, seen: Seen) -> bool:

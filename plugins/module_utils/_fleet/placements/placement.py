@@ -143,6 +143,7 @@ def run(session: Session, asked: Asked) -> Report:
         plan = make_plans(session, request)
         # What was approved is all that may be deleted; else the brake counts what no plan names.
         ways = replace(asked.ways, unplanned=None if asked.approved else asked.limits.max_object_removals)
+        ways = replace(ways, shows=ways.shows or not asked.write)
         parts = () if asked.absent else facts.partly_read
         if not asked.write:
             report = _looked(plan, clients, asked.look, ways, parts)

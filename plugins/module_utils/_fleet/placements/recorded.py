@@ -9,10 +9,11 @@ import typing as t
 from dataclasses import dataclass
 
 from ..._core.errors import FleetError
-from ..._core.objects.identity import ObjectId, identify
+from ..._core.objects.identity import identify
 from ..._core.objects.placements.binding import ClusterResourceBinding
 from ..._core.objects.placements.cluster_resource_placement import ClusterResourcePlacement
 from ..._core.objects.placements.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
+from ..._core.plan.changes import Earlier
 from ..._core.plan.compose import Known
 from ..._core.schema.codec import decode
 from ..._store.records import Records
@@ -88,13 +89,15 @@ def gathered(
     resources = _by_index(resource_snapshots, RESOURCE_INDEX, place)
     masters = [each for each in resources if RESOURCE_HASH in (each["metadata"].get("annotations") or {})]
     latest = masters[-1] if masters else None
+    contents = {each["metadata"]["name"]: resources_in_snapshot(each, resources) for each in masters}
     known = Known(
         bindings=tuple(decode(ClusterResourceBinding, bindings[each]) for each in sorted(bindings)),
         policy_snapshot=decode(ClusterSchedulingPolicySnapshot, policies[-1]) if policies else None,
         resource_snapshot=latest["metadata"]["name"] if latest else "",
         resource_index=int(latest["metadata"]["labels"][RESOURCE_INDEX]) if latest else -1,
         resource_hash=latest["metadata"]["annotations"][RESOURCE_HASH] if latest else "",
-        contents={each["metadata"]["name"]: _contents(each, resources) for each in masters},
+        contents={name: tuple(map(identify, found)) for name, found in contents.items()},
+        earlier={name: Earlier(manifests=tuple(found)) for name, found in contents.items()},
     )
     return RecordedPlacement(
         document=document,
@@ -122,10 +125,6 @@ def _is_sound(document: Document, label: str) -> bool:
         return index.isdecimal() and isinstance(resources, list) and all(map(identify, resources))
     except (FleetError, AttributeError):
         return False
-
-
-def _contents(master: Document, all_parts: t.Iterable[Document]) -> tuple[ObjectId, ...]:
-    return tuple(map(identify, resources_in_snapshot(master, all_parts)))
 
 
 def resources_in_snapshot(master: Document, all_parts: t.Iterable[Document]) -> list[Document]:

@@ -148,7 +148,7 @@ def rendered(selected: Selected, key: bytes, source: str) -> tuple[Rendered, ...
     for manifest in selected.objects:
         clean = cleaned(manifest)
         hidden = sealed(clean, key, source) if key else without_values(clean)
-        out.append(Rendered(id=identify(clean), hash=object_hash(hidden), manifest=clean))
+        out.append(Rendered(id=identify(clean), hash=object_hash(hidden), manifest=clean, sealed=hidden))
     return tuple(out)
 
 

@@ -137,7 +137,7 @@ def test_where_names_have_no_room_it_is_said_how_many_lack() -> None:
     text = plans_markdown([made] * 50, "d", "f")
     assert len(text.encode()) < LIMIT + 300
     assert "and 480 more, see the JSON plan" in text
-    assert "more lists of objects that leave are in the JSON plan" in text
+    assert "more lists of objects that are deleted or released: see the JSON plan" in text
 
 
 def test_what_is_to_be_told_of_all_stands_at_the_top() -> None:

@@ -230,7 +230,7 @@ def test_a_kept_cluster_that_cannot_be_read_is_shown_as_it_is() -> None:
     known = placed(pick_n(1), facts("a"))
     made = plan(wanted(pick_n(1, tolerations=[{"operator": "Exists"}])), facts(cluster("a", heard=SILENT)), known)
     found = status(made, MemberOutcome(cluster="a", error=UNREACHABLE))
-    assert of_placement(found)["Scheduled"] == ("True", "SchedulingPolicyFulfilled")
+    assert of_placement(found)["Scheduled"] == ("False", "SchedulingPolicyUnfulfilled")
     assert of_cluster(found, "a")["Applied"] == ("Unknown", "ApplyPending")
 
 

@@ -7,8 +7,13 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.member_cluster import MemberCluster
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.cluster_resource_placement import (
+    PlacementStatus,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.status import placement_status
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.plan.made import (
+    NOW,
     SILENT,
     carried_out,
     changes,
@@ -86,17 +91,37 @@ def test_a_taint_that_is_not_tolerated_is_another_reason_too() -> None:
     assert changes(plan(wanted(pick_all(affinity=require(nodes=1))), fleet, known))["b"] == ("lost", "policy-changed")
 
 
-def test_pick_n_gives_the_place_to_nobody_else() -> None:
+def test_pick_n_keeps_it_beside_the_clusters_that_it_asks_for() -> None:
     known = placed(pick_n(2), facts("b", "c"))
     edited = pick_n(2, affinity=require(nodes=1))
     made = plan(wanted(edited), facts("a", "b", cluster("c", heard=SILENT)), known)
-    assert changes(made) == {"b": UNCHANGED, "c": UNREADABLE}
-    assert made.wanted == 2 and made.fulfilled
+    assert changes(made) == {"a": ("gained", "picked"), "b": UNCHANGED, "c": UNREADABLE}
+    assert (made.wanted, made.picked, made.unread) == (2, 2, 1) and made.fulfilled
+
+
+def test_no_healthy_holder_goes_instead_of_one_that_is_silent() -> None:
+    known = placed(pick_n(3), facts("a", "b", "c"))
+    edited = pick_n(2, affinity=require(nodes=1))
+    made = plan(wanted(edited), facts("a", "b", cluster("c", heard=SILENT)), known)
+    assert changes(made) == {"a": UNCHANGED, "b": UNCHANGED, "c": UNREADABLE} and made.fulfilled
+
+
+def test_silent_holders_are_not_what_the_policy_asks_for() -> None:
+    known = placed(pick_n(3), facts("a", "b", "c"))
+    edited = pick_n(1, affinity=require(nodes=1))
+    made = plan(wanted(edited), facts(*(cluster(name, heard=SILENT) for name in ("a", "b", "c"))), known)
+    assert set(changes(made).values()) == {UNREADABLE} and not made.fulfilled
+    status = placement_status(made, {}, PlacementStatus(), 1, NOW)
+    scheduled = status.conditions[0]
+    assert (scheduled.status, scheduled.reason) == ("False", "SchedulingPolicyUnfulfilled")
+    assert scheduled.message == (
+        "found 0 of 1 clusters that the policy asks for; 3 more keep it, since they could not be read"
+    )
 
 
 def test_it_is_judged_when_it_is_read_again() -> None:
     edited = pick_n(2, affinity=require(nodes=1))
-    silent = facts("a", "b", cluster("c", heard=SILENT))
+    silent = facts("b", cluster("c", heard=SILENT))
     known = carried_out(plan(wanted(edited), silent, placed(pick_n(2), facts("b", "c"))), failing={"c"})
     assert changes(plan(wanted(edited), silent, known)) == {"b": UNCHANGED, "c": UNREADABLE}
     back = plan(wanted(edited), facts("a", "b", "c"), known)
@@ -110,12 +135,12 @@ def test_it_is_judged_when_it_is_read_again() -> None:
     }
 
 
-def test_more_unread_holders_than_places_leave_none_to_give() -> None:
+def test_more_unread_holders_than_places_take_none_from_those_that_were_read() -> None:
     known = placed(pick_n(3), facts("a", "b", "c"))
     edited = pick_n(1, affinity=require(nodes=1))
     fleet = facts("a", cluster("b", heard=SILENT), cluster("c", heard=SILENT))
     made = plan(wanted(edited), fleet, known)
-    assert changes(made) == {"a": ("lost", "policy-changed"), "b": UNREADABLE, "c": UNREADABLE}
+    assert changes(made) == {"a": UNCHANGED, "b": UNREADABLE, "c": UNREADABLE}
 
 
 def test_pick_fixed_keeps_it_while_it_is_named() -> None:

@@ -1,0 +1,81 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Finding what changes in objects, between what is wanted and what was applied last, or what is live."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..objects.identity import Manifest, ObjectId, annotations_of, identify, labels_of
+from ..resources.comparison.compare import RESERVED_DOMAINS, differences
+from ..resources.comparison.fields import field_path, is_secret
+from ..resources.comparison.given_up import becomes, given_up
+from ..resources.sealing import has_secrets, shows_left_out, without_source
+from .changes import CHANGED, NEW, UNKNOWN, Earlier, FieldChange, ObjectChange
+from .document import Rendered
+
+MASKED = "<masked>"
+MOST_FIELDS = 100
+
+
+def object_changes(objects: t.Iterable[Rendered], earlier: Earlier) -> tuple[ObjectChange, ...]:
+    """The objects that were not held before or are another now, in their order. What leaves is in the plan itself."""
+    manifests = {identify(each).key: each for each in earlier.manifests}
+    found = (_change(each, manifests.get(each.id.key), earlier.hashes.get(each.id.key)) for each in objects)
+    return tuple(each for each in found if each is not None)
+
+
+def manifest_changes(new: Manifest, old: Manifest, each: ObjectId) -> tuple[FieldChange, ...]:
+    """Between two manifests of ours in their sealed form; at most ``MOST_FIELDS``."""
+    new, old = without_source(new), without_source(old)
+    rows = [(one.path, one.live, one.desired) for one in differences(new, old, MOST_FIELDS, full=True)]
+    for part, of in (("labels", labels_of), ("annotations", annotations_of)):
+        gone = (key for key in of(old) if key not in of(new) and any(domain in key for domain in RESERVED_DOMAINS))
+        rows += [(field_path(f".metadata.{part}", key), of(old)[key], None) for key in gone]
+    return _told(rows[:MOST_FIELDS], each, is_secret(new), {})
+
+
+def live_changes(desired: Manifest, live: Manifest, manager: str, each: ObjectId) -> tuple[FieldChange, ...]:
+    """What an apply of ``desired`` changes in the live object; fields that it gives up come last."""
+    rows = [(one.path, one.live, one.desired) for one in differences(desired, live, MOST_FIELDS)]
+    left = given_up(desired, live, manager)
+    rows += [(one.path, one.live, None) for one in left]
+    return _told(rows[:MOST_FIELDS], each, is_secret(desired), {one.path: one.managers for one in left})
+
+
+def _told(
+    rows: t.Iterable[tuple[str, t.Any, t.Any]], each: ObjectId, secret: bool, managers: t.Mapping[str, tuple[str, ...]]
+) -> tuple[FieldChange, ...]:
+    found = []
+    for path, old, new in rows:
+        effect = becomes(each, path, managers.get(path, ())) if new is None else ""
+        hidden = secret and not path.startswith(".metadata.labels")
+        found.append(FieldChange(path, _masked(old, hidden), _masked(new, hidden), effect))
+    return tuple(found)
+
+
+def _masked(value: t.Any, hidden: bool) -> t.Any:
+    return MASKED if hidden and value is not None else value
+
+
+def _change(new: Rendered, old: Manifest | None, digest: str | None) -> ObjectChange | None:
+    if old is None:
+        if digest is None:
+            return ObjectChange(id=new.id, action=NEW)
+        return None if digest == new.hash else ObjectChange(id=new.id, action=UNKNOWN if _hides(new) else CHANGED)
+    sealed = new.sealed if new.sealed is not None else new.manifest
+    if _hides(new) or (new.sealed is None and has_secrets(new.manifest)) or _only_named(old, sealed):
+        return ObjectChange(id=new.id, action=UNKNOWN)
+    fields = manifest_changes(sealed, old, new.id)
+    return ObjectChange(id=new.id, action=CHANGED, fields=fields) if fields else None
+
+
+def _hides(new: Rendered) -> bool:
+    """Whether values of a Secret were left out, for want of the key of the records."""
+    return new.sealed is not None and shows_left_out(new.sealed)
+
+
+def _only_named(old: Manifest, new: Manifest) -> bool:
+    """What was rebuilt from members has the names of objects, and nothing of what is in them."""
+    return set(old) <= {"apiVersion", "kind", "metadata"} < set(new)

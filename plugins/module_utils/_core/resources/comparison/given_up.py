@@ -1,0 +1,132 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Fields that a server-side apply gives up: ours until now, and not named by the manifest any more.
+
+A field that nobody else owns is removed by the server, which may set its default in place of it; one that another
+manager owns, too, stays as it is.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, replace
+
+from ...objects.identity import Manifest, ObjectId
+from .fields import ABSENT, SECRET_FIELDS, Absent, field_path, is_secret, item_path, same_json, shown, value_path
+from .managed_fields import (
+    SET,
+    Node,
+    Owner,
+    has_children,
+    item_with,
+    keys_of,
+    match_items,
+    owners,
+    set_values,
+)
+from .ownership import OWNABLE_METADATA, UNOWNABLE
+
+APPS, BATCH = "apps", "batch"
+# What API servers of Kubernetes set where a field of their own kinds is absent (API reference, "Defaults to").
+DEFAULTS: t.Mapping[tuple[str, str, str], t.Any] = {
+    **{(APPS, kind, ".spec.replicas"): 1 for kind in ("Deployment", "StatefulSet", "ReplicaSet")},
+    ("", "ReplicationController", ".spec.replicas"): 1,
+    **{(APPS, kind, ".spec.revisionHistoryLimit"): 10 for kind in ("Deployment", "StatefulSet", "DaemonSet")},
+    (APPS, "Deployment", ".spec.progressDeadlineSeconds"): 600,
+    ("autoscaling", "HorizontalPodAutoscaler", ".spec.minReplicas"): 1,
+    (BATCH, "Job", ".spec.parallelism"): 1,
+    (BATCH, "Job", ".spec.backoffLimit"): 6,
+    (BATCH, "CronJob", ".spec.suspend"): False,
+    ("", "Service", ".spec.type"): "ClusterIP",
+    ("", "Service", ".spec.sessionAffinity"): "None",
+}
+REMOVED = "is removed, or set to the server's default"
+
+
+@dataclass(frozen=True)
+class GivenUp:
+    """One field with its ``live`` value, masked in Secrets; ``managers`` are those who own it, too."""
+
+    path: str
+    live: t.Any
+    managers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Field:
+    path: str
+    desired: t.Any
+    live: t.Any
+    ours: Node
+    others: tuple[Owner, ...]
+    masked: bool = False
+
+    def below(self, path: str, name: str, desired: t.Any, live: t.Any) -> _Field:
+        others = tuple(Owner(one.name, one.fields[name]) for one in self.others if name in one.fields)
+        return replace(self, path=path, desired=desired, live=live, ours=self.ours[name], others=others)
+
+    def field(self, name: str) -> _Field:
+        key = name.removeprefix("f:")
+        return self.below(field_path(self.path, key), name, _at(self.desired, key), _at(self.live, key))
+
+
+def given_up(desired: Manifest, live: Manifest, manager: str) -> tuple[GivenUp, ...]:
+    """Fields of ``live`` that ``manager`` (operation Apply) owns and ``desired`` does not name, in the order of the
+    manager's fields."""
+    ours, others = owners(live, manager)
+    if ours is None:
+        return ()
+    root, secret = _Field("", desired, live, ours, others), is_secret(desired)
+    found: list[GivenUp] = []
+    for name in ours:
+        key = name.removeprefix("f:")
+        if name.startswith("f:") and key not in UNOWNABLE:
+            found += _gone(replace(root.field(name), masked=secret and key in SECRET_FIELDS))
+    metadata = root.field("f:metadata") if "f:metadata" in ours else None
+    for key in OWNABLE_METADATA if metadata else ():
+        if metadata and f"f:{key}" in metadata.ours:
+            found += _gone(replace(metadata.field(f"f:{key}"), masked=secret and key == "annotations"))
+    return tuple(found)
+
+
+def becomes(each: ObjectId, path: str, managers: t.Sequence[str] = ()) -> str:
+    """What the server does with a field that is given up."""
+    if managers:
+        return f"stays as it is, since {', '.join(managers)} owns it too"
+    default = DEFAULTS.get((each.group, each.kind, path))
+    return REMOVED if default is None else f"goes to the server's default, {default}"
+
+
+def _gone(at: _Field) -> t.Iterator[GivenUp]:
+    if isinstance(at.live, Absent):
+        return
+    if isinstance(at.desired, Absent) or at.desired is None:
+        yield GivenUp(at.path, shown(at.live, at.masked), tuple(dict.fromkeys(one.name for one in at.others)))
+    elif has_children(at.ours):
+        yield from _gone_below(at)
+
+
+def _gone_below(at: _Field) -> t.Iterator[GivenUp]:
+    wanted = at.desired if isinstance(at.desired, list) else []
+    keys = keys_of((at.ours,))
+    items = {name: wanted[place] for place, (name, _keys) in enumerate(match_items(wanted, keys)) if name}
+    for name, fields in keys:
+        below = at.below(item_path(at.path, fields), name, items.get(name, ABSENT), item_with(at.live, fields))
+        yield from _gone(below)
+    for name in at.ours:
+        if name.startswith("f:"):
+            yield from _gone(at.field(name))
+        elif name.startswith(SET):
+            (value,) = set_values({name: {}})
+            kept, live = (_in(value, each) for each in (wanted, at.live))
+            yield from _gone(at.below(value_path(at.path, value), name, kept, live))
+
+
+def _in(value: t.Any, items: t.Any) -> t.Any:
+    held = isinstance(items, list) and any(same_json(value, one) for one in items)
+    return value if held else ABSENT
+
+
+def _at(value: t.Any, key: str) -> t.Any:
+    return value.get(key, ABSENT) if isinstance(value, t.Mapping) else ABSENT

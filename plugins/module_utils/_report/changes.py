@@ -1,0 +1,111 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Changes of objects in words: object, field, old and new value. Long values are cut, and many fields counted."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+
+from .._core.plan.changes import CHANGED, NEW, FieldChange, ObjectChange
+from .._core.plan.document import PlacementPlan
+from .._core.plan.outcome import MemberOutcome
+
+FIELDS, OBJECTS, VALUE = 20, 40, 120
+NOT_KNOWN = "may change: what was applied is not known to its fields"
+
+
+def change_lines(objects: t.Sequence[ObjectChange]) -> list[str]:
+    """Lines of any length; those of fields begin with two spaces."""
+    lines = []
+    for each in objects[:OBJECTS]:
+        if each.action == CHANGED and each.fields:
+            lines += [f"changes {each.id}", *(f"  {line}" for line in field_lines(each.fields))]
+        else:
+            words = {NEW: "new", CHANGED: "changes"}
+            lines.append(f"{words[each.action]} {each.id}" if each.action in words else f"{each.id} {NOT_KNOWN}")
+    if len(objects) > OBJECTS:
+        lines.append(f"{len(objects) - OBJECTS} more objects change")
+    return lines
+
+
+def field_lines(fields: t.Sequence[FieldChange]) -> list[str]:
+    """A line for each field: what it was and what it becomes, or what happens to one that is given up."""
+    lines = [_field(each) for each in fields[:FIELDS]]
+    return lines + ([f"{len(fields) - FIELDS} more fields"] if len(fields) > FIELDS else [])
+
+
+def seen_changes(outcome: MemberOutcome) -> tuple[ObjectChange, ...]:
+    """What a look at the member found would change there."""
+    return tuple(
+        ObjectChange(id=each.id, action=CHANGED, fields=each.changes) for each in outcome.steps if each.changes
+    )
+
+
+def unseen(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome]) -> list[tuple[list[str], list[str]]]:
+    """Clusters, and what changes on them since the last apply, where no look has found it out."""
+    return [(clusters, change_lines(objects)) for clusters, objects in _unseen(plan, outcomes)]
+
+
+def plan_diff(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome]) -> list[dict[str, str]]:
+    """For ``--diff``: the clusters before and after, then objects and fields, equal changes of clusters together."""
+    shown = [_diff(plan.name, _clusters(plan, "gained"), _clusters(plan, "lost"))]
+    groups: dict[str, tuple[list[str], tuple[ObjectChange, ...]]] = {}
+    for name, outcome in sorted(outcomes.items()):
+        found = seen_changes(outcome)
+        if found:
+            groups.setdefault("\n".join(change_lines(found)), ([], found))[0].append(name)
+    for clusters, objects in (*groups.values(), *_unseen(plan, outcomes)):
+        shown += _object_diffs(plan.name, clusters, objects)
+    return shown
+
+
+def _unseen(
+    plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome]
+) -> t.Iterator[tuple[list[str], tuple[ObjectChange, ...]]]:
+    for each in plan.changes:
+        clusters = [name for name in each.clusters if name not in outcomes or not _looked(outcomes[name])]
+        if clusters:
+            yield clusters, each.objects
+
+
+def _object_diffs(
+    placement: str, clusters: t.Sequence[str], objects: t.Sequence[ObjectChange]
+) -> t.Iterator[dict[str, str]]:
+    more = f" and {len(clusters) - 5} more" if len(clusters) > 5 else ""
+    for each in objects[:OBJECTS]:
+        old = "".join(f"{one.path}: {_value(one.old)}\n" for one in each.fields[:FIELDS] if one.old is not None)
+        new = "".join(
+            f"{one.path}: {_value(one.new)}\n" if not one.effect else f"{one.path} {one.effect}\n"
+            for one in each.fields[:FIELDS]
+        )
+        if not each.fields:
+            new = f"{each.id}\n"
+        yield _diff(f"{placement}: {each.id} on {', '.join(clusters[:5])}{more}", old, new)
+
+
+def _diff(header: str, before: str, after: str) -> dict[str, str]:
+    return {"before_header": header, "after_header": header, "before": before, "after": after}
+
+
+def _clusters(plan: PlacementPlan, but: str) -> str:
+    return "".join(f"{each.cluster}\n" for each in plan.clusters if each.change != but)
+
+
+def _looked(outcome: MemberOutcome) -> bool:
+    """Whether the member was read, and told what an update changes there."""
+    return outcome.error is None and (bool(seen_changes(outcome)) or not outcome.changes)
+
+
+def _field(each: FieldChange) -> str:
+    if each.effect:
+        return f"{each.path}: {_value(each.old)} is given up: it {each.effect}"
+    if each.old is None:
+        return f"{each.path}: {_value(each.new)} is new"
+    return f"{each.path}: {_value(each.old)} -> {_value(each.new)}"
+
+
+def _value(value: t.Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= VALUE else f"{text[:VALUE]}... ({len(text) - VALUE} more characters)"
