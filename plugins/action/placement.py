@@ -8,6 +8,7 @@ import typing as t
 from datetime import timedelta
 
 from ..module_utils._core.errors import FleetError
+from ..module_utils._core.plan.reached import reached
 from ..module_utils._fleet.files import approved_plan, facts_file, refuse_empty, refuse_unwritable, write_file
 from ..module_utils._fleet.placements.look import Ways
 from ..module_utils._fleet.placements.placement import (
@@ -91,6 +92,9 @@ def _answer(report: Report, options: dict[str, t.Any], run_of: Run) -> Answer:
         "members": {
             placement: {name: each.as_dict() for name, each in outcomes.items()}
             for placement, outcomes in report.outcomes.items()
+        },
+        "availability": {
+            plan.name: far.as_dict() for plan in report.plan.plans if (far := reached(plan, report.of(plan.name)))
         },
         "drifted": _steps(report, lambda outcome: outcome.drifted),
         "due": _steps(report, lambda outcome: outcome.changes),

@@ -194,6 +194,13 @@ members:
   description: What was done, or would be done, on each member, by placement and cluster.
   returned: success
   type: dict
+availability:
+  description:
+    - How far each placement is, by name, if members were looked at or written. C(clusters) is the number of clusters
+      that are to hold it, C(applied) of those that hold all of it, C(available) of those where all is available too.
+    - C(waiting) has the objects that are not available yet, by cluster.
+  returned: success
+  type: dict
 drifted:
   description: Objects that were changed or deleted on members by others, with field and field manager.
   returned: success

@@ -27,6 +27,7 @@ from .._core.plan.document import (
 )
 from .._core.plan.member import DIFFERS, UNCHANGED, Step
 from .._core.plan.outcome import MemberOutcome
+from .._core.plan.reached import reached
 from .._core.schema.meta import find_condition
 from .changes import field_lines, unseen
 
@@ -38,6 +39,7 @@ GOING = {
     LEFTOVER: "deleted, if an unfinished run has put it there, from",
     RELEASE: "released, and staying, on",
 }
+LOOK_AGAIN = "look again: ansible-playbook gitops.fleet.drift, which reads the members and changes nothing"
 GAP, ROOM = 2, 24
 VALUE, CELL = 120, 1_000
 
@@ -89,11 +91,25 @@ def plan_text(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome] | Non
     lines += [line for found in told[:SHOWN] for line in found]
     if len(told) > SHOWN:
         lines.append(f"  {len(told) - SHOWN} more members with something to tell")
+    lines += [part for line in reached_lines(plan, outcomes) for part in _folded(line)]
     for brake in plan.brakes:
         if brake.tripped:
             word = "lifted" if brake.lifted else "STOPS"
             lines += _folded(f"brake {brake.name} {word}: {brake.message}")
     return lines + notes_text(plan.findings)
+
+
+def reached_lines(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome]) -> list[str]:
+    """How far it is: applied, available, what is waited for, and how to look again."""
+    far = reached(plan, outcomes)
+    if far is None or not (far.waiting or any(each.done for each in outcomes.values())):
+        return []
+    lines = [f"applied on {far.applied} of {far.clusters} clusters, {far.available} of {far.clusters} available"]
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for cluster, objects in far.waiting.items():
+        groups.setdefault(tuple(map(str, objects)), []).append(cluster)
+    lines += [f"not available yet on {_listed(clusters)}: {_listed(late)}" for late, clusters in groups.items()]
+    return lines + ([LOOK_AGAIN] if far.waiting else [])
 
 
 def first_text(findings: t.Sequence[Problem]) -> list[str]:

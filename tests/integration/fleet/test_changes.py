@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import typing as t
 
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.placement import Report
@@ -89,3 +90,42 @@ def test_a_field_that_an_autoscaler_owns_too_stays_as_was_said(fleet: Fleet) -> 
     assert "m2: update Deployment" in plan and "goes to the server's default, 1" in plan
     fleet.apply()
     assert [web(fleet, member)["spec"]["replicas"] for member in ("m1", "m2")] == [5, 1]
+
+
+def test_a_spec_that_picks_the_same_clusters_and_objects_is_recorded(fleet: Fleet) -> None:
+    """What the records show is what is written down, also where nothing on any member depends on it."""
+    fleet.join("m1")
+    fleet.place()
+    fleet.apply()
+    document = fleet.placement()
+    document["spec"]["revisionHistoryLimit"] = 7
+    (fleet.folder / "placements" / f"{fleet.name}.yml").write_text(json.dumps(document), encoding="utf-8")
+    looked = fleet.look()
+    assert looked.changed and not looked.of(fleet.name)["m1"].changes
+    assert fleet.apply().changed
+    recorded = fleet.record() or {}
+    assert recorded["spec"]["revisionHistoryLimit"] == 7 and recorded["metadata"]["generation"] == 2
+    with fleet.writing() as written:
+        assert not fleet.look().changed and not fleet.apply().changed
+    assert written == []
+
+
+def test_applied_is_not_available(fleet: Fleet) -> None:
+    """Nothing runs pods here: what was applied does not become available, until somebody says that it is."""
+    fleet.join("m1", "m2")
+    fleet.resources(deployment(fleet))
+    fleet.place()
+    report = fleet.apply()
+    (plan,) = report.plan.plans
+    text = " ".join(" ".join(plan_text(plan, report.of(plan.name))).split())
+    assert "applied on 2 of 2 clusters, 0 of 2 available" in text
+    assert f"not available yet on m1, m2: Deployment {fleet.namespace}/web" in text
+    assert "look again: ansible-playbook gitops.fleet.drift" in text
+    assert f"{fleet.name}: 2 of 2 clusters done, 0 of 2 available" in fleet.said
+    path = f"/apis/apps/v1/namespaces/{fleet.namespace}/deployments/web/status"
+    generation = web(fleet, "m1")["metadata"]["generation"]
+    counts = {"replicas": 1, "updatedReplicas": 1, "readyReplicas": 1, "availableReplicas": 1}
+    fleet.servers["m1"].patch(path, {"status": {"observedGeneration": generation, **counts}})
+    report = fleet.look()
+    text = " ".join(" ".join(plan_text(report.plan.plans[0], report.of(plan.name))).split())
+    assert "applied on 2 of 2 clusters, 1 of 2 available" in text and "not available yet on m2:" in text

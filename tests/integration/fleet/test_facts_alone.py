@@ -14,9 +14,10 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.p
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.snapshot import FactsSnapshot
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes import BrakeLimits
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.document import PlacementPlan
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.files import facts_file
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.capture import capture
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.placement import Report, run
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Place, facts_file
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Place
 from ansible_collections.gitops.fleet.plugins.module_utils._store.open_records import open_records
 from small_fleet import Document, Fleet
 

@@ -75,7 +75,8 @@ class Facts:
 @dataclass(frozen=True, kw_only=True)
 class Wanted:
     """``objects`` in apply order. ``deleting`` is empty, or why the placement ends (``deleted``, ``source-gone``).
-    ``prune_kinds`` are kinds that are deleted although they may hold more than ours.
+    ``prune_kinds`` are kinds that are deleted although they may hold more than ours. ``respecified`` says that another
+    spec is recorded.
     """
 
     placement: ClusterResourcePlacement
@@ -84,6 +85,7 @@ class Wanted:
     findings: tuple[Problem, ...] = ()
     older_source: Brake | None = None
     prune_kinds: tuple[str, ...] = ()
+    respecified: bool = False
 
 
 def compose(wanted: Wanted, known: Known, facts: Facts, now: datetime, limits: BrakeLimits) -> PlacementPlan:
@@ -115,6 +117,7 @@ def compose(wanted: Wanted, known: Known, facts: Facts, now: datetime, limits: B
         digest=plan_digest(
             placement.name, digest_of(encode(placement.spec)), bool(wanted.deleting), clusters, wanted.objects, tripped
         ),
+        respecified=wanted.respecified,
         changes=_changes(wanted, known, clusters),
         scheduled=decided.scheduled if decided else None,
     )

@@ -101,7 +101,8 @@ class PlacementPlan:
     """Everything that one placement's next apply would do.
 
     ``deleting`` marks the end of the placement; then ``scheduled``, from which ``left_out`` is read when it is asked
-    for, is None. ``changes`` are those since the last apply, in objects that stay on clusters that stay.
+    for, is None. ``respecified`` says that its spec is not the recorded one. ``changes`` are those since the last
+    apply, in objects that stay on clusters that stay.
     """
 
     placement: ClusterResourcePlacement
@@ -119,6 +120,7 @@ class PlacementPlan:
     brakes: tuple[Brake, ...]
     findings: tuple[Problem, ...]
     digest: str
+    respecified: bool = False
     changes: tuple[ClusterChanges, ...] = ()
     scheduled: Scheduled | None = field(default=None, repr=False, compare=False)
 
@@ -181,6 +183,7 @@ class PlacementPlan:
         """Whether the plan differs from what is recorded, members not looked at."""
         return (
             self.resource_snapshot_new
+            or self.respecified
             or self.deleting
             or any(each.change != KEPT or each.leaving or each.cause != "unchanged" for each in self.clusters)
         )

@@ -13,6 +13,7 @@ from ..._core.objects.placements.cluster_resource_placement import PlacementStat
 from ..._core.plan.document import GAINED, KEPT, LOST, PlacementPlan
 from ..._core.plan.member import NOT_GONE
 from ..._core.plan.outcome import APPLY_FAILED
+from ..._core.plan.reached import reached
 from ..._core.plan.status import placement_status
 from ..._core.schema.codec import decode, encode
 from ..._store.records import Records
@@ -257,7 +258,9 @@ def _under_lease(work: _Work, writer: Writer, keeper: Keeper, sights: _Sights, t
         tally.ended = INTERRUPTED
         return
     done = sum(1 for outcome in outcomes.values() if outcome.applied)
-    say(f"{current.name}: {done} of {len(outcomes)} clusters done")
+    far = reached(current, outcomes)
+    available = f", {far.available} of {far.clusters} available" if far else ""
+    say(f"{current.name}: {done} of {len(outcomes)} clusters done{available}")
 
 
 def _recorded(

@@ -232,6 +232,7 @@ def _wanted(
         findings=(*sourced.findings, *limitations(sourced.placement), *_located(own, sourced)),
         older_source=_older(name, record, request),
         prune_kinds=request.prune_kinds,
+        respecified=old is not None and old.spec != sourced.placement.spec,
     )
 
 

@@ -1,0 +1,51 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""How far a placement has come on its clusters: applied is not yet available."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, field
+
+from ..objects.identity import ObjectId
+from ..resources.availability import NOT_YET
+from .document import LOST, PlacementPlan
+from .outcome import MemberOutcome
+from .status import reports_only
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reached:
+    """Numbers of clusters: those that are to hold the placement, those that hold all of it now, and those of them where
+    everything is available. ``waiting`` are the objects that are not, by cluster."""
+
+    clusters: int
+    applied: int
+    available: int
+    waiting: t.Mapping[str, tuple[ObjectId, ...]] = field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, t.Any]:
+        """The numbers and the objects as results have them."""
+        waiting = {cluster: [str(each) for each in late] for cluster, late in self.waiting.items()}
+        return {
+            "clusters": self.clusters,
+            "applied": self.applied,
+            "available": self.available,
+            "waiting": waiting,
+        }
+
+
+def reached(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome]) -> Reached | None:
+    """None where nobody has looked, or nothing is to be applied."""
+    staying = [each.cluster for each in plan.clusters if each.change != LOST]
+    if reports_only(plan) or not staying or not outcomes:
+        return None
+    seen = {name: outcomes[name] for name in staying if name in outcomes and outcomes[name].error is None}
+    applied = {name: each for name, each in seen.items() if not each.failures and (each.done or not each.changes)}
+    late = {
+        name: tuple(sorted(one for one, judged in (each.availability or {}).items() if judged == NOT_YET))
+        for name, each in applied.items()
+    }
+    waiting = {name: found for name, found in late.items() if found}
+    return Reached(clusters=len(staying), applied=len(applied), available=len(applied) - len(waiting), waiting=waiting)
