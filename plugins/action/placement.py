@@ -8,7 +8,6 @@ import typing as t
 from datetime import timedelta
 
 from ..module_utils._core.errors import FleetError
-from ..module_utils._core.plan.reached import reached
 from ..module_utils._fleet.files import approved_plan, facts_file, refuse_empty, refuse_unwritable, write_file
 from ..module_utils._fleet.placements.look import Ways
 from ..module_utils._fleet.placements.placement import (
@@ -93,9 +92,7 @@ def _answer(report: Report, options: dict[str, t.Any], run_of: Run) -> Answer:
             placement: {name: each.as_dict() for name, each in outcomes.items()}
             for placement, outcomes in report.outcomes.items()
         },
-        "availability": {
-            plan.name: far.as_dict() for plan in report.plan.plans if (far := reached(plan, report.of(plan.name)))
-        },
+        "availability": report.availability,
         "drifted": _steps(report, lambda outcome: outcome.drifted),
         "due": _steps(report, lambda outcome: outcome.changes),
         "problems": [each.as_dict() for each in report.problems],

@@ -80,7 +80,7 @@ options:
       driver:
         description: How the cluster itself is upgraded.
         type: str
-        choices: [local, cluster_api, command, role]
+        choices: [local, command, role]
       maintenance:
         description: Name of its C(FleetMaintenance).
         type: str

@@ -425,7 +425,8 @@ CONNECTIONS = (
         context="east",
         taints=[{"key": "a", "efect": "NoSchedule"}],
     ),
-    joined("a bad driver", "bad-option", "driver", "cluster_api", driver="hand"),
+    joined("a bad driver", "bad-option", "driver", "command", driver="hand"),
+    joined("a driver that no run would use", "bad-option", "driver", "command", driver="cluster_api"),
     Bad(
         "a bad member name",
         "member_cluster",

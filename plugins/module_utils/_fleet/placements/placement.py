@@ -16,6 +16,7 @@ from ..._core.objects.placements.cluster_resource_placement import PlacementStat
 from ..._core.plan.brakes import BrakeLimits
 from ..._core.plan.document import NOTHING_RECORDED
 from ..._core.plan.outcome import MemberOutcome
+from ..._core.plan.reached import reached
 from ..._kube.access import ready
 from ..._kube.client import Timeouts
 from ..._kube.parallel import in_parallel
@@ -32,6 +33,7 @@ from ..members.members import (
     recorded_members,
 )
 from ..members.recorded_facts import facts_of, young_members
+from ..not_carried_out import in_files, on_hub
 from ..session import Session
 from .apply import (
     Applied,
@@ -100,6 +102,12 @@ class Report:
     def of(self, placement: str) -> t.Mapping[str, MemberOutcome]:
         return self.outcomes.get(placement, {})
 
+    @property
+    def availability(self) -> dict[str, dict[str, t.Any]]:
+        """How far each placement is on its clusters, as results have it, where members were looked at."""
+        found = {plan.name: reached(plan, self.of(plan.name)) for plan in self.plan.plans}
+        return {name: far.as_dict() for name, far in found.items() if far is not None}
+
 
 def brake_limits(options: t.Mapping[str, t.Any]) -> BrakeLimits:
     """Limits from a verb's options; FleetError ``bad-option``."""
@@ -125,6 +133,7 @@ def run(session: Session, asked: Asked) -> Report:
     """Plans what is asked for; looks at the members; writes if asked to and neither brake nor digest forbids it."""
     now = session.clock()
     placements, told = _wanted(session, asked)
+    told = (*told, *(on_hub(session.hub) if session.hub else ()))
     members = members_to_write(session) if asked.write else recorded_members(session.records)
     fleet = {name: each.fleet for name, each in members.items()}
     timeouts = Timeouts(connect=asked.timeout, read=max(30.0, asked.timeout))
@@ -193,7 +202,7 @@ def _wanted(session: Session, asked: Asked) -> tuple[tuple[Sourced, ...], tuple[
     if asked.src:
         manifests = read_manifests(asked.src)
         found = placements_in(manifests, asked.strict)
-        told = without_manifests(asked.src, manifests, "src")
+        told = (*without_manifests(asked.src, manifests, "src"), *in_files(manifests))
     elif session.hub is not None:
         documents = session.records.list(PLACEMENT)
         found = tuple(read_placement(_as_written(each), "hub", asked.strict) for each in documents)
@@ -221,7 +230,7 @@ def plan_request(
     revision = source_revision(folder, session.environ) if folder else ""
     age = asked.max_facts_age or (APPLY_AGE if asked.write and not asked.approved else FILE_AGE)
     files = read_manifests(asked.resources) if asked.resources is not None else None
-    empty = without_manifests(asked.resources or (), files or (), "resources")
+    empty = (*without_manifests(asked.resources or (), files or (), "resources"), *in_files(files or ()))
     held = None if members else facts.held
     return PlanRequest(
         placements=placements,

@@ -18,6 +18,7 @@ from ..._core.objects.updates.update_run import UpdateRun
 from ..._core.schema.codec import encode
 from ..._store.manifests import read_manifests
 from ..._store.records import Records
+from ..not_carried_out import in_files
 
 Spec = UpdateRun | UpdateStrategy | FleetMaintenance | ReleaseCatalog  # pylint: disable=unsupported-binary-operation  # Python 3.11 can
 _CLASSES: tuple[type[Spec], ...] = (UpdateRun, UpdateStrategy, FleetMaintenance, ReleaseCatalog)
@@ -37,12 +38,13 @@ class Written:
 
 def written(src: t.Sequence[str], definitions: t.Sequence[t.Mapping[str, t.Any]], strict: bool) -> Written:
     """Every object of these kinds in the files and among the definitions; all problems at once."""
-    documents = [(each.document, each.where) for each in read_manifests(src)] if src else []
+    manifests = read_manifests(src) if src else ()
+    documents = [(each.document, each.where) for each in manifests]
     documents = [each for each in documents if each[0].get("kind") in KINDS]
     documents += [(dict(each), f"definition {number + 1}") for number, each in enumerate(definitions)]
     there: dict[str, dict[str, t.Any]] = {kind: {} for kind in KINDS}
     problems: list[Problem] = []
-    findings: list[Problem] = []
+    findings: list[Problem] = [*in_files(manifests)]
     for document, where in documents:
         try:
             reading = read(document, where, strict)
