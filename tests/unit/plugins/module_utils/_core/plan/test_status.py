@@ -193,6 +193,22 @@ def test_availability(judged: tuple[str, str], row: tuple[str, str], whole: tupl
     assert of_placement(found)["Available"] == whole
 
 
+@pytest.mark.parametrize(
+    ("judged", "message"),
+    [
+        ((AVAILABLE, NOT_YET), "1 objects are not available yet"),
+        ((NOT_YET, NOT_YET), "2 objects are not available yet"),
+        ((AVAILABLE, NOT_TRACKABLE), "1 objects are of kinds whose availability cannot be tracked"),
+        ((AVAILABLE, AVAILABLE), "all 2 objects are available"),
+    ],
+)
+def test_how_many_objects_are_available_is_told(judged: tuple[str, str], message: str) -> None:
+    found = status(BOTH, outcome("aks-member-1", judged), GOOD[1])
+    (row,) = (each for each in found.placement_statuses if each.cluster_name == "aks-member-1")
+    condition = find_condition(row.conditions, "Available")
+    assert condition and condition.message == message
+
+
 def test_with_no_cluster_only_scheduled_is_left() -> None:
     assert of_placement(status(plan(wanted(), facts()))) == {"Scheduled": ("True", "SchedulingPolicyFulfilled")}
     nobody = status(plan(wanted(pick_n(2)), facts()))

@@ -92,3 +92,14 @@ def test_what_has_no_clock_time_or_never_comes_is_refused(schedule: object) -> N
 def test_the_ends_of_the_calendar_are_instants_like_others(at: str, zone: str) -> None:
     now = datetime.fromisoformat(at).replace(tzinfo=UTC)
     assert within_windows([window("0 */6 * * *", "24h", zone)], [], now).open or now.year == 1
+
+
+def test_a_window_lasts_a_minute_to_a_year() -> None:
+    assert [window("0 0 1 1 *", length).duration for length in ("1m", "8784h")] == [
+        timedelta(minutes=1),
+        timedelta(days=366),
+    ]
+    for length in ("0m", "30s", "8784h1m"):
+        with pytest.raises(FleetError) as refused:
+            window("0 0 1 1 *", length)
+        assert "whole minutes up to a year" in str(refused.value)

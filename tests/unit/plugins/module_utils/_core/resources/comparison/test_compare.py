@@ -169,3 +169,10 @@ def test_annotations_of_secrets_are_not_shown() -> None:
     assert (found.desired, found.live) == ("<masked, 7 bytes>", "<masked, 8 bytes>")
     (extra,) = differences({**secret("x"), "metadata": {"name": "s"}}, secret("letmein!"), full=True)
     assert extra.live == "<masked, 8 bytes>"
+
+
+@pytest.mark.parametrize("named", [["x"], "x", 7])
+def test_labels_that_are_no_map_are_a_difference_and_no_fault(named: t.Any) -> None:
+    """No server takes them; a manifest in a file may have them."""
+    wanted, live = {"metadata": {"labels": named}}, {"metadata": {"labels": {"a": "b"}}}
+    assert paths(wanted, live) == [".metadata.labels"]
