@@ -23,7 +23,7 @@ class ActionModule(Verb):
             write=not run.check_mode,
         )
         with run.open(options) as session:
-            found = recover_records(session, asked)
+            found = recover_records(session, asked, options["former"])
         return Answer(
             changed=bool(found.recovered),
             data={

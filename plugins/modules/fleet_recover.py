@@ -13,6 +13,7 @@ version_added: 0.1.0
 description:
   - Reads what each member says of the placements that it holds, and writes placements, snapshots and bindings into
     records that were lost. The next plan is then empty.
+  - It works in any order, also after an apply with new records that was refused with C(foreign-applyset).
   - Members are joined again first; manifests of placements and resources come from files or from the hub.
   - The marks on the members are updated to the new records; the placed objects themselves are not touched.
 author:
@@ -29,6 +30,13 @@ options:
     description: Files and folders with the resources; those on the hub if absent.
     type: list
     elements: path
+  former:
+    description:
+      - UIDs that placements had in records of this fleet which are given up, as C(foreign-applyset) and C(mixed-fleets)
+        tell them. Needed only where these records have been applied to some members already, and to others those.
+    type: list
+    elements: str
+    default: []
   timeout:
     description: Seconds to wait for a connection to a member.
     type: int
@@ -40,6 +48,13 @@ EXAMPLES = r"""
   gitops.fleet.fleet_recover:
     src: [fleet/placements]
     resources: [fleet/resources]
+
+- name: Go on with new records on the hub, of which some members know already
+  gitops.fleet.fleet_recover:
+    records: {type: hub, context: hub}
+    src: [fleet/placements]
+    resources: [fleet/resources]
+    former: [4f0b8a1e-8c25-4b29-9d0e-0d6f4d0a7b11]
 """
 
 RETURN = r"""

@@ -25,6 +25,10 @@ from ..._kube.lists import list_objects
 from ..._kube.paths import Resource
 
 NAMESPACES = ("v1", "Namespace")
+FOREIGN = (
+    "was it applied with records of yours? Use those; or, if they are given up, run gitops.fleet.recover with the"
+    " manifests of all placements (docs/records.md). Is it another fleet's? Rename the placement"
+)
 PARENTS = f"/api/v1/namespaces/{NAMESPACE}/configmaps"
 
 
@@ -46,12 +50,12 @@ def observe(client: KubeClient, placement: str, uid: str, desired: t.Sequence[Re
     """
     parent = _parent(client, placement)
     recorded = parsed_parent(parent, client) if parent else None
-    if recorded and uid and recorded.uid != uid:
+    if recorded and recorded.uid != uid:
         raise FleetError(
             "foreign-applyset",
-            f"placement {placement} of another fleet (uid {recorded.uid}) holds this member",
+            f"placement {placement} of other records than these (uid {recorded.uid}) holds this member",
             client.server_name,
-            "rename the placement, or recover the records of that fleet",
+            FOREIGN,
         )
     wanted = {each.id.key: each.id for each in desired}
     held = {each.id.key: each.id for each in recorded.inventory} if recorded else {}

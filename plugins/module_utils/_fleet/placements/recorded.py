@@ -28,6 +28,7 @@ REVISION = "gitops.fleet/revision"
 CLEANUP = "gitops.fleet/cleanup"
 # On a placement whose records are being rebuilt, until they are whole.
 RECOVERING = "gitops.fleet/recovering"
+CLEARING = "clearing"
 
 Document = dict[str, t.Any]
 
@@ -56,11 +57,17 @@ def is_recovering(document: Document | None) -> bool:
     return RECOVERING in ((document or {}).get("metadata", {}).get("annotations") or {})
 
 
-def recovering(document: Document, begun: bool) -> Document:
-    """The placement's record, saying that a recovery was begun, or saying so no more."""
+def is_clearing(document: Document | None) -> bool:
+    """Whether a recovery still has to take away what was recorded before it."""
+    return ((document or {}).get("metadata", {}).get("annotations") or {}).get(RECOVERING) == CLEARING
+
+
+def recovering(document: Document, begun: bool, clearing: bool = False) -> Document:
+    """The placement's record, saying that a recovery was begun, or saying so no more. ``clearing`` says that what was
+    recorded before is to go first."""
     metadata = document["metadata"]
     annotations = {name: each for name, each in (metadata.get("annotations") or {}).items() if name != RECOVERING}
-    marks = {RECOVERING: "true"} if begun else {}
+    marks = {RECOVERING: CLEARING if clearing else "true"} if begun else {}
     return {**document, "metadata": {**metadata, "annotations": {**annotations, **marks}}}
 
 

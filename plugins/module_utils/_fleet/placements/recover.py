@@ -9,7 +9,7 @@ import contextlib
 import typing as t
 from dataclasses import dataclass, replace
 
-from ..._core.errors import FleetError, Problem
+from ..._core.errors import FleetError
 from ..._core.objects.api_groups import PLACEMENT_API
 from ..._core.objects.placements.cluster_resource_placement import ClusterResourcePlacement
 from ..._core.plan.compose import policy_snapshot_of
@@ -28,6 +28,7 @@ from ..members.leave import applysets_on
 from ..members.member_lease import Keep
 from ..members.members import Clients
 from ..session import Session
+from .former_records import is_lost, known_of, named_apart, refuse_mixed
 from .member_parent import Parent
 from .observe import observe
 from .recorded import (
@@ -37,6 +38,7 @@ from .recorded import (
     POLICY_INDEX,
     RESOURCE_HASH,
     RESOURCE_INDEX,
+    is_clearing,
     is_recovering,
     recovering,
 )
@@ -68,8 +70,10 @@ def recover(
     described: t.Mapping[str, Described],
     key_bytes: bytes,
     write: bool,
+    former: t.Collection[str] = (),
 ) -> Recovered:
-    """Every member must answer: a placement rebuilt from some of its clusters would forget the others."""
+    """Every member must answer: a placement rebuilt from some of its clusters would forget the others. ``former`` are
+    uids that the placement had in records which are given up."""
     records = session.records
     found = in_parallel({name: _reader(clients, name) for name in sorted(members)})
     problems = [
@@ -84,14 +88,10 @@ def recover(
     for cluster, sets in found.items():
         for each in sets if isinstance(sets, tuple) else ():
             held.setdefault(each.placement, {})[cluster] = each
-    begun = {name: uid for name in held if (uid := _begun(records, name))}
-    _refuse_mixed(held, begun)
+    ours = {name: known_of(records, name) for name in held}
+    refuse_mixed({name: by for name, by in held.items() if name in described}, ours, former)
     unknown = {name: tuple(sorted(by)) for name, by in held.items() if name not in described}
-    lost = {
-        name: by
-        for name, by in sorted(held.items())
-        if name in described and (name in begun or not records.list("ClusterResourceBinding", {PARENT: name}))
-    }
+    lost = {name: by for name, by in sorted(held.items()) if name in described and is_lost(ours[name], by)}
     with Interrupts() as told:
         for name, by_cluster in lost.items() if write else ():
             with Keeper(records, session.holder, told) as keeper, contextlib.ExitStack() as leases:
@@ -104,25 +104,6 @@ def recover(
 
 def _reader(clients: Clients, name: str) -> t.Callable[[], tuple[ApplySet, ...]]:
     return lambda: applysets_on(clients.get(name))
-
-
-def _begun(records: Records, name: str) -> str:
-    """The uid that a recovery has given the placement which did not come to its end; nothing if there was none."""
-    document = records.get("ClusterResourcePlacement", name)
-    return str(document["metadata"]["uid"]) if document and is_recovering(document) else ""
-
-
-def _refuse_mixed(held: t.Mapping[str, t.Mapping[str, ApplySet]], begun: t.Mapping[str, str]) -> None:
-    """Members that hold a placement of one name from two fleets cannot be told apart. Those that an earlier recovery
-    has taken over are ours."""
-    mixed = [name for name, by in held.items() if len({each.uid for each in by.values()} - {begun.get(name)}) > 1]
-    if mixed:
-        raise FleetError.of(
-            [
-                Problem("mixed-fleets", "members hold placements of this name from different fleets", name)
-                for name in sorted(mixed)
-            ]
-        )
 
 
 @dataclass(frozen=True)
@@ -149,6 +130,13 @@ class _Lease:
         self.permit()
         return self.records.replace(record, self.lease)
 
+    def clear(self, placement: str) -> None:
+        """Takes away what belongs to the placement, but not itself."""
+        for kind in ("ClusterResourceBinding", "ClusterResourceSnapshot", "ClusterSchedulingPolicySnapshot"):
+            for each in self.records.list(kind, {PARENT: placement}):
+                self.permit()
+                self.records.delete(kind, each["metadata"]["name"], lease=self.lease)
+
 
 def _rebuild(
     records: _Lease, clients: Clients, described: Described, held: t.Mapping[str, ApplySet], key_bytes: bytes
@@ -156,14 +144,15 @@ def _rebuild(
     placement = described.sourced.placement
     uid = _placement_record(records, placement)
     parents = {name: _adopted(clients.get(name), each, uid, described.objects) for name, each in held.items()}
-    adopted = {name: each for name, (each, _parent) in parents.items()}
-    latest = max(held.values(), key=lambda each: _index(each.resource_snapshot))
-    policy = _policy_record(records, placement, max(held.values(), key=lambda each: _index(each.policy_snapshot)))
+    today = policy_snapshot_of(placement, None)[0].spec.policy_hash
+    adopted = named_apart(placement.name, {name: each for name, (each, _parent) in parents.items()}, today)
+    latest = max(adopted.values(), key=lambda each: _index(each.resource_snapshot))
+    policy = _policy_record(records, placement, max(adopted.values(), key=lambda each: _index(each.policy_snapshot)))
     for snapshot in sorted({each.resource_snapshot for each in adopted.values()}):
         of_it = next(each for each in adopted.values() if each.resource_snapshot == snapshot)
         _resource_record(records, of_it, described.objects, key_bytes, snapshot == latest.resource_snapshot)
-    for cluster, (each, parent) in sorted(parents.items()):
-        parent.write(each, records.permit)
+    for cluster, each in sorted(adopted.items()):
+        parents[cluster][1].write(each, records.permit)
         name = binding_name("", placement.name, cluster, policy, ())
         if records.get("ClusterResourceBinding", name) is None:
             records.create(_binding_record(name, cluster, each))
@@ -184,6 +173,9 @@ def _placement_record(records: _Lease, placement: ClusterResourcePlacement) -> s
         made = {"apiVersion": PLACEMENT_API, "kind": "ClusterResourcePlacement", "metadata": metadata, "spec": spec}
         found = records.create(recovering(made, begun=True))
     elif not is_recovering(found):
+        found = records.replace(recovering(found, begun=True, clearing=True))
+    if is_clearing(found):
+        records.clear(placement.name)
         found = records.replace(recovering(found, begun=True))
     return str(found["metadata"]["uid"])
 

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import typing as t
+
 from ..._core.errors import FleetError
 from ..._core.resources.selection import Selected
 from ..._kube.client import Timeouts
@@ -23,8 +25,9 @@ from .sources import (
 )
 
 
-def recover_records(session: Session, asked: Asked) -> Recovered:
-    """Rebuilds the records of the placements that ``asked`` describes; without ``write`` it only says which."""
+def recover_records(session: Session, asked: Asked, former: t.Collection[str] = ()) -> Recovered:
+    """Rebuilds the records of the placements that ``asked`` describes; without ``write`` it only says which. ``former``
+    are uids that placements had in records which are given up."""
     members = members_to_write(session) if asked.write else recorded_members(session.records)
     if not members:
         hint = "join the members again first"
@@ -39,7 +42,7 @@ def recover_records(session: Session, asked: Asked) -> Recovered:
             raise FleetError.of(selected.problems)
         described[each.placement.name] = Described(sourced=each, objects=rendered(selected, key, "recovered"))
     with open_clients(session, fleet, timeout=Timeouts(connect=asked.timeout), strict=True) as clients:
-        return recover(session, clients, list(members), described, key, asked.write)
+        return recover(session, clients, list(members), described, key, asked.write, former)
 
 
 def _selected(sourced: Sourced, session: Session, asked: Asked, credentials: frozenset[tuple[str, str]]) -> Selected:

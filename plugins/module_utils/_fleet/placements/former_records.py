@@ -1,0 +1,107 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Placements that members hold from other records than ours: which of them a recovery may take over, and under which
+names, since both records may have called different things alike."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, replace
+
+from ..._core.errors import FleetError, Problem
+from ..._core.resources.applyset import ApplySet
+from ..._core.resources.snapshots import policy_snapshot_name, resource_snapshot_name, snapshot_index
+from ..._store.records import Records
+from .recorded import PARENT, Document, is_recovering
+
+Held = t.Mapping[str, t.Mapping[str, ApplySet]]
+"""By placement and cluster."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ours:
+    """What our records know of a placement: its ``uid`` (empty without a record), whether a recovery of it was
+    ``begun``, whether there are bindings at all, and whether one of them ``holds`` something."""
+
+    uid: str = ""
+    begun: bool = False
+    bound: bool = False
+    holds: bool = False
+
+
+def known_of(records: Records, name: str) -> Ours:
+    """What the records know of the placement."""
+    document: Document | None = records.get("ClusterResourcePlacement", name)
+    bindings = records.list("ClusterResourceBinding", {PARENT: name})
+    return Ours(
+        uid=str(document["metadata"]["uid"]) if document else "",
+        begun=is_recovering(document),
+        bound=bool(bindings),
+        holds=any(each["spec"].get("resourceSnapshotName") for each in bindings),
+    )
+
+
+def is_lost(ours: Ours, by_cluster: t.Mapping[str, ApplySet]) -> bool:
+    """Whether members hold the placement as our records do not know it: these were lost, or it was other records'. An
+    apply that was refused for that has left bindings behind which hold nothing."""
+    return ours.begun or not ours.bound or any(each.uid != ours.uid for each in by_cluster.values())
+
+
+def refuse_mixed(held: Held, ours: t.Mapping[str, Ours], former: t.Collection[str]) -> None:
+    """Members that hold a placement of one name from two records are not taken together unless that is said: one of
+    the two may belong to another fleet. Those that an earlier recovery has taken over are ours."""
+    problems = []
+    for name, by_cluster in sorted(held.items()):
+        mine, uids = ours[name], {each.uid for each in by_cluster.values()}
+        foreign = uids - {mine.uid} - set(former)
+        both = foreign and not mine.begun and (mine.holds or mine.uid in uids)
+        if len(foreign) > 1 or both:
+            message = f"members hold placements of this name from different records (uid {', '.join(sorted(foreign))})"
+            hint = "if these were records of this fleet that are given up: former with these uids"
+            problems.append(Problem("mixed-fleets", message, name, hint))
+    if problems:
+        raise FleetError.of(problems)
+
+
+def named_apart(placement: str, sets: t.Mapping[str, ApplySet], policy_hash: str) -> dict[str, ApplySet]:
+    """The ApplySets by cluster, with names of snapshots under which only one thing is known, and each thing under one
+    name. Where two records had a policy of one name, that with today's ``policy_hash`` gets a new one, and bindings of
+    the other count as older.
+    """
+    resources = _apart(
+        {(each.resource_snapshot, each.resource_hash) for each in sets.values()},
+        lambda index: resource_snapshot_name(placement, index),
+    )
+    policies = {(each.policy_snapshot, each.policy_hash) for each in sets.values()}
+    newest = policy_snapshot_name(placement, max(map(_index, (name for name, _hash in policies)), default=-1) + 1)
+    twice = len({name for name, _hash in policies}) < len(policies)
+    return {
+        cluster: replace(
+            each,
+            resource_snapshot=resources[each.resource_hash],
+            policy_snapshot=newest if twice and each.policy_hash == policy_hash else each.policy_snapshot,
+        )
+        for cluster, each in sets.items()
+    }
+
+
+def _apart(pairs: t.Collection[tuple[str, str]], made: t.Callable[[int], str]) -> dict[str, str]:
+    """A name for each hash: the latest that it has, or a new one where that means something else already."""
+    latest = {digest: name for name, digest in sorted(pairs, key=lambda pair: (_index(pair[0]), pair))}
+    names: dict[str, str] = {}
+    number = max(map(_index, latest.values()), default=-1)
+    for digest, name in sorted(latest.items(), key=lambda item: item[1]):
+        if name in names.values():
+            number += 1
+            name = made(number)
+        names[digest] = name
+    return names
+
+
+def _index(snapshot: str) -> int:
+    """What a member calls its snapshot counts as the first where it names no index."""
+    try:
+        return snapshot_index(snapshot)
+    except ValueError:
+        return 0

@@ -1,0 +1,90 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+from __future__ import annotations
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.applyset import ApplySet
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.former_records import (
+    Ours,
+    is_lost,
+    named_apart,
+    refuse_mixed,
+)
+
+
+def held(uid: str = "old", resources: tuple[str, str] = ("web-0-snapshot", "r"), policy: str = "p") -> ApplySet:
+    snapshot, digest = resources
+    return ApplySet(
+        placement="web",
+        uid=uid,
+        generation=1,
+        policy_snapshot="web-0",
+        policy_hash=policy,
+        resource_snapshot=snapshot,
+        resource_hash=digest,
+    )
+
+
+def snapshots(**sets: ApplySet) -> dict[str, str]:
+    return {name: each.resource_snapshot for name, each in named_apart("web", sets, "p").items()}
+
+
+def test_two_things_of_one_name_get_two() -> None:
+    assert snapshots(a=held(), b=held(resources=("web-0-snapshot", "s"))) == {
+        "a": "web-0-snapshot",
+        "b": "web-1-snapshot",
+    }
+
+
+def test_one_thing_of_two_names_has_the_later_one() -> None:
+    assert set(snapshots(a=held(), b=held(resources=("web-7-snapshot", "r"))).values()) == {"web-7-snapshot"}
+
+
+def test_names_that_mean_one_thing_stay() -> None:
+    sets = {"a": held(), "b": held(resources=("web-1-snapshot", "s"))}
+    assert named_apart("web", sets, "p") == sets
+
+
+def test_of_two_policies_of_one_name_that_of_today_gets_a_new_one() -> None:
+    found = named_apart("web", {"a": held(), "b": held(policy="q")}, "q")
+    assert {name: each.policy_snapshot for name, each in found.items()} == {"a": "web-0", "b": "web-1"}
+
+
+@pytest.mark.parametrize(
+    "ours, uids, lost",
+    [
+        (Ours(), ["old"], True),
+        (Ours(uid="new", bound=True), ["old"], True),
+        (Ours(uid="new", bound=True, holds=True), ["new"], False),
+        (Ours(uid="new", bound=True, holds=True), ["new", "old"], True),
+        (Ours(uid="new", begun=True, bound=True), ["new"], True),
+    ],
+)
+def test_what_is_lost(ours: Ours, uids: list[str], lost: bool) -> None:
+    assert is_lost(ours, {f"m{place}": held(uid) for place, uid in enumerate(uids)}) is lost
+
+
+@pytest.mark.parametrize(
+    "ours, uids, former, refused",
+    [
+        (Ours(), ["old"], [], False),
+        (Ours(), ["old", "other"], [], True),
+        (Ours(), ["old", "other"], ["old"], False),
+        (Ours(uid="new", bound=True), ["old"], [], False),
+        (Ours(uid="new", bound=True), ["old", "new"], [], True),
+        (Ours(uid="new", bound=True, holds=True), ["old"], [], True),
+        (Ours(uid="new", bound=True, holds=True), ["old"], ["old"], False),
+        (Ours(uid="new", begun=True, bound=True, holds=True), ["old", "new"], [], False),
+    ],
+)
+def test_what_is_not_taken_together_unasked(ours: Ours, uids: list[str], former: list[str], refused: bool) -> None:
+    """One of two records may be another fleet's."""
+    sets = {"web": {f"m{place}": held(uid) for place, uid in enumerate(uids)}}
+    if not refused:
+        refuse_mixed(sets, {"web": ours}, former)
+        return
+    with pytest.raises(FleetError) as caught:
+        refuse_mixed(sets, {"web": ours}, former)
+    assert (caught.value.code, caught.value.where) == ("mixed-fleets", "web") and "old" in str(caught.value)
