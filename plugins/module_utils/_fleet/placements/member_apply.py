@@ -66,6 +66,7 @@ class Seen:
 
     @property
     def to_do(self) -> list[Step]:
+        """The steps that write."""
         return [step for step in self.steps if step.action in WRITES]
 
 
@@ -109,6 +110,7 @@ class MemberTask:
 
     @property
     def placement(self) -> str:
+        """Its name."""
         return self.identity.placement
 
     @property
