@@ -61,6 +61,16 @@ def test_minimum_versions_are_stated_d3_96():
     assert not any(name.startswith(("azure", "boto", "google")) for name in libraries)
 
 
+ACTING = sorted(file for room in ("_fleet", "_store") for file in (ROOT / "plugins/module_utils" / room).rglob("*.py"))
+
+
+@pytest.mark.parametrize("file", ACTING, ids=lambda file: str(file.relative_to(ROOT / "plugins/module_utils")))
+def test_public_functions_say_what_they_give(file):
+    """Methods are documented once, where the contract stands that they fulfil."""
+    functions = [each for each in ast.parse(file.read_text("utf-8")).body if isinstance(each, ast.FunctionDef)]
+    assert [each.name for each in functions if each.name[0] != "_" and not ast.get_docstring(each)] == []
+
+
 # Where files are read or written that nobody but us or the kernel makes.
 PLAIN_FILES = {
     "_fleet/updates/approval_policy.py",  # of the collection

@@ -74,6 +74,7 @@ class Keeper:
 
     @property
     def lost(self) -> FleetError | None:
+        """Why there is to be no further write, or None."""
         return self._lost
 
     def check(self) -> None:
@@ -84,6 +85,7 @@ class Keeper:
             raise FleetError(INTERRUPTED, f"{came}; nothing new is begun", hint="run again: it goes on from here")
 
     def check_leases(self) -> None:
+        """FleetError ``lease-lost``. It asks the records itself where no renewal came for two thirds of the time."""
         if self._lost is None and self._clock() - self._renewed >= self._seconds * 2 / 3:
             self._renew(last=True)
         if self._lost is not None:

@@ -34,6 +34,7 @@ class Mended:
     document: t.Any
 
     def as_dict(self) -> dict[str, t.Any]:
+        """As results have it."""
         return dict(vars(self))
 
 
@@ -47,6 +48,7 @@ class Linted:
     checked: int
 
     def count(self, level: str) -> int:
+        """How many of that level are told."""
         return sum(1 for each in self.remarks if each.level == level)
 
     def fails(self, strict: bool) -> bool:

@@ -87,6 +87,7 @@ def marked_deleted(stored: Record, version: str, now: datetime) -> Record:
 
 
 def finalizers(record: Record) -> tuple[str, ...]:
+    """Of the record; none is usual."""
     return tuple(record["metadata"].get("finalizers") or ())
 
 

@@ -34,6 +34,7 @@ class Lease:
     seconds: int
 
     def expired(self, now: datetime) -> bool:
+        """Whether its seconds are over, so that anybody may take it."""
         return now >= self.renewed + timedelta(seconds=self.seconds)
 
 
@@ -62,7 +63,8 @@ class Records(t.Protocol):
     place: str
     """For messages: the file's path, or ``hub <server>``."""
 
-    def get(self, kind: str, name: str) -> Record | None: ...
+    def get(self, kind: str, name: str) -> Record | None:
+        """The record, or None if there is none."""
 
     def list(self, kind: str, labels: t.Mapping[str, str] = NO_LABELS) -> tuple[Record, ...]:
         """Those that carry all of ``labels``, in the order of their names."""
@@ -117,7 +119,8 @@ class Records(t.Protocol):
     def keep_secret(self, name: str, value: bytes) -> bytes:
         """Keeps ``value`` under ``name`` unless there is one already; gives the one that is kept."""
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Nothing is read or written afterwards; leases that are held run out."""
 
 
 def replaced(records: Records, document: Record, lease: Lease | None = None) -> Record | None:
@@ -131,6 +134,7 @@ def replaced(records: Records, document: Record, lease: Lease | None = None) -> 
 
 
 def conflict(kind: str, name: str, place: str) -> FleetError:
+    """What ``replace`` and ``delete`` raise where the record moved."""
     return FleetError(
         "conflict",
         f"{kind}/{name} was changed or deleted by someone else since it was read",
@@ -140,10 +144,12 @@ def conflict(kind: str, name: str, place: str) -> FleetError:
 
 
 def already_exists(kind: str, name: str, place: str) -> FleetError:
+    """What ``create`` raises."""
     return FleetError("already-exists", f"{kind}/{name} exists already", place)
 
 
 def lease_held(lease: Lease, now: datetime, place: str) -> FleetError:
+    """What ``acquire`` raises: who has the lease, since when, and when it is free."""
     left = lease.renewed + timedelta(seconds=lease.seconds) - now
     return FleetError(
         "lease-held",
@@ -155,6 +161,7 @@ def lease_held(lease: Lease, now: datetime, place: str) -> FleetError:
 
 
 def lease_lost(name: str, holder: str, now_held_by: str, place: str) -> FleetError:
+    """What a write under a lease raises that another has by now; ``now_held_by`` is empty where nobody has it."""
     taken = f": {now_held_by} took it" if now_held_by and now_held_by != holder else ""
     return FleetError(
         "lease-lost",

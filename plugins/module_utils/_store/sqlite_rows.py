@@ -26,6 +26,7 @@ WAY_OUT = "restore it from a backup, or move it away and rebuild the records fro
 
 
 def damaged(what: str, where: str) -> FleetError:
+    """FleetError ``records-damaged``, with the ways out."""
     return FleetError("records-damaged", what, where, WAY_OUT)
 
 

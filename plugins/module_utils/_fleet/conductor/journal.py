@@ -18,7 +18,8 @@ class Book(t.Protocol[S]):
     """How states of one kind stand in a record. It remembers the document that was read or kept last."""
 
     @property
-    def kind(self) -> str: ...
+    def kind(self) -> str:
+        """Of the record."""
 
     name: str
 
@@ -28,7 +29,8 @@ class Book(t.Protocol[S]):
     def written(self, document: Record, state: S, epoch: int) -> Record:
         """The document with this state, under the epoch of the lease. ``kept`` is called once it is stored."""
 
-    def kept(self) -> None: ...
+    def kept(self) -> None:
+        """What ``written`` gave last is stored."""
 
     def epoch(self) -> int:
         """That of the lease under which the record was written last."""
@@ -63,10 +65,12 @@ class Journal(t.Generic[S]):
             self.state = change(self.state)
 
     def note(self, change: Change[S]) -> None:
+        """Makes the change now, and again on whatever the record holds when the state is stored."""
         self._noted.append(change)
         self.state = change(self.state)
 
     def renew(self) -> None:
+        """FleetError ``lease-lost`` if another conductor has it."""
         self.lease = self._records.renew(self.lease)
 
     def store(self, state: S, in_flight: bool) -> bool:

@@ -37,14 +37,17 @@ class Steering(t.Protocol[S, X, A]):
     """One machine with what it needs of the world. The loop calls it from one thread."""
 
     @property
-    def book(self) -> Book[S]: ...
+    def book(self) -> Book[S]:
+        """How its state stands in the records."""
 
     def see(self, state: S, now: datetime) -> X:
         """What is true of the world, once a turn."""
 
-    def decide(self, state: S, seen: X, now: datetime) -> Decision[S, A]: ...
+    def decide(self, state: S, seen: X, now: datetime) -> Decision[S, A]:
+        """What begins now, and the state that says so; pure, as in ``_core.machine``."""
 
-    def acts_in_flight(self, state: S) -> tuple[A, ...]: ...
+    def acts_in_flight(self, state: S) -> tuple[A, ...]:
+        """The acts that the state says were begun and have not ended."""
 
     def clear(self, decision: Decision[S, A], seen: X, now: datetime) -> X | None:
         """Looks closely at what is about to be begun, and takes hold of it. None if all of it may begin, else what is
@@ -87,15 +90,20 @@ class Steering(t.Protocol[S, X, A]):
 class Telling(t.Protocol[Told_contra]):
     """Tells people and machines what goes on."""
 
-    def say(self, text: str, /) -> None: ...
+    def say(self, text: str, /) -> None:
+        """A line for people."""
 
-    def begin(self, state: Told_contra, now: datetime) -> None: ...
+    def begin(self, state: Told_contra, now: datetime) -> None:
+        """A conductor begins, or takes the machine up."""
 
-    def stored(self, state: Told_contra, now: datetime) -> None: ...
+    def stored(self, state: Told_contra, now: datetime) -> None:
+        """The state that is recorded by now."""
 
-    def waiting(self, state: Told_contra, until: datetime | None, now: datetime) -> None: ...
+    def waiting(self, state: Told_contra, until: datetime | None, now: datetime) -> None:
+        """Nothing is in flight, and the conductor stays; ``until`` is None where no instant is known."""
 
-    def end(self, state: Told_contra, why: str, now: datetime) -> None: ...
+    def end(self, state: Told_contra, why: str, now: datetime) -> None:
+        """The conductor ends; ``why`` as in ``Ending``."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,6 +166,7 @@ class Conductor(t.Generic[S, X, A]):
         self._changed = False
 
     def run(self) -> Ending[S]:
+        """To its ending. FleetError as of ``conduct``."""
         self._telling.begin(self.journal.state, self._clock())
         while True:
             now = self._clock()

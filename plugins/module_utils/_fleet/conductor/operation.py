@@ -89,20 +89,25 @@ class FailureReason(t.Protocol):
     """``reason`` is one of ``_core.values.update_states``."""
 
     @property
-    def reason(self) -> str: ...
+    def reason(self) -> str:
+        """One of ``_core.values.update_states``."""
 
     @property
-    def message(self) -> str: ...
+    def message(self) -> str:
+        """For people."""
 
 
 class Goal(t.Protocol):
     """Whether what a subject says of itself is what an operation is for, as ``_core.updates.releases.versions``."""
 
-    def reached(self, version: str, target: str) -> bool: ...
+    def reached(self, version: str, target: str) -> bool:
+        """Whether a subject at ``version`` is where it should be; ValueError for what is no version."""
 
-    def nothing_to_do(self, version: str, target: str) -> FailureReason | None: ...
+    def nothing_to_do(self, version: str, target: str) -> FailureReason | None:
+        """Why it is skipped, or None."""
 
-    def step_refused(self, version: str, target: str) -> FailureReason | None: ...
+    def step_refused(self, version: str, target: str) -> FailureReason | None:
+        """Why the step from ``version`` to ``target`` must not be made, or None."""
 
 
 Event = t.Union[Begun, Said, Ended, Blocked]  # noqa: UP007  # pylint takes the other form for an error

@@ -14,6 +14,7 @@ from ..._local import cluster
 
 
 def main(arguments: list[str] | None = None) -> int:
+    """The exit code: 0 if the cluster is at its target, 1 with a line that says why not."""
     # pylint: disable=ansible-bad-function  # a command, which prints
     parser = argparse.ArgumentParser(prog="upgrade_local")
     for name in ("root", "member", "target", "operation", "binaries-dir"):

@@ -45,6 +45,7 @@ class HubOutcome:
 
     @property
     def changed(self) -> bool:
+        """Whether anything was written, or would be."""
         return bool(self.created or self.updated) or not {CREATED, UPDATED}.isdisjoint(self.policies.values())
 
 

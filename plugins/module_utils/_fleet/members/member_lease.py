@@ -49,6 +49,7 @@ class KeptLease:
 
     @property
     def due(self) -> bool:
+        """Whether a third of its time is over."""
         return running_time() >= self._renewed + self._lease.seconds / 3
 
     def keep(self) -> None:

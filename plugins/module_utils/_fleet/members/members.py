@@ -47,6 +47,7 @@ class Member:
 
     @property
     def name(self) -> str:
+        """Its name in the fleet."""
         return self.cluster.name
 
 

@@ -53,6 +53,7 @@ class Applied:
 
     @property
     def problems(self) -> tuple[Problem, ...]:
+        """What failed on members, then what stopped placements."""
         return (*failures(self.outcomes), *self.stopped)
 
 

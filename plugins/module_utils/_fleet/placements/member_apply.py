@@ -67,6 +67,7 @@ class Seen:
 
     @property
     def to_do(self) -> list[Step]:
+        """The steps that write."""
         return [step for step in self.steps if step.action in WRITES]
 
 
@@ -112,6 +113,7 @@ class MemberTask:
 
     @property
     def placement(self) -> str:
+        """Its name."""
         return self.identity.placement
 
     @property

@@ -100,6 +100,7 @@ class Report:
     problems: tuple[Problem, ...] = ()
 
     def of(self, placement: str) -> t.Mapping[str, MemberOutcome]:
+        """Outcomes of one placement by cluster; empty if nothing was looked at."""
         return self.outcomes.get(placement, {})
 
     @property

@@ -95,13 +95,16 @@ class FleetPlan:
 
     @property
     def facts_digest(self) -> str:
+        """Of the snapshot that was decided on."""
         return self.facts.digest
 
     @property
     def digest(self) -> str:
+        """Of all plans together: what an approval is bound to."""
         return plans_digest({each.name: each.digest for each in self.plans})
 
     def as_dict(self) -> dict[str, t.Any]:
+        """As it is written to a file, and read by ``_core.plan.approved``."""
         return {
             "schema": SCHEMA,
             "digest": self.digest,

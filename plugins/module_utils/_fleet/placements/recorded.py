@@ -45,10 +45,12 @@ class RecordedPlacement:
 
     @property
     def placement(self) -> ClusterResourcePlacement | None:
+        """The object of the record; ValueError if it cannot be one."""
         return decode(ClusterResourcePlacement, self.document) if self.document else None
 
     @property
     def uid(self) -> str:
+        """Of the record; empty if there is none."""
         return str(self.document["metadata"]["uid"]) if self.document else ""
 
 

@@ -149,6 +149,7 @@ class Writer:
         return self._changed(placement, {**placement, "status": new})
 
     def event(self, reason: str, message: str) -> None:
+        """A line in the placement's journal, for people."""
         self.records.event("ClusterResourcePlacement", self.plan.name, "Normal", reason, message, self.now)
 
     def forget(self, placement: Document) -> None:

@@ -44,6 +44,7 @@ def one_of(value: t.Any, known: t.Sequence[str], name: str) -> str:
 
 
 def whole_number(value: t.Any, name: str, least: int = 0, most: int = 10**9) -> int:
+    """The value, if it is such a number; FleetError ``bad-argument`` otherwise."""
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise FleetError("bad-argument", f"{value!r:.60} is not a whole number from {least} to {most}", name)
     return value

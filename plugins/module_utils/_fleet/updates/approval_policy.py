@@ -28,6 +28,7 @@ def shipped() -> tuple[Policy, ...]:
 
 
 def path_of(policy: Policy) -> str:
+    """Where it stands on an API server."""
     return object_path(BUILT_IN[policy["apiVersion"], policy["kind"]], policy)
 
 

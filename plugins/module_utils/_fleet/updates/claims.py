@@ -80,6 +80,7 @@ def _mark(records: Records, member: str, operation: str) -> Obstacle | None:
 
 
 def lease_name(member: str) -> str:
+    """Of the lease in the records under which something is begun on the member."""
     return f"member/{member}"
 
 

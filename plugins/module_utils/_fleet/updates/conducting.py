@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import typing as t
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -36,6 +35,7 @@ from ..._core.values.update_states import (
     USER,
 )
 from ..._kube.client import Timeouts
+from ..._kube.files import with_home
 from ..._kube.parallel import in_parallel
 from ..._local.locks import make_folder
 from ..._store.records import Records
@@ -212,9 +212,8 @@ def terms_of(self_approval: bool, verified: bool, expires: int | None) -> Terms:
 def operations_folder(given: str, environ: t.Mapping[str, str]) -> Path:
     """Where operations are kept from run to run."""
     if given:
-        return Path(given).expanduser().absolute()
-    home = environ.get("HOME") or os.path.expanduser("~")
-    return Path(environ.get("XDG_STATE_HOME") or f"{home}/.local/state", "gitops-fleet", "operations")
+        return Path(with_home(given, environ)).absolute()
+    return Path(environ.get("XDG_STATE_HOME") or with_home("~/.local/state", environ), "gitops-fleet", "operations")
 
 
 def _lost(state: str, skipped_by: str, reason: str) -> bool:

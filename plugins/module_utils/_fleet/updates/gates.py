@@ -45,6 +45,7 @@ class Placed:
 
     @property
     def position(self) -> str:
+        """Such as ``before canary/eu``."""
         return f"{self.timing.lower()} {self.stage}{'/' + self.group if self.group else ''}"
 
 

@@ -101,6 +101,7 @@ class UpgradeLeases:
         in_parallel({name: self._renewal(name) for name in due}, deadline=DEADLINE)
 
     def release(self, member: str) -> None:
+        """Gives the member's lease up, if it is held."""
         self._tried.pop(member, None)
         with self._locks[member]:
             self._without.discard(member)

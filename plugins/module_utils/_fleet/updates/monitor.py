@@ -90,6 +90,7 @@ class Sight:
         return replace(view, obstacles=(*view.obstacles, found)) if found else view
 
     def next_look(self) -> datetime | None:
+        """When the first of the members that cannot begin now is looked at again; None if there are none."""
         return min(self._again.values(), default=None)
 
     def clear(self, begins: t.Sequence[Begin], now: datetime) -> bool:

@@ -52,6 +52,7 @@ class Progress:
     _words: dict[str, str] = field(default_factory=dict)
 
     def begin(self, state: RunState, now: datetime) -> None:
+        """Tells what the run is for, and how far it is."""
         run = self.run
         goal = f"{run.spec.managed_cluster_update.upgrade.type} to {run.target or 'newer node images'}"
         self._told, self._status, self._reminded = state, derive(state), now
@@ -75,6 +76,7 @@ class Progress:
             self._level("run", self.run.name, self._status.state, self._status.message, now)
 
     def gate_opened(self, action: OpenGate) -> None:
+        """Tells people of a gate that they can approve from now on."""
         place = f"{action.timing.lower()} {'group ' + action.group if action.group else 'stage ' + action.stage}"
         due = f"; opens by itself at {write_time(action.gate.due)}" if action.gate.due else ""
         self.say(f"  gate {action.gate.name or 'without name'} {place} waits for approval: {action.gate.id}{due}")
@@ -99,6 +101,7 @@ class Progress:
             self.say(f"  still waiting{till}: {self._status.message or self._status.state}; {counted(run)}")
 
     def end(self, state: RunState, why: str, now: datetime) -> None:
+        """Tells how it stands; ``why`` as in ``conductor.loop.Ending``."""
         status = derive(state)
         self.say(f"run {self.run.name} {status.state}: {counted(state)}" + ("" if why == "settled" else f" ({why})"))
         self._event(now, "ended", state=status.state, message=why)

@@ -72,6 +72,7 @@ def proven(document: Record) -> UpdateRun:
 
 
 def run_document(records: Records, name: str) -> Record:
+    """The record as it is; FleetError ``no-such-run`` with the names of those that are there."""
     document = records.get(KIND, name)
     if document is None:
         there = ", ".join(each["metadata"]["name"] for each in records.list(KIND)) or "none"

@@ -59,13 +59,17 @@ RunChange = Change[RunState]
 class Works(t.Protocol):
     """What is wanted of an executor; see ``conductor.executor.Executor``."""
 
-    def begin(self, work: Work, resumed: bool, only_follow: bool = False) -> None: ...
+    def begin(self, work: Work, resumed: bool, only_follow: bool = False) -> None:
+        """Begins it, or takes it up; returns at once."""
 
-    def events(self) -> tuple[Event, ...]: ...
+    def events(self) -> tuple[Event, ...]:
+        """What happened since the last call, oldest first."""
 
-    def wait(self, seconds: float) -> object: ...
+    def wait(self, seconds: float) -> object:
+        """Until there is an event, at most so many seconds."""
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Follows nothing any more; what was begun goes on."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -68,7 +68,8 @@ def local_path(text: str, environ: t.Mapping[str, str]) -> str:
 def usual_path(given: str, environ: t.Mapping[str, str]) -> str:
     """What kubectl reads: the given path, else KUBECONFIG (one file, or several joined by ``:``), else
     ``~/.kube/config``."""
-    return with_home(given or environ.get("KUBECONFIG") or "~/.kube/config", environ)
+    found = given or environ.get("KUBECONFIG") or "~/.kube/config"
+    return os.pathsep.join(with_home(each, environ) for each in found.split(os.pathsep))
 
 
 def read_kubeconfig(path: str | Path) -> Kubeconfig:

@@ -18,6 +18,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec im
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.environments import hub as environment
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import connection_of, open_clients
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session, open_session
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.conducting import operations_folder
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
 from ansible_collections.gitops.fleet.plugins.module_utils._store.hub import HubRecords, hub_client
 from ansible_collections.gitops.fleet.plugins.module_utils._store.open_records import open_records
@@ -89,6 +90,7 @@ def test_every_verb_finds_a_hub_by_one_rule(tmp_path: Path, monkeypatch: pytest.
         ({"kubeconfig": None, "context": None}, {"KUBECONFIG": variable, **home}, 30),
         ({"context": "one"}, {"KUBECONFIG": f"{more}:{variable}", **home}, 30),
         ({}, {"KUBECONFIG": f"{more}:{variable}", **home}, 40),
+        ({}, {"KUBECONFIG": "~/nothing:~/mine", **home}, 60),
         ({}, {"KUBECONFIG": "", **home}, 50),
         ({}, home, 50),
     ):
@@ -160,3 +162,12 @@ def test_members_are_reached_by_the_environment_of_the_task(tmp_path: Path, monk
         member = decode(FleetMember, document)
         assert open_clients(session, {"east": member}).environ == session.environ
         assert connection_of(member, None, session.environ).server == "https://127.0.0.1:10"
+
+
+def test_operations_are_kept_in_the_home_of_the_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "of-this-process"))
+    environ = {"HOME": str(tmp_path)}
+    assert operations_folder("~/kept", environ) == tmp_path / "kept"
+    assert operations_folder("", environ) == tmp_path / ".local/state/gitops-fleet/operations"
+    assert operations_folder("", {**environ, "XDG_STATE_HOME": "/state"}) == Path("/state/gitops-fleet/operations")
+    assert operations_folder("", {}) == tmp_path / "of-this-process/.local/state/gitops-fleet/operations"
