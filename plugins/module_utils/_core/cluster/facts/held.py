@@ -164,7 +164,7 @@ def _read_placement(name: str, row: t.Any) -> HeldPlacement:
 
 def _read_document(name: str, row: Row) -> dict[str, t.Any]:
     metadata = _map(row.get("metadata"), f"{name} metadata")
-    if metadata.get("name") != name or type(metadata.get("generation", 1)) is not int:
+    if metadata.get("name") != name or not _is_whole(metadata.get("generation", 1)):
         raise ValueError(f"{name}: its metadata are those of something else")
     document = without_content({"metadata": metadata, "spec": _map(row["spec"], f"{name} spec")})
     decode(ClusterResourcePlacement, document)
@@ -180,7 +180,7 @@ def _read_policy(row: Row) -> ClusterSchedulingPolicySnapshot:
 
 def _read_contents(row: Row) -> HeldContents:
     index = row.get("index")
-    if type(index) is not int or index < 0:
+    if not _is_whole(index) or index < 0:
         raise ValueError(f"{index!r:.80} is no index of resources")
     objects = _list(row.get("objects") or [], "objects", MOST_OBJECTS)
     return HeldContents(
@@ -229,7 +229,11 @@ def _read_binding(row: Row) -> ClusterResourceBinding:
 
 
 def _is_score(value: t.Any) -> bool:
-    return value is None or (type(value) is int and abs(value) < 2**31)
+    return value is None or (_is_whole(value) and abs(value) < 2**31)
+
+
+def _is_whole(value: t.Any) -> t.TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _map(value: t.Any, what: str) -> Row:
