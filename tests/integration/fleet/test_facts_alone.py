@@ -17,7 +17,6 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.document i
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.files import facts_file
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.capture import capture
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.placement import Report, run
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Place
 from ansible_collections.gitops.fleet.plugins.module_utils._store.open_records import open_records
 from small_fleet import Document, Fleet
 
@@ -44,8 +43,7 @@ def placed(fleet: Fleet) -> Fleet:
 
 def captured(fleet: Fleet) -> FactsSnapshot:
     """As ``facts`` writes them to a file, and a plan reads them from there."""
-    place = Place(fleet.records, fleet.hub_client, fleet.holder)
-    found = capture(place, fleet.now, pods=False, prices=NO_PRICES, threads=4, timeout=5.0, record=True)
+    found = capture(fleet.session(), pods=False, prices=NO_PRICES, threads=4, timeout=5.0, record=True)
     path = fleet.folder / "facts.json"
     path.write_text(found.text, encoding="utf-8")
     assert CANARY not in found.text and base64.b64encode(CANARY.encode()).decode() not in found.text
@@ -57,7 +55,7 @@ def alone(fleet: Fleet, facts: FactsSnapshot, **changes: t.Any) -> Report:
     records = open_records({"type": "sqlite", "path": str(fleet.folder / "nothing.db")}, {}, lambda: fleet.now)
     try:
         asked = fleet.asked(facts=facts, look=False, **changes)
-        return run(records, None, asked, fleet.now, "reviewer", fleet.said.append)
+        return run(fleet.session(records, hub=None, holder="reviewer"), asked)
     finally:
         records.close()
 
@@ -129,8 +127,7 @@ def test_facts_of_records_that_cannot_be_read_wholly_say_so(file_fleet: Fleet) -
     fleet.apply()
     (snapshot,) = fleet.records.list("ClusterResourceSnapshot")
     fleet.records.replace({**snapshot, "spec": {"selectedResources": ["damaged"]}})
-    place = Place(fleet.records, None, fleet.holder)
-    found = capture(place, fleet.now, pods=False, prices=NO_PRICES, threads=4, timeout=5.0, record=True)
+    found = capture(fleet.session(), pods=False, prices=NO_PRICES, threads=4, timeout=5.0, record=True)
     assert found.reading.snapshot.held is None and [each.code for each in found.notes] == ["records-damaged"]
     told = alone(fleet, found.reading.snapshot)
     assert "nothing-recorded" in [each.code for each in told.plan.findings]

@@ -12,7 +12,6 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import F
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes import BrakeLimits
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.recover import Recovered
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.recovering import recover_records
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Place
 from small_fleet import Fleet, changes, codes
 
 TWO = ("m1", "m2")
@@ -42,8 +41,7 @@ def moving(fleet: Fleet, tmp_path: Path) -> Fleet:
 
 
 def recovered(fleet: Fleet, write: bool = True, former: tuple[str, ...] = ()) -> Recovered:
-    place = Place(fleet.records, fleet.hub_client, fleet.holder)
-    return recover_records(place, fleet.asked(write=write), former)
+    return recover_records(fleet.session(), fleet.asked(write=write), former)
 
 
 def goes_on(fleet: Fleet, *names: str) -> None:
