@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -15,7 +16,7 @@ from ..schema.codec import decode
 from ..schema.finding import Finding
 from ..schema.metadata_rules import check_metadata
 from ..schema.rules import Found, beyond
-from .api_groups import PLACEMENT_GROUP
+from .api_groups import FLEET_GROUP, PLACEMENT_GROUP
 from .clusters.fleet_maintenance import FleetMaintenance
 from .clusters.fleet_member import FleetMember
 from .clusters.maintenance_rules import check_fleet_maintenance, warn_fleet_maintenance
@@ -158,8 +159,10 @@ def judge(document: t.Any, strict: bool = False, holes: bool = False) -> JudgedO
         about = str(document.get("kind") or "") if isinstance(document, Mapping) else ""
         return JudgedObject(about, None, kind, ())
     check = Check(strict)
-    written = repair_placement(check, document) if kind.cls is ClusterResourcePlacement else document
-    clean = check_object(check, kind.cls, written)
+    written = _in_our_version(check, kind, document)
+    if kind.cls is ClusterResourcePlacement:
+        written = repair_placement(check, written)
+    clean = _checked(check, kind, written)
     obj: AnyObject = decode(kind.cls, _copied(clean))
     problems = (*check.problems, *beyond(check.problems, _rules(kind, obj)))
     warnings = _WARNINGS[kind.cls](obj) if kind.cls in _WARNINGS else ()
@@ -207,10 +210,37 @@ def _kind(document: t.Any) -> Kind | tuple[Found, ...]:
         hint = f"it stands in {kind.group}" if kind else near(name, KIND_OF)
         known = ", ".join(f"{each.kind} of {each.group}" for each in KINDS)
         return (Found("unknown-kind", "", f"{name} of {group or 'the core group'} is none of {known}", hint),)
-    if version not in kind.versions:
-        hint = f"write {' or '.join(kind.api_versions)}"
+    if version not in kind.versions and version not in kind.published:
+        hint = f"write {' or '.join(f'{group}/{each}' for each in kind.versions if each in kind.published)}"
         return (Found("unsupported-version", "apiVersion", f"{name} has no version {version!r}", hint),)
     return kind
+
+
+def _checked(check: Check, kind: Kind, document: Mapping[str, t.Any]) -> t.Any:
+    """What is left without its faults.
+
+    Status of upstream's kinds is no input: an exported object has one, of any release, and a server drops it.
+    """
+    clean = check_object(check, kind.cls, document)
+    of_status = [each for each in check.problems if re.match(r"status\b", each.path)]
+    if kind.group == FLEET_GROUP or not of_status:
+        return clean
+    check.problems[:] = [each for each in check.problems if each not in of_status]
+    return {key: value for key, value in clean.items() if key != "status"}
+
+
+def _in_our_version(check: Check, kind: Kind, document: Mapping[str, t.Any]) -> Mapping[str, t.Any]:
+    """The manifest in a version that is kept here; fields are the same in all of them."""
+    printed = document["apiVersion"]
+    version, correct = printed.rpartition("/")[2], f"{kind.group}/{kind.stored}"
+    if version not in kind.published:
+        text = f"KubeFleet serves no {kind.kind} in {version}; {kind.stored} is known here and there"
+        check.findings.append(Finding("version-not-served", "apiVersion", "apiVersion", printed, correct, text))
+    if version in kind.versions:
+        return document
+    text = f"KubeFleet still serves {version}, and stores what it takes as {kind.stored}"
+    check.repair(Finding("older-version", "apiVersion", "apiVersion", printed, correct, text), f"write {correct}")
+    return {**document, "apiVersion": correct}
 
 
 def _name(document: Mapping[str, t.Any]) -> str:

@@ -60,6 +60,8 @@ RULES: tuple[Rule, ...] = (
     Rule("not-an-object", SCHEMA, _ANY, "The document is no mapping."),
     Rule("unknown-kind", SCHEMA, _ANY, "The API group has no such kind, or it is not supported."),
     Rule("unsupported-version", SCHEMA, _ANY, "The kind has no such version."),
+    Rule("older-version", REPAIR, _ANY, "KubeFleet serves the version for the kind, and it is an older one."),
+    Rule("version-not-served", WARNING, _ANY, "KubeFleet serves the kind in another version than that."),
     Rule("unsupported-group", SCHEMA, _ANY, "The newer groups under kubefleet.dev are not interpreted."),
     Rule("unknown-field", SCHEMA, _ANY, "There is no such field at this place."),
     Rule("missing-field", SCHEMA, _ANY, "A required field is missing."),
