@@ -58,7 +58,6 @@ NODE_POOLS: t.Mapping[str, str] = {
     "no-budget": "Nothing limits disruption.",
     "reason-without-budget": "No budget covers a reason.",
     "unlimited-outside-windows": "Nothing limits disruption outside the windows.",
-    "window-too-short": "No opening is long enough to replace a node.",
     "budget-never-binds": "The budget never decides.",
     "reason-never-binds": "The budget never decides for one of its reasons.",
 }

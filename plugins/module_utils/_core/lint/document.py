@@ -27,7 +27,8 @@ from ..objects.placements.placeholders import HOLES
 from ..objects.reading import judge
 from ..objects.updates.strategy_json import judge_strategy
 from ..schema.checking import near
-from ..values.field_path import field, put
+from ..schema.finding import Finding
+from ..values.field_path import at, field, put
 from .annotations import judge_any
 from .kinds import UNCHECKED
 from .placement import UNDECIDED, spread_in_words
@@ -129,10 +130,17 @@ def _object(document: Mapping[str, t.Any], start: datetime) -> Judged:
 
 def _read(document: Mapping[str, t.Any], name: str) -> Judged:
     judged = judge(document)
-    remarks = [of_found(each) for each in judged.problems] + [of_finding(each) for each in judged.findings]
+    remarks = [of_found(each) for each in judged.problems] + _of_findings(judged.findings, document)
     if any(each.code == UNDECIDED for each in judged.problems):
         remarks += spread_in_words(document, [each.path for each in judged.problems])
     return Judged(object=name, remarks=tuple(_shorter(each, document) for each in remarks), whole=document)
+
+
+def _of_findings(findings: t.Iterable[Finding], document: t.Any) -> list[Remark]:
+    """A limit that is left out is worth a note, as ``docs/compatibility.md`` has it; one that is written, a warning."""
+    remarks = [of_finding(each) for each in findings]
+    left_out = [each.code == "group-limit-stricter" and at(document, each.path) is None for each in remarks]
+    return [replace(each, level=NOTE) if out else each for each, out in zip(remarks, left_out, strict=True)]
 
 
 def _shorter(remark: Remark, document: Mapping[str, t.Any]) -> Remark:
@@ -172,7 +180,7 @@ def _single_budgets(examined: Examined, start: datetime) -> t.Iterator[Lint]:
 
 def _strategy(document: Mapping[str, t.Any]) -> Judged:
     problems, findings = judge_strategy(document)
-    remarks = [of_found(each) for each in problems] + [of_finding(each) for each in findings]
+    remarks = [of_found(each) for each in problems] + _of_findings(findings, document)
     return Judged(object=_title("UpdateStrategy", {"metadata": document}), remarks=tuple(remarks), whole=document)
 
 

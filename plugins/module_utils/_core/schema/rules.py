@@ -209,6 +209,7 @@ RULES: tuple[Rule, ...] = (
     Rule("schedule-not-wanted", SCHEMA, _GATES, "An Approval gate has a schedule."),
     Rule("scheduled-after", SCHEMA, _SEQUENCE, "A ScheduledStart gate stands in afterGates."),
     Rule("group-limit-stricter", WARNING, _SEQUENCE, "A group tolerates fewer failures than its stage."),
+    Rule("group-limit-looser", WARNING, _SEQUENCE, "A group tolerates more failures than its stage."),
     Rule("concurrency-above-stage", WARNING, _SEQUENCE, "A group asks for more members at once than its stage has."),
     Rule("wait-not-served", WARNING, _SEQUENCE, "The last stage has a wait, and no stage follows."),
     Rule("two-sequences", SCHEMA, _RUN, "Both updateStrategyId and strategy are given."),

@@ -61,6 +61,8 @@ FOUND: dict[str, list[str]] = {
     ],
     "budgets_gradual.yml": [f"warning unlimited-outside-windows 5 {BUDGETS}"],  # D0-85
     "pool_numbers.yml": [  # D0-58, D0-74, D0-77
+        f"note expiry-ignores-budgets 11 {TEMPLATE}.expireAfter",  # 720h by default
+        f"warning expiry-without-deadline 11 {TEMPLATE}.expireAfter",
         f"error wrong-type 20 {BUDGETS}[0].nodes",
         f"error schedule-unreadable 22 {BUDGETS}[1].schedule",
         f"error schedule-without-duration 24 {BUDGETS}[2]",

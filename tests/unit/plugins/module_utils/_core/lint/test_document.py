@@ -208,3 +208,17 @@ def test_the_documentation_lists_the_codes():
     assert (
         (Path(__file__).resolve().parents[6] / "docs" / "lint.md").read_text(encoding="utf-8").endswith(as_markdown())
     )
+
+
+def test_a_limit_of_a_group_is_a_note_where_it_is_left_out():
+    """As docs/compatibility.md has it; and a limit that its stage never lets it reach is told too."""
+    left_out, written = {"name": "a"}, {"name": "b", "maxAllowedFailures": "1"}
+    stages = [{"name": "one", "groups": [left_out, written], "maxAllowedFailures": "3"}]
+    assert [(each.level, each.code) for each in judged({"stages": stages}).remarks] == [
+        ("note", "group-limit-stricter"),
+        ("warning", "group-limit-stricter"),
+    ]
+    stages = [{"name": "one", "groups": [{"name": "c", "maxAllowedFailures": "5"}], "maxAllowedFailures": "3"}]
+    assert [(each.level, each.code) for each in judged({"stages": stages}).remarks] == [
+        ("warning", "group-limit-looser")
+    ]
