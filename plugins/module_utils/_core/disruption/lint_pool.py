@@ -11,7 +11,7 @@ from datetime import datetime
 
 from ..objects.karpenter.node_pool import DRIFTED, REASONS, UNDERUTILIZED
 from ..objects.karpenter.node_pool_schema import BUDGETS, GRACE, Policies
-from ..objects.karpenter.reading import PLACE, Examined, examine
+from ..objects.karpenter.reading import OLDER_GROUP, PLACE, Examined, examine
 from ..schema.finding import Finding
 from ..schema.rules import Found
 from ..values.duration import NEVER
@@ -49,7 +49,8 @@ def lint_examined(examined: Examined, start: datetime, nodes: int | None = None)
     if examined.missing and not examined.fragment:
         text = f"this can change a pool of that name, and not create one: {' and '.join(examined.missing)} is missing"
         found.append(Lint(code="patch-only", level=NOTE, path="spec", message=text))
-    found += [_repair(each, nodes) for each in examined.findings]
+    meant = {each.path: each.meant for each in examined.problems if each.meant is not None}
+    found += [_repair(each, meant.get(each.new_path, each.correct), nodes) for each in examined.findings]
     found += _template(examined, nodes)
     if examined.budgets is not None:
         found += lint_budgets(examined.budgets, start, _possible(examined))
@@ -100,12 +101,16 @@ def _problem(found: Found, examined: Examined) -> Lint:
     value = at(examined.repaired, found.path) if found.code == "wrong-type" else None
     quoted = found.hint == f'write it in quotes: "{value}"'
     message = f"{found.message}; {found.hint}" if found.hint else found.message
-    mended = {found.path: str(value)} if quoted else {}
+    mended: dict[str, t.Any] = {found.path: str(value)} if quoted else {}
+    if found.meant is not None and not any(each.new_path == found.path for each in examined.findings):
+        mended = {found.path: found.meant}
+    if found.path == OLDER_GROUP and isinstance(older := field(examined.written, OLDER_GROUP), str):
+        mended = {OLDER_GROUP: None, OLDER_GROUP.replace("apiVersion", "group"): older.partition("/")[0]}
     return Lint(code=found.code, level=ERROR, path=found.path, message=message, mended=mended)
 
 
-def _repair(finding: Finding, nodes: int | None) -> Lint:
-    mended = {finding.old_path: None} | {finding.new_path: finding.correct}
+def _repair(finding: Finding, correct: t.Any, nodes: int | None) -> Lint:
+    mended = {finding.old_path: None} | {finding.new_path: correct}
     consent = _consent(finding.new_path, nodes)
     return Lint(
         code=finding.code, level=WARNING, path=finding.old_path, message=finding.message, mended=mended, consent=consent

@@ -19,6 +19,12 @@ from ..disruption.budgets.lint import (
 )
 from ..disruption.lint_pool import lint_examined
 from ..objects.api_groups import CLUSTER_GROUP, FLEET_GROUP, PLACEMENT_GROUP
+from ..objects.karpenter.manifests import (
+    JUDGEMENTS,
+    Judgement,
+    check_written_metadata,
+    judge_written,
+)
 from ..objects.karpenter.node_pool import decode_budgets
 from ..objects.karpenter.node_pool_schema import BUDGETS
 from ..objects.karpenter.reading import Examined, examine
@@ -31,6 +37,7 @@ from ..schema.finding import Finding
 from ..values.field_path import at, field, put
 from .annotations import judge_any
 from .kinds import UNCHECKED
+from .older_pool import OLDER, as_v1
 from .placement import UNDECIDED, spread_in_words
 from .remark import (
     Remark,
@@ -118,6 +125,8 @@ def _object(document: Mapping[str, t.Any], start: datetime) -> Judged:
     name = _title(kind, document)
     if group == KARPENTER_GROUP and kind == "NodePool":
         return _pool(document, start)
+    if kind in JUDGEMENTS and group == JUDGEMENTS[kind].group:
+        return _written(document, name, JUDGEMENTS[kind])
     if kind in UNCHECKED.get(group, ()):
         text = f"objects of kind {kind} are known to KubeFleet and not checked here"
         remark = Remark(code="not-checked", level=NOTE, message=text, path="kind")
@@ -147,15 +156,31 @@ def _shorter(remark: Remark, document: Mapping[str, t.Any]) -> Remark:
     """Of an unknown kind only the name that is like it; the list of all kinds is long."""
     if remark.code != "unknown-kind":
         return remark
-    hint = near(str(document.get("kind")), KIND_OF)
     text = f"{document.get('kind')} is no kind of {str(document.get('apiVersion')).rpartition('/')[0]}"
+    if remark.mended:  # the kind is right, and the group is not
+        (meant,) = remark.mended.values()
+        return replace(remark, message=f"{text} (write {meant})", path="apiVersion", mended={"apiVersion": meant})
+    hint = near(str(document.get("kind")), KIND_OF)
     return replace(remark, message=f"{text} ({hint})" if hint else text, path="kind")
 
 
+def _written(document: Mapping[str, t.Any], name: str, known: Judgement) -> Judged:
+    problems, findings = judge_written(document, known)
+    remarks = [of_found(each) for each in problems] + [of_finding(each) for each in findings]
+    return Judged(object=name, remarks=tuple(remarks), whole=document)
+
+
 def _pool(document: t.Any, start: datetime) -> Judged:
-    examined = examine(document)
-    whole = examined.written
-    remarks = [of_lint(each) for each in lint_examined(examined, start)]
+    remarks: list[Remark] = []
+    given = document
+    if isinstance(document, Mapping) and ("apiVersion" in document or "kind" in document):
+        remarks += [of_found(each) for each in check_written_metadata(document)]
+        if document.get("apiVersion") == OLDER:
+            given, older = as_v1(document)
+            remarks.append(older)
+    examined = examine(given)
+    whole = document if given is not document else examined.written
+    remarks += [of_lint(each) for each in lint_examined(examined, start)]
     if examined.budgets is None:
         remarks += [of_lint(each) for each in _single_budgets(examined, start)]
     inside = ""
@@ -175,7 +200,8 @@ def _single_budgets(examined: Examined, start: datetime) -> t.Iterator[Lint]:
         if not any(path == here or path.startswith(f"{here}.") for path in wrong):
             for each in lint_budgets(decode_budgets([row]), start):
                 if each.level == ERROR:
-                    yield replace(each, path=each.path.replace(f"{BUDGETS}[0]", here))
+                    mended = {path.replace(f"{BUDGETS}[0]", here): value for path, value in each.mended.items()}
+                    yield replace(each, path=each.path.replace(f"{BUDGETS}[0]", here), mended=mended)
 
 
 def _strategy(document: Mapping[str, t.Any]) -> Judged:

@@ -207,12 +207,18 @@ def _kind(document: t.Any) -> Kind | tuple[Found, ...]:
         return (Found("unsupported-group", "apiVersion", f"objects of {group} are not interpreted", hint),)
     kind = KIND_OF.get(name)
     if kind is None or kind.group != group:
-        hint = f"it stands in {kind.group}" if kind else near(name, KIND_OF)
+        hint = near(name, KIND_OF)
+        meant = None
+        if kind:
+            at_home = version if version in kind.published else kind.stored
+            hint, meant = f"it stands in {kind.group}: write {kind.group}/{at_home}", f"{kind.group}/{at_home}"
         known = ", ".join(f"{each.kind} of {each.group}" for each in KINDS)
-        return (Found("unknown-kind", "", f"{name} of {group or 'the core group'} is none of {known}", hint),)
+        text = f"{name} of {group or 'the core group'} is none of {known}"
+        return (Found("unknown-kind", "", text, hint, meant),)
     if version not in kind.versions and version not in kind.published:
         hint = f"write {' or '.join(f'{group}/{each}' for each in kind.versions if each in kind.published)}"
-        return (Found("unsupported-version", "apiVersion", f"{name} has no version {version!r}", hint),)
+        meant = kind.api_versions[0] if len(kind.versions) == 1 else None
+        return (Found("unsupported-version", "apiVersion", f"{name} has no version {version!r}", hint, meant),)
     return kind
 
 

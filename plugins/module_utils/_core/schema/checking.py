@@ -71,6 +71,14 @@ _HINTS: dict[tuple[str, str], str] = {
     ("Budget", "timeZone"): "schedules of budgets are in UTC",
     ("Disruption", "expireAfter"): "it stands at spec.template.spec.expireAfter",
     ("Disruption", "terminationGracePeriod"): "it stands at spec.template.spec.terminationGracePeriod",
+    ("NodeClassRef", "apiVersion"): "v1 has the group alone, without the version: write group",
+    ("NodeClaimTemplateSpec", "kubelet"): "v1 has it in the node class: spec.kubelet of EC2NodeClass or AKSNodeClass",
+    ("NodeClaimTemplateSpec", "resources"): "only limits of the pool bound what its nodes have",
+    ("NodePoolSpec", "expireAfter"): "it stands at spec.template.spec.expireAfter",
+    ("NodePoolSpec", "ttlSecondsAfterEmpty"): "write spec.disruption.consolidateAfter",
+    ("NodePoolSpec", "ttlSecondsUntilExpired"): "write spec.template.spec.expireAfter",
+    ("NodePoolSpec", "requirements"): "it stands at spec.template.spec.requirements",
+    ("NodePoolSpec", "taints"): "it stands at spec.template.spec.taints",
     ("PlacementPolicy", "taints"): "taints are read from spec.taints of MemberCluster",
     ("NodeImageSelection", "version"): "images are named under customNodeImageVersions, and only for Custom",
     ("NodeImageSelection", "nodeImageVersion"): "images are named under customNodeImageVersions, and only for Custom",
@@ -99,8 +107,8 @@ class Check:
     problems: list[Found] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
 
-    def problem(self, code: str, path: str, message: str, hint: str = "") -> t.Any:
-        self.problems.append(Found(code, path, message, hint))
+    def problem(self, code: str, path: str, message: str, hint: str = "", meant: t.Any = None) -> t.Any:
+        self.problems.append(Found(code, path, message, hint, meant))
         return _BAD
 
     def repair(self, finding: Finding, hint: str) -> None:
@@ -248,13 +256,21 @@ def _check_text(check: Check, value: t.Any, path: str, prop: Prop) -> t.Any:
     if enum and value not in enum:
         known = ", ".join(enum)
         hint = english(value, enum) or near(value, enum)
-        check.problem("not-one-of", path, f"{value!r:.60} is not one of {known}", hint)
+        meant = next((each for each in enum if each.lower() == value.strip().lower()), None)
+        check.problem("not-one-of", path, f"{value!r:.60} is not one of {known}", hint, meant)
     elif not _fits(value, prop):
         length = f"{len(value)} characters, {prop.min_length or 0} to {prop.max_length} are allowed"
         check.problem("wrong-length", path, length)
     elif not _has_form(value, prop):
-        check.problem(prop.code, path, f"{value!r:.60} is not {prop.form}")
+        check.problem(prop.code, path, f"{value!r:.60} is not {prop.form}", meant=_in_hours(value, prop))
     return value
+
+
+def _in_hours(value: str, prop: Prop) -> str | None:
+    """Days, which no duration of Kubernetes has."""
+    days = re.fullmatch(r"([0-9]{1,6})d", value, re.ASCII)
+    hours = f"{int(days[1]) * 24}h" if days else ""
+    return hours if hours and prop.code == "invalid-duration" and _has_form(hours, prop) else None
 
 
 def _fits(value: str, prop: Prop) -> bool:

@@ -27,12 +27,13 @@ class Rule:
 
 @dataclass(frozen=True)
 class Found:
-    """A broken rule at a field path."""
+    """A broken rule at a field path. ``meant`` is what should stand there, if only one thing can be meant."""
 
     code: str
     path: str
     message: str
     hint: str = ""
+    meant: t.Any = None
 
 
 def beyond(known: t.Sequence[Found], found: t.Iterable[Found]) -> t.Iterator[Found]:

@@ -10,7 +10,7 @@ restrict, so that a list can say something else than it seems to.
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import lru_cache
 
@@ -83,7 +83,11 @@ def _alone(budget: Budget, path: str) -> t.Iterator[Lint]:
     if rule.schedule_problem:
         text = f"the schedule cannot be read, which closes the pool for every reason: {rule.schedule_problem}"
         yield Lint(
-            code="schedule-unreadable", level=ERROR, path=f"{path}.schedule", message=text + _schedule_hint(budget)
+            code="schedule-unreadable",
+            level=ERROR,
+            path=f"{path}.schedule",
+            message=text + _schedule_hint(budget),
+            mended=_sunday_mended(budget, f"{path}.schedule"),
         )
     if rule.nodes_problem:
         text = f"{rule.nodes_problem}, which closes the pool for every reason while the budget is active"
@@ -199,6 +203,15 @@ def _gap(schedule: CronSchedule) -> timedelta:
     """The shortest distance of two hits of a day."""
     pairs = zip(schedule.times, schedule.times[1:], strict=False)
     return timedelta(minutes=min((later - hit for hit, later in pairs), default=24 * 60))
+
+
+def _sunday_mended(budget: Budget, path: str) -> dict[str, str]:
+    """The weekday 7, which Karpenter does not read, is Sunday wherever it is read."""
+    words = (budget.schedule or "").split()
+    if len(words) != 5 or words[4] != "7":
+        return {}
+    mended = " ".join([*words[:4], "0"])
+    return {} if rule_of(replace(budget, schedule=mended)).schedule_problem else {path: mended}
 
 
 def _schedule_hint(budget: Budget) -> str:

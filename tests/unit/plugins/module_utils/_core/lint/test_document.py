@@ -31,7 +31,7 @@ from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.rand
 
 FOLDER = Path(__file__).resolve().parents[5] / "data" / "lint"
 SAMPLES = [
-    each for file in sorted(FOLDER.iterdir()) for each in yaml.safe_load_all(file.read_text(encoding="utf-8")) if each
+    each for file in sorted(FOLDER.glob("*.*")) for each in yaml.safe_load_all(file.read_text(encoding="utf-8")) if each
 ]
 NOW = datetime(2026, 11, 2, tzinfo=UTC)
 FIXED = {"placementType": "PickFixed", "clusterNames": ["eu-1"]}
@@ -45,6 +45,9 @@ SOURCES = (
     "disruption/do_not_disrupt.py",
     "disruption/budgets/lint.py",
     "disruption/lint_pool.py",
+    "objects/karpenter/claim_schema.py",
+    "objects/karpenter/manifests.py",
+    "objects/karpenter/node_class_schema.py",
     "lint/annotations.py",
     "lint/document.py",
     "lint/fleet.py",
@@ -52,6 +55,8 @@ SOURCES = (
 )
 # Judged against what stands in the cluster, or by the plan.
 NOT_OF_FILES = {"override-placement-changed", "too-many-overrides"}
+# Values of fields.
+NOT_OF_FILES |= {"ephemeral-storage", "best-effort", "single-numa-node"}
 
 
 def judged(document: object) -> Judged:
@@ -70,7 +75,7 @@ def judged(document: object) -> Judged:
         ({"name": "waves", "properties": {"strategy": {"stages": []}}}, "UpdateStrategy/waves", True),
         ({"apiVersion": "gitops.fleet/v1alpha1", "kind": "Gate", "metadata": {"name": "g"}}, "Gate/g", True),
         ({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}, "ConfigMap/c", False),
-        ({"apiVersion": "karpenter.azure.com/v1beta1", "kind": "AKSNodeClass"}, "AKSNodeClass", False),
+        ({"apiVersion": "karpenter.azure.com/v1beta1", "kind": "AKSNodeClass"}, "AKSNodeClass", True),
         ({"replicas": 2}, "", False),
         ({"spec": {"stages": 3}}, "", False),
         ([], "", False),
@@ -222,3 +227,31 @@ def test_a_limit_of_a_group_is_a_note_where_it_is_left_out():
     assert [(each.level, each.code) for each in judged({"stages": stages}).remarks] == [
         ("warning", "group-limit-looser")
     ]
+
+
+@pytest.mark.parametrize(
+    ("document", "path", "meant"),
+    [
+        (crp({"placementType": "Pickn", "numberOfClusters": 1}), "spec.policy.placementType", "PickN"),
+        ({"disruption": {"expireAfter": "30d"}}, "spec.template.spec.expireAfter", "720h"),
+        (
+            [{"nodes": "5"}, {"nodes": "1", "schedule": "0 9 * * 7", "duration": "1h"}],
+            "spec.disruption.budgets[1].schedule",
+            "0 9 * * 0",
+        ),
+        ([{"nodes": "5", "schedule": "@daily", "duration": "1d"}], "spec.disruption.budgets[0].duration", "24h"),
+        (
+            {**crp(PICK_N), "apiVersion": "fleet.azure.com/v1beta1"},
+            "apiVersion",
+            None,
+        ),
+        (
+            {**crp(PICK_N), "apiVersion": "cluster.kubernetes-fleet.io/v1beta1"},
+            "apiVersion",
+            "placement.kubernetes-fleet.io/v1beta1",
+        ),
+    ],
+)
+def test_what_can_mean_only_one_thing_is_mended(document: object, path: str, meant: str | None):
+    mended = {key: value for each in judged(document).remarks for key, value in each.mended.items()}
+    assert mended.get(path) == meant
