@@ -92,7 +92,7 @@ def lint(
             told.add(remark.level, functools.partial(shortened, remark))
             continue
         order.setdefault(each.path, len(order))
-        one = judge_document(each.value, now, holes)
+        one = judge_document(each.value, now, holes, each.written)
         counts += {"documents": 1, "checked": int(one.checked)}
         for remark in one.remarks:
             told.about(remark, each, one.inside)
@@ -121,10 +121,10 @@ def _of_ours(
     """What is to be judged. Files that nobody named and that are not ours are counted."""
     for file in files(paths, exclude):
         text = file if isinstance(file, Problem) else text_of(file.path)
-        if isinstance(file, File) and file.named:
-            yield from (text,) if isinstance(text, Problem) else documents_of(text, file.path)
-        elif isinstance(text, Problem):
-            yield text
+        if isinstance(file, Problem) or isinstance(text, Problem):
+            yield t.cast(Problem, text)
+        elif file.named:
+            yield from documents_of(text, file.path)
         elif may_belong(text):
             yield from _unless_foreign(text, file.path, counts)
         elif text.strip():

@@ -16,7 +16,7 @@ from .._core.errors import Problem
 from .._core.values.field_path import step
 from .._kube.files import read_file
 from .excluded import Excluded
-from .yaml_documents import Lines, YamlDocument, read_yaml
+from .yaml_documents import Lines, Texts, YamlDocument, read_yaml
 
 SUFFIXES = (".yaml", ".yml", ".json")
 MAX_BYTES = 10_000_000
@@ -39,6 +39,16 @@ class Document:
     line: int
     lines: Lines = field(repr=False, default_factory=dict, compare=False)
     silent: Silent = field(repr=False, default_factory=dict, compare=False)
+    texts: Texts = field(repr=False, default_factory=dict, compare=False)
+
+    def written(self, field_path: str) -> str | None:
+        """What is written in a field, where YAML reads another value (``no``, ``010``, ``1e3``)."""
+        value, rest, text = self.value, field_path, None
+        while rest and (found := step(value, rest)) is not None:
+            key, rest = found
+            text = self.texts.get(id(value), {}).get(key)
+            value = value[key]
+        return None if rest else text
 
     def line_of(self, field_path: str) -> int:
         """The line of a field (``spec.policy.clusterNames[1]``), or of the nearest one around it that is there."""
@@ -147,9 +157,11 @@ def _taken_apart(document: YamlDocument, path: str, silent: Silent) -> t.Iterato
     if isinstance(kind, str) and kind.endswith("List") and isinstance(items, list):
         lines = document.lines.get(id(items), {})
         for index, item in enumerate(items):
-            yield from _taken_apart(YamlDocument(item, lines.get(index, document.line), document.lines), path, silent)
+            yield from _taken_apart(
+                YamlDocument(item, lines.get(index, document.line), document.lines, document.texts), path, silent
+            )
     elif value is not None:
-        yield Document(value, path, document.line, document.lines, silent)
+        yield Document(value, path, document.line, document.lines, silent, document.texts)
 
 
 def _below(path: str, problems: list[Problem], exclude: t.Sequence[str] | None) -> list[str]:

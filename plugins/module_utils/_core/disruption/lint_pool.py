@@ -15,7 +15,7 @@ from ..objects.karpenter.reading import OLDER_GROUP, PLACE, Examined, examine
 from ..schema.finding import Finding
 from ..schema.rules import Found
 from ..values.duration import NEVER
-from ..values.field_path import at, field, put
+from ..values.field_path import field, put
 from .budgets.lint import (
     ERROR,
     NOTE,
@@ -98,10 +98,8 @@ def _consent(path: str, nodes: int | None) -> str:
 
 
 def _problem(found: Found, examined: Examined) -> Lint:
-    value = at(examined.repaired, found.path) if found.code == "wrong-type" else None
-    quoted = found.hint == f'write it in quotes: "{value}"'
     message = f"{found.message}; {found.hint}" if found.hint else found.message
-    mended: dict[str, t.Any] = {found.path: str(value)} if quoted else {}
+    mended: dict[str, t.Any] = {}
     if found.meant is not None and not any(each.new_path == found.path for each in examined.findings):
         mended = {found.path: found.meant}
     if found.path == OLDER_GROUP and isinstance(older := field(examined.written, OLDER_GROUP), str):

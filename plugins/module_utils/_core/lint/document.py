@@ -32,7 +32,7 @@ from ..objects.kinds import KIND_OF
 from ..objects.placements.placeholders import HOLES
 from ..objects.reading import judge
 from ..objects.updates.strategy_json import judge_strategy
-from ..schema.checking import near
+from ..schema.checking import Written, as_read, near
 from ..schema.finding import Finding
 from ..values.field_path import at, field, put
 from .annotations import judge_any
@@ -66,12 +66,13 @@ class Judged:
     inside: str = ""
 
 
-def judge_document(document: t.Any, start: datetime, holes: bool = False) -> Judged:
+def judge_document(document: t.Any, start: datetime, holes: bool = False, written: Written = as_read) -> Judged:
     """All remarks on a document; statements about budgets are proved over the year after an aware instant.
 
-    ``holes`` makes a note of every literal ``...``, which is an error otherwise.
+    ``holes`` makes a note of every literal ``...``, which is an error otherwise. ``written`` gives what is
+    written at a field path of the document where YAML reads another value.
     """
-    judged = _judged(document, start)
+    judged = _judged(document, start, written)
     if not judged.remarks:
         return judged
     remarks = (replace(each, object=judged.object) for each in judged.remarks)
@@ -99,18 +100,18 @@ def mend(judged: Judged, consent: bool = False) -> t.Any:
     return out if done else None
 
 
-def _judged(document: t.Any, start: datetime) -> Judged:
+def _judged(document: t.Any, start: datetime, written: Written) -> Judged:
     if isinstance(document, Mapping):
         if "apiVersion" in document or "kind" in document:
-            return _object(document, start)
+            return _object(document, start, written)
         if _is_strategy(document):
             return _strategy(document)
         if "budgets" in document or "disruption" in document or _has_disruption(document.get("spec")):
-            return _pool(document, start)
+            return _pool(document, start, written)
         text = "neither apiVersion nor kind is here, so that nothing is checked"
         return _unknown(document, Remark(code="not-a-manifest", level=NOTE, message=text))
     if isinstance(document, list) and document and all(_is_budget(each) for each in document):
-        return _pool(document, start)
+        return _pool(document, start, written)
     text = f"a manifest is a mapping, not {'a list' if isinstance(document, list) else 'a single value'}"
     return _unknown(document, Remark(code="not-an-object", level=ERROR, message=text))
 
@@ -119,26 +120,26 @@ def _unknown(document: t.Any, remark: Remark) -> Judged:
     return Judged(object="", remarks=(remark,), whole=document, checked=False)
 
 
-def _object(document: Mapping[str, t.Any], start: datetime) -> Judged:
+def _object(document: Mapping[str, t.Any], start: datetime, written: Written) -> Judged:
     api_version, kind = (_text(document.get(key)) for key in ("apiVersion", "kind"))
     group = api_version.rpartition("/")[0]
     name = _title(kind, document)
     if group == KARPENTER_GROUP and kind == "NodePool":
-        return _pool(document, start)
+        return _pool(document, start, written)
     if kind in JUDGEMENTS and group == JUDGEMENTS[kind].group:
-        return _written(document, name, JUDGEMENTS[kind])
+        return _beside(document, name, JUDGEMENTS[kind], written)
     if kind in UNCHECKED.get(group, ()):
         text = f"objects of kind {kind} are known to KubeFleet and not checked here"
         remark = Remark(code="not-checked", level=NOTE, message=text, path="kind")
         return Judged(object=name, remarks=(remark,), whole=document, checked=False)
     ours = group in (FLEET_GROUP, PLACEMENT_GROUP, CLUSTER_GROUP) or group.endswith("kubefleet.dev")
     if ours or not (api_version and kind):
-        return _read(document, name)
+        return _read(document, name, written)
     return Judged(object=name, remarks=tuple(judge_any(document)), whole=document, checked=False)
 
 
-def _read(document: Mapping[str, t.Any], name: str) -> Judged:
-    judged = judge(document)
+def _read(document: Mapping[str, t.Any], name: str, written: Written) -> Judged:
+    judged = judge(document, written=written)
     remarks = [of_found(each) for each in judged.problems] + _of_findings(judged.findings, document)
     if any(each.code == UNDECIDED for each in judged.problems):
         remarks += spread_in_words(document, [each.path for each in judged.problems])
@@ -164,13 +165,13 @@ def _shorter(remark: Remark, document: Mapping[str, t.Any]) -> Remark:
     return replace(remark, message=f"{text} ({hint})" if hint else text, path="kind")
 
 
-def _written(document: Mapping[str, t.Any], name: str, known: Judgement) -> Judged:
-    problems, findings = judge_written(document, known)
+def _beside(document: Mapping[str, t.Any], name: str, known: Judgement, written: Written) -> Judged:
+    problems, findings = judge_written(document, known, written)
     remarks = [of_found(each) for each in problems] + [of_finding(each) for each in findings]
     return Judged(object=name, remarks=tuple(remarks), whole=document)
 
 
-def _pool(document: t.Any, start: datetime) -> Judged:
+def _pool(document: t.Any, start: datetime, written: Written) -> Judged:
     remarks: list[Remark] = []
     given = document
     if isinstance(document, Mapping) and ("apiVersion" in document or "kind" in document):
@@ -178,17 +179,22 @@ def _pool(document: t.Any, start: datetime) -> Judged:
         if document.get("apiVersion") == OLDER:
             given, older = as_v1(document)
             remarks.append(older)
-    examined = examine(given)
+    inside = _inside(document)
+    examined = examine(given, written=lambda path: written(path.removeprefix(inside).lstrip(".")))
     whole = document if given is not document else examined.written
     remarks += [of_lint(each) for each in lint_examined(examined, start)]
     if examined.budgets is None:
         remarks += [of_lint(each) for each in _single_budgets(examined, start)]
-    inside = ""
-    if not isinstance(document, Mapping):
-        inside = BUDGETS
-    elif "apiVersion" not in document and "kind" not in document:
-        inside = "spec.disruption." if "budgets" in document else "spec." if "disruption" in document else ""
     return Judged(object=_title("NodePool", whole), remarks=tuple(remarks), whole=whole, inside=inside)
+
+
+def _inside(document: t.Any) -> str:
+    """What paths in a pool begin with that a fragment of one lacks."""
+    if not isinstance(document, Mapping):
+        return BUDGETS
+    if "apiVersion" in document or "kind" in document:
+        return ""
+    return "spec.disruption." if "budgets" in document else "spec." if "disruption" in document else ""
 
 
 def _single_budgets(examined: Examined, start: datetime) -> t.Iterator[Lint]:

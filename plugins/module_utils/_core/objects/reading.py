@@ -11,7 +11,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from ..errors import FleetError, Problem
-from ..schema.checking import Check, check_object, near
+from ..schema.checking import (
+    Check,
+    Written,
+    as_read,
+    check_object,
+    near,
+)
 from ..schema.codec import decode
 from ..schema.finding import Finding
 from ..schema.metadata_rules import check_metadata
@@ -138,31 +144,33 @@ class JudgedObject:
     findings: tuple[Finding, ...]
 
 
-def read(document: t.Any, where: str = "", strict: bool = False, holes: bool = False) -> Reading:
+def read(
+    document: t.Any, where: str = "", strict: bool = False, holes: bool = False, written: Written = as_read
+) -> Reading:
     """The object that a person's manifest describes; the API version stays the one that was written.
 
     ``where`` (such as ``file:line``) stands before the field path in every problem and finding. Raises FleetError with
     all problems, their codes those of ``rules.RULES``; ``strict`` counts repairs among them. With ``holes`` a literal
-    ``...`` in a placement is a finding, unless its decisions need what was left out.
+    ``...`` in a placement is a finding, unless its decisions need what was left out. ``written`` as in ``Check``.
     """
-    judged = judge(document, strict, holes)
+    judged = judge(document, strict, holes, written)
     about = " ".join(filter(None, (where, judged.about)))
     if judged.object is None:
         raise FleetError.of(_problem(each, about) for each in judged.problems)
     return Reading(judged.object, tuple(replace(each, where=f"{about} {each.old_path}") for each in judged.findings))
 
 
-def judge(document: t.Any, strict: bool = False, holes: bool = False) -> JudgedObject:
+def judge(document: t.Any, strict: bool = False, holes: bool = False, written: Written = as_read) -> JudgedObject:
     """All problems and findings of a manifest, those beside its problems included; nothing is raised."""
     kind = _kind(document)
     if isinstance(kind, tuple):
         about = str(document.get("kind") or "") if isinstance(document, Mapping) else ""
         return JudgedObject(about, None, kind, ())
-    check = Check(strict)
-    written = _in_our_version(check, kind, document)
+    check = Check(strict, written=written)
+    ours = _in_our_version(check, kind, document)
     if kind.cls is ClusterResourcePlacement:
-        written = repair_placement(check, written)
-    clean = _checked(check, kind, written)
+        ours = repair_placement(check, ours)
+    clean = _checked(check, kind, ours)
     obj: AnyObject = decode(kind.cls, _copied(clean))
     problems = (*check.problems, *beyond(check.problems, _rules(kind, obj)))
     warnings = _WARNINGS[kind.cls](obj) if kind.cls in _WARNINGS else ()

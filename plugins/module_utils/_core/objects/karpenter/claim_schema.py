@@ -102,7 +102,8 @@ def check_label(key: t.Any, path: str, pool: bool) -> t.Iterator[Found]:
 
 
 def _check_values(row: Mapping[str, t.Any], path: str) -> t.Iterator[Found]:
-    operator, values, least = row.get("operator"), row.get("values") or (), row.get("minValues")
+    values: t.Sequence[t.Any] = row.get("values") or ()
+    operator, least = row.get("operator"), row.get("minValues")
     if operator == "In" and not values:
         yield Found("values-missing", path, "In needs values", "name the values, or write Exists")
     elif operator in COMPARING and (len(values) != 1 or not _is_count(values[0])):

@@ -10,7 +10,7 @@ import typing as t
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from ...schema.checking import Check, check_object
+from ...schema.checking import Check, Written, as_read, check_object
 from ...schema.finding import Finding
 from ...schema.meta import EMPTY
 from ...schema.metadata_rules import name_problem
@@ -110,9 +110,11 @@ JUDGEMENTS: t.Mapping[str, Judgement] = {
 }
 
 
-def judge_written(document: Mapping[str, t.Any], known: Judgement) -> tuple[list[Found], list[Finding]]:
+def judge_written(
+    document: Mapping[str, t.Any], known: Judgement, written: Written = as_read
+) -> tuple[list[Found], list[Finding]]:
     """All problems and repairs of a manifest of one of these kinds; status is nobody's input."""
-    check = Check()
+    check = Check(written=written)
     version = str(document.get("apiVersion")).rpartition("/")[2]
     if version not in known.served:
         meant = f"{known.group}/{known.served[0]}"

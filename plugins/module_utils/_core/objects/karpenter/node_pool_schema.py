@@ -9,7 +9,7 @@ import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ...schema.checking import Check, check_object
+from ...schema.checking import Check, Written, as_read, check_object
 from ...schema.codec import with_defaults
 from ...schema.finding import Finding
 from ...schema.meta import EMPTY
@@ -83,13 +83,15 @@ class NodePoolAdmission:
         return all(parses(text) for _path, text in durations(self.stored))
 
 
-def admit(document: Mapping[str, t.Any], strict: bool = False, policies: Policies = None) -> NodePoolAdmission:
+def admit(
+    document: Mapping[str, t.Any], strict: bool = False, policies: Policies = None, written: Written = as_read
+) -> NodePoolAdmission:
     """The answer of an API server to a new object. ``policies`` are those that the cluster's own definition lists.
 
     Of budgets with one of two fields that belong together each is named; a server names the list, and judges this rule
     only where nothing is missing or of another type.
     """
-    check = Check(strict, enums={} if policies is None else {POLICY: policies})
+    check = Check(strict, enums={} if policies is None else {POLICY: policies}, written=written)
     stored = with_defaults(NodePoolManifest, check_object(check, NodePoolManifest, document))
     problems = (*check.problems, *_lone(stored), *beyond(check.problems, _rules(stored)))
     return NodePoolAdmission(stored, problems, tuple(check.findings))

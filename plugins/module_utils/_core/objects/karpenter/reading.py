@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from ...errors import FleetError, Problem
-from ...schema.checking import Check
+from ...schema.checking import Check, Written, as_read
 from ...schema.finding import Finding
 from ...schema.rules import Found
 from ...values.duration import TOO_LONG
@@ -88,16 +88,16 @@ def read_node_pool(document: t.Any, where: str = "", strict: bool = False) -> tu
     return pool, tuple(replace(each, where=f"{about} {each.old_path}") for each in examined.findings)
 
 
-def examine(document: t.Any, strict: bool = False, policies: Policies = None) -> Examined:
+def examine(document: t.Any, strict: bool = False, policies: Policies = None, written: Written = as_read) -> Examined:
     """Everything that can be said about a manifest without its cluster; nothing is raised.
 
-    ``policies`` are those that the cluster's own definition lists, where it is known.
+    ``policies`` are those that the cluster's own definition lists, where it is known. ``written`` as in ``Check``.
     """
     check = Check(strict)
     whole, fragment = _whole(check, document)
     repaired = _move_expiry(check, whole)
     judged = _without_alternatives(check, repaired)
-    admission = admit(judged, strict, policies)
+    admission = admit(judged, strict, policies, written)
     missing = tuple(each.path for each in admission.problems if each.code == MISSING and each.path in _WHOLE)
     if len(missing) == 1 and missing[0] in _CLAIM:
         missing = ()  # who writes one of the two writes a pool, and not a part of one

@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.lint import Linted, lint
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.sources import placements_in
 from ansible_collections.gitops.fleet.plugins.module_utils._report.findings import summary
 from ansible_collections.gitops.fleet.plugins.module_utils._store.documents import read_documents
 from ansible_collections.gitops.fleet.plugins.module_utils._store.excluded import Excluded
+from ansible_collections.gitops.fleet.plugins.module_utils._store.manifests import read_manifests
 
 NOW = datetime(2026, 11, 2, tzinfo=UTC)
 PLACEMENT = """
@@ -145,3 +147,36 @@ def test_a_comment_silences_a_code_in_one_place(tmp_path: Path):
     for comment, told in ((above, []), (above.replace("not-one-of", "wrong-type"), ["not-one-of"])):
         (tmp_path / "b.yaml").write_text(comment)
         assert codes(lint([str(tmp_path / "b.yaml")], NOW)) == told
+
+
+MEMBER = "apiVersion: cluster.kubernetes-fleet.io/v1\nkind: MemberCluster\nmetadata: {name: a, labels: {region: %s}}\n"
+MEMBER += "spec: {identity: {kind: User, name: %s}}\n"
+
+
+@pytest.mark.parametrize("text", ["no", "yes", "on", "Off", "010", "0x1F", "0o17", "0b11", "1_000"])
+def test_what_is_written_is_offered_in_quotes_and_no_other_value(text: str, tmp_path: Path):
+    """YAML 1.1 reads no as false and 010 as 8; false was offered for it."""
+    (tmp_path / "a.yaml").write_text(MEMBER % (text, text))
+    found = lint([str(tmp_path)], NOW)
+    assert sorted(each.code for each in found.remarks) == ["label-value-not-text", "wrong-type"]
+    assert [list(each.mended.values()) for each in found.remarks] == [[text], [text]]
+    (one,) = found.mended
+    assert (one.document["metadata"]["labels"]["region"], one.document["spec"]["identity"]["name"]) == (text, text)
+
+
+@pytest.mark.parametrize("text", ["1e3", "1.10", ".5"])
+def test_a_number_that_lost_digits_is_offered_as_it_is_written(text: str, tmp_path: Path):
+    (tmp_path / "a.yaml").write_text(f"budgets: [{{nodes: {text}, schedule: '@daily', duration: 1h}}]\n")
+    (found,) = lint([str(tmp_path / "a.yaml")], NOW).remarks
+    assert (found.code, list(found.mended.values())) == ("wrong-type", [text])
+
+
+def test_placements_read_what_is_written(tmp_path: Path):
+    """A label no was placed as false."""
+    text = PLACEMENT.replace("policy: {placementType: PickSome}", "policy: {placementType: PickAll}").replace(
+        "name: web}]", "labelSelector: {matchLabels: {country: no}}}]"
+    )
+    (tmp_path / "a.yaml").write_text(text)
+    (sourced,) = placements_in(read_manifests([tmp_path / "a.yaml"]), strict=False)
+    selector = sourced.placement.spec.resource_selectors[0].label_selector
+    assert selector is not None and selector.match_labels == {"country": "no"}
