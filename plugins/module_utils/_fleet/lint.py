@@ -24,7 +24,6 @@ from .._core.lint.remark import (
 )
 from .._store.documents import (
     Document,
-    File,
     documents_of,
     files,
     text_of,

@@ -75,6 +75,8 @@ NODE_POOLS: t.Mapping[str, str] = {
 PLACEMENTS: t.Mapping[str, str] = {
     "overridden-twice": "Two overrides of one kind name the same resource.",
     "budget-for-pick-all": "The budget of a PickAll placement is no minAvailable in whole clusters.",
+    "namespaced-selected": "A ClusterResourcePlacement selects a kind that lies in a namespace.",
+    "reserved-selected": "A namespace is selected that is never placed.",
     "spread-in-words": "What a spread constraint asks for, where the number of clusters is missing.",
     "eviction-from-pick-fixed": "An eviction is to take a cluster off a placement that names its clusters.",
 }

@@ -38,7 +38,7 @@ from ..values.field_path import at, field, put
 from .annotations import judge_any
 from .kinds import UNCHECKED
 from .older_pool import OLDER, as_v1
-from .placement import UNDECIDED, spread_in_words
+from .placement import UNDECIDED, selected_in_vain, spread_in_words
 from .remark import (
     Remark,
     of_finding,
@@ -143,6 +143,8 @@ def _read(document: Mapping[str, t.Any], name: str, written: Written) -> Judged:
     remarks = [of_found(each) for each in judged.problems] + _of_findings(judged.findings, document)
     if any(each.code == UNDECIDED for each in judged.problems):
         remarks += spread_in_words(document, [each.path for each in judged.problems])
+    if document.get("kind") == "ClusterResourcePlacement":
+        remarks += selected_in_vain(document)
     return Judged(object=name, remarks=tuple(_shorter(each, document) for each in remarks), whole=document)
 
 

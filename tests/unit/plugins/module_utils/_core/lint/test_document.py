@@ -255,3 +255,33 @@ def test_a_limit_of_a_group_is_a_note_where_it_is_left_out():
 def test_what_can_mean_only_one_thing_is_mended(document: object, path: str, meant: str | None):
     mended = {key: value for each in judged(document).remarks for key, value in each.mended.items()}
     assert mended.get(path) == meant
+
+
+def test_an_object_stands_twice_only_in_what_is_applied_together():
+    """Overlays of two environments hold the same objects, and each was called a repetition."""
+    row = (crp(PICK_N), "ClusterResourcePlacement/crp")
+    assert list(across([row, row], ["prod/a.yml:1", "test/a.yml:1"])) == []
+    assert [index for index, _each in across([row, row], ["prod/a.yml:1", "prod/b.yml:1"])] == [1]
+
+
+@pytest.mark.parametrize(
+    ("selector", "expected"),
+    [
+        ({"group": "apps", "version": "v1", "kind": "Deployment", "name": "a"}, ["error namespaced-selected"]),
+        ({"group": "", "version": "v1", "kind": "Namespace", "name": "kube-system"}, ["warning reserved-selected"]),
+        ({"group": "", "version": "v1", "kind": "Namespace", "name": "web"}, []),
+        ({"group": "rbac.authorization.k8s.io", "version": "v1", "kind": "ClusterRole", "name": "a"}, []),
+        ({"group": "example.com", "version": "v1", "kind": "Deployment", "name": "a"}, []),
+    ],
+)
+def test_what_no_placement_of_the_cluster_selects_is_found(selector: dict[str, str], expected: list[str]):
+    found = judged(crp(PICK_N, selectors=[selector])).remarks
+    assert [f"{each.level} {each.code}" for each in found] == expected
+    scope = {
+        "group": "",
+        "version": "v1",
+        "kind": "Namespace",
+        "name": "w",
+        "selectionScope": "NamespaceWithResourceSelectors",
+    }
+    assert not any("selected" in each.code for each in judged(crp(PICK_N, selectors=[scope, selector])).remarks)
