@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from ..objects.kinds import KIND_OF
 from ..objects.updates.strategy import UpdateStage
 from ..schema.fields import fields_of
+from .service import resources
 
 KARPENTER_KINDS = ("NodePool", "NodeClaim", "NodeOverlay", "EC2NodeClass", "AKSNodeClass")
 _GROUPS = r"(karpenter\.|gitops\.fleet/|placement\.kube|cluster\.kubernetes-fleet)"
@@ -42,6 +43,8 @@ def is_template(text: str) -> bool:
 
 def belongs(document: t.Any) -> bool:
     """Whether a document that nobody named is judged."""
+    if any(resources(document)):
+        return True
     if isinstance(document, list):
         return bool(document) and all(map(_is_budget, document))
     if not isinstance(document, Mapping):

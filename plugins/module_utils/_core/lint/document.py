@@ -45,6 +45,7 @@ from .remark import (
     of_found,
     of_lint,
 )
+from .service import Resource, judge_resource, resources
 
 KARPENTER_GROUP = "karpenter.sh"
 BUDGET_FIELDS = ("nodes", "schedule", "duration", "reasons")
@@ -101,6 +102,8 @@ def mend(judged: Judged, consent: bool = False) -> t.Any:
 
 
 def _judged(document: t.Any, start: datetime, written: Written) -> Judged:
+    if found := tuple(resources(document)):
+        return _service(document, found)
     if isinstance(document, Mapping):
         if "apiVersion" in document or "kind" in document:
             return _object(document, start, written)
@@ -216,6 +219,12 @@ def _strategy(document: Mapping[str, t.Any]) -> Judged:
     problems, findings = judge_strategy(document)
     remarks = [of_found(each) for each in problems] + _of_findings(findings, document)
     return Judged(object=_title("UpdateStrategy", {"metadata": document}), remarks=tuple(remarks), whole=document)
+
+
+def _service(document: t.Any, found: tuple[Resource, ...]) -> Judged:
+    remarks = tuple(remark for each in found for remark in judge_resource(each))
+    titles = [_title(each.kind, {"metadata": each.value}) for each in found]
+    return Judged(object=titles[0] if len(titles) == 1 else "", remarks=remarks, whole=document)
 
 
 def _is_strategy(document: Mapping[str, t.Any]) -> bool:
