@@ -17,6 +17,7 @@ from ...schema.metadata_rules import name_problem
 from ...schema.prop import prop
 from ...schema.rules import Found, beyond
 from ...values.selector import LabelSelector
+from ..api_groups import PLACEMENT_GROUP
 from ..placements.cluster_resource_placement import PlacementSpec
 from .claim_schema import MAX_REQUIREMENTS, NodeClaimTemplateSpec, OverlayRequirement, check_claim, check_requirements
 from .node_class_schema import AksNodeClassSpec, Ec2NodeClassSpec, check_aks, check_ec2
@@ -106,7 +107,7 @@ JUDGEMENTS: t.Mapping[str, Judgement] = {
         "karpenter.azure.com", ("v1beta1", "v1alpha2"), AksNodeClassSpec, check_aks, spec_needed=False
     ),
     "PodDisruptionBudget": Judgement("policy", ("v1",), PodDisruptionBudgetSpec, _disruption_rules, spec_needed=False),
-    "ResourcePlacement": Judgement("placement.kubernetes-fleet.io", ("v1beta1", "v1"), PlacementSpec, _no_rules),
+    "ResourcePlacement": Judgement(PLACEMENT_GROUP, ("v1beta1", "v1"), PlacementSpec, _no_rules),
 }
 
 
