@@ -22,6 +22,7 @@ from .._core.lint.remark import (
     of_problem,
     shortened,
 )
+from .._core.lint.stand_ins import with_quotes
 from .._store.documents import (
     Document,
     documents_of,
@@ -123,9 +124,9 @@ def _of_ours(
         if isinstance(file, Problem) or isinstance(text, Problem):
             yield t.cast(Problem, text)
         elif file.named:
-            yield from documents_of(text, file.path)
+            yield from documents_of(with_quotes(text), file.path)
         elif may_belong(text):
-            yield from _unless_foreign(text, file.path, counts)
+            yield from _unless_foreign(with_quotes(text), file.path, counts)
         elif text.strip():
             counts["passed_over"] += 1
 

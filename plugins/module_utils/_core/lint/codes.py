@@ -26,6 +26,7 @@ FILES: t.Mapping[str, str] = {
     "no-such-file": "There is no such file or folder.",
     "unreadable": "The file or folder cannot be read.",
     "not-a-manifest": "The document has neither apiVersion nor kind, so that nothing is checked.",
+    "stand-in": "A value comes from elsewhere ($NAME, <name>, {{ name }}) and is not judged.",
     "not-checked": "The kind is known, and there are no rules for it here.",
     "duplicate-object": "An object stands in two places.",
 }

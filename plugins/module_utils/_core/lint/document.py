@@ -46,6 +46,7 @@ from .remark import (
     of_lint,
 )
 from .service import Resource, judge_resource, resources
+from .stand_ins import without_stand_ins
 
 KARPENTER_GROUP = "karpenter.sh"
 BUDGET_FIELDS = ("nodes", "schedule", "duration", "reasons")
@@ -76,7 +77,8 @@ def judge_document(document: t.Any, start: datetime, holes: bool = False, writte
     judged = _judged(document, start, written)
     if not judged.remarks:
         return judged
-    remarks = (replace(each, object=judged.object) for each in judged.remarks)
+    kept = without_stand_ins(judged.remarks, document, judged.inside)
+    remarks = (replace(each, object=judged.object) for each in kept)
     if holes:
         remarks = (replace(each, level=NOTE) if each.code in HOLES else each for each in remarks)
     return replace(judged, remarks=tuple(remarks))

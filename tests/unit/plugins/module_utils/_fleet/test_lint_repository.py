@@ -180,3 +180,16 @@ def test_placements_read_what_is_written(tmp_path: Path):
     (sourced,) = placements_in(read_manifests([tmp_path / "a.yaml"]), strict=False)
     selector = sourced.placement.spec.resource_selectors[0].label_selector
     assert selector is not None and selector.match_labels == {"country": "no"}
+
+
+@pytest.mark.parametrize(
+    "value", ["$CLUSTER", "${CLUSTER}", "<name>", "{{ .Values.name }}", "{{ include 'a' . }}-x", "p-{{ x }}"]
+)
+def test_a_value_from_elsewhere_is_a_note_and_the_rest_is_judged(value: str, tmp_path: Path):
+    text = PLACEMENT.replace("metadata: {name: web}", f"metadata:\n  name: {value}")
+    (tmp_path / "a.yaml").write_text(text)
+    found = lint([str(tmp_path)], NOW)
+    assert [(each.level, each.code, each.line) for each in found.remarks] == [
+        ("note", "stand-in", 5),
+        ("error", "not-one-of", 8),
+    ]
