@@ -61,3 +61,32 @@ def test_what_is_mended_is_right(name: str):
     mended = mend(judged, consent=True)
     assert mended is not None
     assert [each.code for each in remarks(mended) if each.level == "error" or each.code in REPAIRED] == []
+
+
+@pytest.mark.parametrize("name", [name for name in DOCUMENTS if name.startswith("pools") and not VERDICTS[name]])
+def test_fragments_are_judged_like_the_whole(name: str):
+    """Only what a fragment may leave out makes a difference."""
+    spec = DOCUMENTS[name].get("spec")
+    errors = [(each.code, each.path) for each in remarks(DOCUMENTS[name]) if each.level == "error"]
+    inside = [each for each in errors if each[1].startswith("spec.") and each[0] not in ("missing-field", "patch-only")]
+    if spec and "disruption" in spec:
+        found = remarks({"spec": spec})
+    else:
+        found = remarks({"spec": {**(spec or {}), "disruption": {"consolidateAfter": "0s"}}})
+    assert set(inside) <= {(each.code, each.path) for each in found if each.level == "error"}
+
+
+def test_an_older_pool_moves_wholly_or_not_at_all():
+    """Only expireAfter was moved, into a pool that v1beta1 does not know there."""
+    older = DOCUMENTS["pools[29]"]
+    mended = mend(judge_document(older, NOW), consent=True)
+    assert mended["apiVersion"] == "karpenter.sh/v1"
+    assert mended["spec"]["disruption"] == {"consolidationPolicy": "WhenEmptyOrUnderutilized", "consolidateAfter": "0s"}
+    claim = mended["spec"]["template"]["spec"]
+    assert (claim["expireAfter"], claim["nodeClassRef"]["group"]) == ("720h", "karpenter.k8s.aws")
+    assert mend(judge_document(older, NOW)) is None, "nothing without consent"
+    spec = older["spec"]
+    template = {"spec": {**spec["template"]["spec"], "kubelet": {"maxPods": 5}}}
+    kept = judge_document({**older, "spec": {**spec, "template": template}}, NOW)
+    assert mend(kept, consent=True) is None, "nothing where a part has no place in v1"
+    assert {"unsupported-version", "unknown-field"} <= {each.code for each in kept.remarks}
