@@ -45,7 +45,7 @@ from .remark import (
     of_found,
     of_lint,
 )
-from .service import Resource, judge_resource, resources
+from .service import ServiceResource, judge_resource, resources
 from .stand_ins import without_stand_ins
 
 KARPENTER_GROUP = "karpenter.sh"
@@ -223,7 +223,7 @@ def _strategy(document: Mapping[str, t.Any]) -> Judged:
     return Judged(object=_title("UpdateStrategy", {"metadata": document}), remarks=tuple(remarks), whole=document)
 
 
-def _service(document: t.Any, found: tuple[Resource, ...]) -> Judged:
+def _service(document: t.Any, found: tuple[ServiceResource, ...]) -> Judged:
     remarks = tuple(remark for each in found for remark in judge_resource(each))
     titles = [_title(each.kind, {"metadata": each.value}) for each in found]
     return Judged(object=titles[0] if len(titles) == 1 else "", remarks=remarks, whole=document)

@@ -31,7 +31,7 @@ _SOME_NAME = "some-name"
 
 
 @dataclass(frozen=True)
-class Resource:
+class ServiceResource:
     """``path`` is its place in the document."""
 
     path: str
@@ -39,12 +39,12 @@ class Resource:
     value: Mapping[str, t.Any]
 
 
-def resources(document: t.Any, path: str = "") -> t.Iterator[Resource]:
+def resources(document: t.Any, path: str = "") -> t.Iterator[ServiceResource]:
     """The strategies, runs and profiles of a document, if it is one of the service."""
     if isinstance(document, Mapping):
         kind = _kind(document)
         if kind:
-            yield Resource(path, kind, document)
+            yield ServiceResource(path, kind, document)
             return
         for key in ("value", "resources"):
             if isinstance(document.get(key), list):
@@ -64,7 +64,7 @@ def _kind(value: Mapping[str, t.Any]) -> str:
     return "UpdateRun" if isinstance(inner, Mapping) and "managedClusterUpdate" in inner else ""
 
 
-def judge_resource(resource: Resource) -> t.Iterator[Remark]:
+def judge_resource(resource: ServiceResource) -> t.Iterator[Remark]:
     """Remarks with paths of the document. The service takes the fields that our kind of the same name has."""
     value = resource.value
     nested = isinstance(value.get("properties"), Mapping)
