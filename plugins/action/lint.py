@@ -26,8 +26,8 @@ class ActionModule(Verb):
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
         refuse_unwritable(options["write_json"], options["write_sarif"])
         now = instant(options["now"]) if options["now"] else run.now
-        linted = lint(options["src"], now, options["consent"], options["holes"])
-        numbers = (linted.remarks, linted.documents, linted.checked)
+        linted = lint(options["src"], now, options["consent"], options["holes"], options["exclude"])
+        numbers = (linted.remarks, linted.documents, linted.checked, linted.passed_over, linted.silenced)
         lines = findings_text(*numbers)
         for line in lines:
             run.say(line)

@@ -27,9 +27,19 @@ options:
     description:
       - Files and folders with manifests. Folders are read with all folders below, but for hidden ones; in them files
         that end with C(.yaml), C(.yml) and C(.json) count.
+      - Of the files in folders those that hold no manifest, and nothing that is unmistakably a part of one, are passed
+        over in a count; what cannot be told is judged if its file is named here.
     type: list
     elements: path
     required: true
+  exclude:
+    description:
+      - Patterns of files and folders in the folders of O(src) that are not read, such as C(charts/) or
+        C(**/test/*.yml).
+      - Those of a file C(.fleetlintignore) in such a folder, one in a line, hold too.
+    type: list
+    elements: str
+    default: []
   strict:
     description: Whether warnings fail the task too, and not only errors.
     type: bool
@@ -90,6 +100,14 @@ documents:
   type: int
 checked:
   description: Number of those of kinds that there are rules for.
+  returned: success, and failure because of findings
+  type: int
+passed_over:
+  description: Number of files in folders that are none of ours.
+  returned: success, and failure because of findings
+  type: int
+silenced:
+  description: "Number of findings that a comment C(fleetlint: ignore CODE) silences."
   returned: success, and failure because of findings
   type: int
 table:

@@ -48,6 +48,7 @@ def _first(manifest: Manifest) -> Manifest:
     return {**manifest, "apiVersion": "placement.kubernetes-fleet.io/v1"}
 
 
+_NO_V1 = ("version-not-served apiVersion",)
 GOOD_ROLLOUTS: tuple[Row, ...] = (
     Row("an override of a role", override()),
     Row("an override of a namespace", _first(override(selectors=[{**WEB, "group": "", "kind": "Namespace"}]))),
@@ -74,13 +75,13 @@ GOOD_ROLLOUTS: tuple[Row, ...] = (
     ),
     Row("a variable that is none of ours", patched(value="${HOME}/web")),
     Row("an envelope", envelope(role=inner(), other=inner(name="writer"))),
-    Row("an envelope with a namespace", _first(envelope(shop=inner("Namespace", "shop", "v1")))),
+    Row("an envelope with a namespace", _first(envelope(shop=inner("Namespace", "shop", "v1"))), _NO_V1),
     Row("an envelope of an unknown kind", envelope(widget=inner("Widget", "w", "example.com/v1"))),
     Row("an envelope in a namespace", resource_envelope(settings=config(), more=config("more"))),
     Row("an eviction", eviction()),
-    Row("an eviction by v1", _first(eviction())),
+    Row("an eviction by v1", _first(eviction()), _NO_V1),
     Row("a budget in clusters", budget(maxUnavailable=1)),
-    Row("a budget in percent", _first(budget(minAvailable="80%"))),
+    Row("a budget in percent", _first(budget(minAvailable="80%")), _NO_V1),
     Row("a budget of zero", budget(minAvailable=0)),
     Row("a budget of no limit", budget(), ("eviction-never-permitted spec",)),
     Row("one stage for all", staged_strategy(staged())),
@@ -117,6 +118,11 @@ GOOD_ROLLOUTS: tuple[Row, ...] = (
 )
 
 REPAIRED_ROLLOUTS: tuple[Row, ...] = (
+    Row(
+        "an override by v1alpha1",
+        {**override(), "apiVersion": "placement.kubernetes-fleet.io/v1alpha1"},
+        ("older-version apiVersion",),
+    ),
     Row(
         "an index without quotes",
         staged_run(resourceSnapshotIndex=3),

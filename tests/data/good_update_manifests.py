@@ -51,6 +51,7 @@ GOOD_UPDATES: tuple[Row, ...] = (
             stage("one", group("a", maxConcurrency="1%", maxAllowedFailures="100%"), maxConcurrency="50"),
             stage("two", group("b", maxAllowedFailures="0"), maxConcurrency="100%", maxAllowedFailures="0%"),
         ),
+        (f"group-limit-looser {STAGES}[0].groups[0].maxAllowedFailures",),
     ),
     Row(
         "gates at every place",
@@ -73,6 +74,16 @@ GOOD_UPDATES: tuple[Row, ...] = (
             f"group-limit-stricter {STAGES}[0].groups[0].maxAllowedFailures",
             f"group-limit-stricter {STAGES}[0].groups[1].maxAllowedFailures",
         ),
+    ),
+    Row(
+        "a group limit that is looser",
+        update_strategy(stage("one", group("a", maxAllowedFailures="3"), maxAllowedFailures="1")),
+        (f"group-limit-looser {STAGES}[0].groups[0].maxAllowedFailures",),
+    ),
+    Row(
+        "a group limit where the stage has none",
+        update_strategy(stage("one", group("a", maxAllowedFailures="3"), group("b", maxAllowedFailures="inherit"))),
+        (f"group-limit-looser {STAGES}[0].groups[0].maxAllowedFailures",),
     ),
     Row(
         "group limits that are as wide",

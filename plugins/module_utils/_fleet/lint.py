@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import collections
 import functools
 import typing as t
 from dataclasses import dataclass, replace
@@ -12,6 +13,7 @@ from datetime import datetime
 
 from .._core.disruption.budgets.lint import ERROR, WARNING
 from .._core.errors import Problem
+from .._core.lint.belonging import belongs, is_template, may_belong, meant_for_us
 from .._core.lint.document import Judged, judge_document, mend
 from .._core.lint.fleet import across, is_related
 from .._core.lint.remark import (
@@ -20,7 +22,13 @@ from .._core.lint.remark import (
     of_problem,
     shortened,
 )
-from .._store.documents import Document, read_documents
+from .._core.lint.stand_ins import with_quotes
+from .._store.documents import (
+    Document,
+    documents_of,
+    files,
+    text_of,
+)
 
 MOST_TOLD = 2_000  # remarks of a level
 
@@ -40,12 +48,17 @@ class Mended:
 
 @dataclass(frozen=True, kw_only=True)
 class Linted:
-    """Remarks in the order of files and lines. ``checked`` of the ``documents`` are of kinds that have rules here."""
+    """Remarks in the order of files and lines. ``checked`` of the ``documents`` are of kinds that have rules here.
+
+    ``passed_over`` files hold no manifest and nobody named them; ``silenced`` remarks are so by a comment.
+    """
 
     remarks: tuple[Remark, ...]
     mended: tuple[Mended, ...]
     documents: int
     checked: int
+    passed_over: int = 0
+    silenced: int = 0
 
     def count(self, level: str) -> int:
         """How many of that level are told."""
@@ -56,18 +69,21 @@ class Linted:
         return bool(self.count(ERROR) or (strict and self.count(WARNING)))
 
 
-def lint(paths: t.Sequence[str], now: datetime, consent: bool = False, holes: bool = False) -> Linted:
+def lint(
+    paths: t.Sequence[str], now: datetime, consent: bool = False, holes: bool = False, exclude: t.Sequence[str] = ()
+) -> Linted:
     """Everything about the documents below ``paths``; budgets are proved over the year after an aware instant.
 
     Repairs that themselves disrupt nodes are in the mended documents only with ``consent``. With ``holes`` a literal
     ``...`` is worth a note and no error. What is wrong with a file is a remark too: nothing is raised. Of warnings and
-    notes MOST_TOLD are told each, and how many more there are; so many errors end it.
+    notes MOST_TOLD are told each, and how many more there are; so many errors end it. ``exclude`` are patterns of files
+    and folders in the folders that are given; of the other files in them those without a manifest are passed over.
     """
     told, order = _Told(), dict[str, int]()
     mended: list[Mended] = []
     related: list[tuple[Document, Judged]] = []
-    documents = checked = 0
-    for each in read_documents(paths):
+    counts: collections.Counter[str] = collections.Counter()
+    for each in _of_ours(paths, exclude, counts):
         if told.more(ERROR):
             break
         if isinstance(each, Problem):
@@ -76,10 +92,10 @@ def lint(paths: t.Sequence[str], now: datetime, consent: bool = False, holes: bo
             told.add(remark.level, functools.partial(shortened, remark))
             continue
         order.setdefault(each.path, len(order))
-        one = judge_document(each.value, now, holes)
-        documents, checked = documents + 1, checked + one.checked
+        one = judge_document(each.value, now, holes, each.written)
+        counts += {"documents": 1, "checked": int(one.checked)}
         for remark in one.remarks:
-            told.add(remark.level, functools.partial(_placed, remark, each, one.inside))
+            told.about(remark, each, one.inside)
         found = mend(one, consent)
         if found is not None:
             mended.append(Mended(where=f"{each.path}:{each.line}", object=one.object, document=found))
@@ -87,9 +103,54 @@ def lint(paths: t.Sequence[str], now: datetime, consent: bool = False, holes: bo
             related.append((each, one))
     rows = [(document.value, one.object) for document, one in related]
     for index, remark in across(rows, tuple(f"{document.path}:{document.line}" for document, _one in related)):
-        told.add(remark.level, functools.partial(_placed, remark, related[index][0], ""))
+        told.about(remark, related[index][0], "")
     remarks = sorted(told.remarks, key=lambda each: (order[each.file], each.line))
-    return Linted(remarks=(*remarks, *told.rest()), mended=tuple(mended), documents=documents, checked=checked)
+    return Linted(
+        remarks=(*remarks, *told.rest()),
+        mended=tuple(mended),
+        documents=counts["documents"],
+        checked=counts["checked"],
+        passed_over=counts["passed_over"],
+        silenced=told.silenced,
+    )
+
+
+def _of_ours(
+    paths: t.Sequence[str], exclude: t.Sequence[str], counts: collections.Counter[str]
+) -> t.Iterator[Document | Problem]:
+    """What is to be judged. Files that nobody named and that are not ours are counted."""
+    for file in files(paths, exclude):
+        text = file if isinstance(file, Problem) else text_of(file.path)
+        if isinstance(file, Problem) or isinstance(text, Problem):
+            yield t.cast(Problem, text)
+        elif file.named:
+            yield from documents_of(with_quotes(text), file.path)
+        elif may_belong(text):
+            yield from _unless_foreign(with_quotes(text), file.path, counts)
+        elif text.strip():
+            counts["passed_over"] += 1
+
+
+def _unless_foreign(text: str, path: str, counts: collections.Counter[str]) -> t.Iterator[Document | Problem]:
+    aside: list[Document | Problem] = []
+    found = documents_of(text, path)
+    for each in found:
+        if isinstance(each, Document) and belongs(each.value):
+            break
+        if len(aside) < MOST_TOLD:
+            aside.append(each)
+    else:
+        if not meant_for_us(text):
+            counts["passed_over"] += 1
+            return
+        yield from aside
+        return
+    if is_template(text) and any(isinstance(one, Problem) for one in documents_of(text, path)):
+        counts["passed_over"] += 1
+        return
+    yield from aside
+    yield each
+    yield from found
 
 
 class _Told:
@@ -97,7 +158,15 @@ class _Told:
 
     def __init__(self) -> None:
         self.remarks: list[Remark] = []
+        self.silenced = 0
         self._counts: dict[str, int] = {}
+
+    def about(self, remark: Remark, document: Document, inside: str) -> None:
+        """A remark on a document; ``inside`` as in ``Judged``."""
+        if document.silent and remark.code in document.silent.get(_placed(remark, document, inside).line, ()):
+            self.silenced += 1
+        else:
+            self.add(remark.level, functools.partial(_placed, remark, document, inside))
 
     def add(self, level: str, remark: t.Callable[[], Remark]) -> None:
         self._counts[level] = self._counts.get(level, 0) + 1

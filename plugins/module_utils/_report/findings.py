@@ -21,19 +21,25 @@ _WORDS = ("true", "false", "null", "yes", "no", "on", "off", "y", "n")
 MOST_LINES = 40
 
 
-def findings_text(remarks: t.Sequence[Remark], documents: int, checked: int) -> list[str]:
+def findings_text(
+    remarks: t.Sequence[Remark], documents: int, checked: int, passed_over: int = 0, silenced: int = 0
+) -> list[str]:
     """Each finding with its place, its text and the mended form; then how many there are."""
     lines = [line for each in remarks for line in _lines(each)]
-    return [*lines, *_wrapped(summary(remarks, documents, checked), "", "")]
+    return [*lines, *_wrapped(summary(remarks, documents, checked, passed_over, silenced), "", "")]
 
 
-def findings_json(remarks: t.Sequence[Remark], documents: int, checked: int) -> dict[str, t.Any]:
+def findings_json(
+    remarks: t.Sequence[Remark], documents: int, checked: int, passed_over: int = 0, silenced: int = 0
+) -> dict[str, t.Any]:
     """The findings as one document: each with its place, counts by level, how many documents were read and checked."""
     return {
         "findings": [each.as_dict() for each in remarks],
         "counts": counts(remarks),
         "documents": documents,
         "checked": checked,
+        "passed_over": passed_over,
+        "silenced": silenced,
     }
 
 
@@ -42,10 +48,18 @@ def counts(remarks: t.Sequence[Remark]) -> dict[str, int]:
     return {level: sum(1 for each in remarks if each.level == level) for level in (ERROR, WARNING, NOTE)}
 
 
-def summary(remarks: t.Sequence[Remark], documents: int, checked: int) -> str:
-    """One sentence: findings by level, in how many documents, how many of which are of kinds that have rules."""
+def summary(remarks: t.Sequence[Remark], documents: int, checked: int, passed_over: int = 0, silenced: int = 0) -> str:
+    """One sentence: findings by level, in how many documents, how many of which are of kinds that have rules.
+
+    Then how many files hold no manifest, and how many findings a comment silences, if there are any.
+    """
     found = ", ".join(f"{number} {level}{'' if number == 1 else 's'}" for level, number in counts(remarks).items())
-    return f"{found} in {documents} document{'' if documents == 1 else 's'}, {checked} of them of kinds with rules"
+    text = f"{found} in {documents} document{'' if documents == 1 else 's'}, {checked} of them of kinds with rules"
+    if silenced:
+        text += f"; {silenced} silenced by comments"
+    if passed_over:
+        text += f"; {passed_over} other file{'' if passed_over == 1 else 's'} passed over"
+    return text
 
 
 def block(value: t.Any, indent: str = "") -> list[str]:

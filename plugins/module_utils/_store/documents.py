@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import typing as t
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,22 +15,40 @@ from pathlib import Path
 from .._core.errors import Problem
 from .._core.values.field_path import step
 from .._kube.files import read_file
-from .yaml_documents import Lines, YamlDocument, read_yaml
+from .excluded import Excluded
+from .yaml_documents import Lines, Texts, YamlDocument, read_yaml
 
 SUFFIXES = (".yaml", ".yml", ".json")
 MAX_BYTES = 10_000_000
 # What is as short as a manifest can be is in ten megabytes so many times.
 MAX_DOCUMENTS = 200_000
+Silent = t.Mapping[int, frozenset[str]]
+_COMMENT = re.compile(r"(?:^|\s)#\s*fleetlint:\s*ignore\s(?P<codes>[\w, -]+)")
+IGNORE_FILE = ".fleetlintignore"
 
 
 @dataclass(frozen=True)
 class Document:
-    """One document. ``path`` is its file as it was named, ``line`` that in which it begins, counted from 1."""
+    """One document. ``path`` is its file as it was named, ``line`` that in which it begins, counted from 1.
+
+    ``silent`` are the codes that comments of its file silence, by line.
+    """
 
     value: t.Any
     path: str
     line: int
     lines: Lines = field(repr=False, default_factory=dict, compare=False)
+    silent: Silent = field(repr=False, default_factory=dict, compare=False)
+    texts: Texts = field(repr=False, default_factory=dict, compare=False)
+
+    def written(self, field_path: str) -> str | None:
+        """What is written in a field, where YAML reads another value (``no``, ``010``, ``1e3``)."""
+        value, rest, text = self.value, field_path, None
+        while rest and (found := step(value, rest)) is not None:
+            key, rest = found
+            text = self.texts.get(id(value), {}).get(key)
+            value = value[key]
+        return None if rest else text
 
     def line_of(self, field_path: str) -> int:
         """The line of a field (``spec.policy.clusterNames[1]``), or of the nearest one around it that is there."""
@@ -51,6 +70,14 @@ def _otherwise(value: t.Any, path: str) -> tuple[str | int | None, str] | None:
     return None
 
 
+@dataclass(frozen=True)
+class File:
+    """A file as it is found; ``named`` if it was given itself, and not a folder around it."""
+
+    path: str
+    named: bool
+
+
 def read_documents(paths: t.Iterable[str | Path]) -> t.Iterator[Document | Problem]:
     """The documents in these files and folders, in the order given, and among those of a file what is wrong with it.
 
@@ -59,27 +86,48 @@ def read_documents(paths: t.Iterable[str | Path]) -> t.Iterator[Document | Probl
     read once. A byte order mark and CRLF are fine, empty documents are none. Problems are those of ``read_yaml``,
     ``no-such-file``, ``unreadable``, ``too-big``, ``not-utf-8``; documents of such a file may lack parts.
     """
-    problems: list[Problem] = []
-    for path in _files(paths, problems):
-        text = _text(path, problems)
+    for each in files(paths):
+        text = each if isinstance(each, Problem) else text_of(each.path)
+        if isinstance(text, Problem):
+            yield text
+        elif isinstance(each, File):
+            yield from documents_of(text, each.path)
+
+
+def files(paths: t.Iterable[str | Path], exclude: t.Sequence[str] | None = None) -> t.Iterator[File | Problem]:
+    """The files that ``read_documents`` reads, each once.
+
+    With ``exclude`` those are left out that its patterns fit, or those of the file ``.fleetlintignore`` in a folder
+    that is given. Without, nothing is: a placement must not lose what it places by a file that is for the linter.
+    """
+    seen: set[str] = set()
+    for given in paths:
+        problems: list[Problem] = []
+        named = not os.path.isdir(given)
+        for path in [str(given)] if named else _below(str(given), problems, exclude):
+            try:
+                real = os.path.realpath(path)
+            except ValueError:  # no file can have the name; reading it says so
+                real = path
+            if real not in seen:
+                seen.add(real)
+                yield File(path, named)
         yield from problems
-        problems.clear()
-        if text is not None:
-            yield from _in_file(text, path)
-    yield from problems
 
 
-def _in_file(text: str, path: str) -> t.Iterator[Document | Problem]:
+def documents_of(text: str, path: str) -> t.Iterator[Document | Problem]:
+    """The documents of the text of one file, and what is wrong with it."""
     number = 0
     many = Problem("too-big", f"this file has more than {MAX_DOCUMENTS} documents", path, "split it")
     if text.count("\n---") > MAX_DOCUMENTS:
         yield many
         return
+    silent = _silent(text)
     for each in read_yaml(text, path):
         if isinstance(each, Problem):
             yield each
             continue
-        for document in _taken_apart(each, path):
+        for document in _taken_apart(each, path, silent):
             number += 1
             if number > MAX_DOCUMENTS:
                 yield many
@@ -87,44 +135,51 @@ def _in_file(text: str, path: str) -> t.Iterator[Document | Problem]:
             yield document
 
 
-def _taken_apart(document: YamlDocument, path: str) -> t.Iterator[Document]:
+def _silent(text: str) -> Silent:
+    """``# fleetlint: ignore CODE, CODE`` behind a field is for its line; alone in a line, for the one that follows."""
+    found: dict[int, frozenset[str]] = {}
+    if "fleetlint:" not in text:
+        return found
+    waiting: frozenset[str] = frozenset()
+    for number, line in enumerate(text.splitlines(), 1):
+        match = _COMMENT.search(line)
+        codes = frozenset(re.findall(r"[\w-]+", match["codes"])) if match else frozenset()
+        if line.lstrip().startswith("#"):
+            waiting |= codes
+        elif codes | waiting:
+            found[number], waiting = codes | waiting, frozenset()
+    return found
+
+
+def _taken_apart(document: YamlDocument, path: str, silent: Silent) -> t.Iterator[Document]:
     value = document.value
     kind, items = (value.get("kind"), value.get("items")) if isinstance(value, dict) else (None, None)
     if isinstance(kind, str) and kind.endswith("List") and isinstance(items, list):
         lines = document.lines.get(id(items), {})
         for index, item in enumerate(items):
-            yield from _taken_apart(YamlDocument(item, lines.get(index, document.line), document.lines), path)
+            yield from _taken_apart(
+                YamlDocument(item, lines.get(index, document.line), document.lines, document.texts), path, silent
+            )
     elif value is not None:
-        yield Document(value, path, document.line, document.lines)
+        yield Document(value, path, document.line, document.lines, silent, document.texts)
 
 
-def _files(paths: t.Iterable[str | Path], problems: list[Problem]) -> t.Iterator[str]:
-    seen: set[str] = set()
-    for given in paths:
-        for path in _below(str(given), problems):
-            try:
-                real = os.path.realpath(path)
-            except ValueError:  # no file can have the name; reading it says so
-                real = path
-            if real not in seen:
-                seen.add(real)
-                yield path
-
-
-def _below(path: str, problems: list[Problem]) -> list[str]:
-    if not os.path.isdir(path):
-        return [path]
+def _below(path: str, problems: list[Problem], exclude: t.Sequence[str] | None) -> list[str]:
+    excluded = Excluded(() if exclude is None else (*exclude, *_ignored(path, problems)))
     found: list[str] = []
 
     def unreadable(error: OSError) -> None:
         problems.append(Problem("unreadable", f"this folder cannot be read: {error.strerror}", str(error.filename)))
 
-    for folder, folders, files in os.walk(path, onerror=unreadable):
-        folders[:] = [name for name in folders if not name.startswith(".")]
+    for folder, folders, names in os.walk(path, onerror=unreadable):
+        here = os.path.relpath(folder, path)
+        here = "" if here == "." else f"{here}/"
+        folders[:] = [name for name in folders if not name.startswith(".") and not excluded.folder(here + name)]
         problems += [
             _linked(os.path.join(folder, name)) for name in folders if os.path.islink(os.path.join(folder, name))
         ]
-        for file in (os.path.join(folder, name) for name in files if name.endswith(SUFFIXES)):
+        kept = (name for name in names if name.endswith(SUFFIXES) and not excluded.file(here + name))
+        for file in (os.path.join(folder, name) for name in kept):
             if os.path.islink(file) and not _is_within(file, path):
                 text = "this is a link to a file elsewhere, and such links are not followed"
                 problems.append(Problem("unreadable", text, file, "name the file"))
@@ -144,20 +199,30 @@ def _linked(path: str) -> Problem:
     return Problem("unreadable", "this is a link to a folder, and such links are not followed", path, "name the folder")
 
 
-def _text(path: str, problems: list[Problem]) -> str | None:
+def _ignored(folder: str, problems: list[Problem]) -> tuple[str, ...]:
+    """The patterns of the folder's own file, one in a line."""
+    path = os.path.join(folder, IGNORE_FILE)
+    if not os.path.lexists(path):
+        return ()
+    text = text_of(path)
+    if isinstance(text, Problem):
+        problems.append(text)
+        return ()
+    lines = (line.strip() for line in text.splitlines())
+    return tuple(line for line in lines if line and not line.startswith("#"))
+
+
+def text_of(path: str) -> str | Problem:
     try:
         data = read_file(path, MAX_BYTES)
     except FileNotFoundError:
-        problems.append(Problem("no-such-file", "there is no such file or folder", path))
-        return None
+        return Problem("no-such-file", "there is no such file or folder", path)
     except OSError as error:
         big = error.errno == errno.EFBIG
         text = f"this file cannot be read: {error.strerror}"
-        problems.append(Problem("too-big" if big else "unreadable", text, path, "split it" if big else ""))
-        return None
+        return Problem("too-big" if big else "unreadable", text, path, "split it" if big else "")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        problems.append(Problem("not-utf-8", "this file is not UTF-8 text", f"{path}:{line}", "save it as UTF-8"))
-        return None
+        return Problem("not-utf-8", "this file is not UTF-8 text", f"{path}:{line}", "save it as UTF-8")

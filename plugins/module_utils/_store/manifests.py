@@ -30,6 +30,10 @@ class Manifest:
         """``file:line`` of a field (``spec.policy.clusterNames[1]``), or of the nearest one around it that is there."""
         return f"{self.path}:{self._place.line_of(field_path)}" if self._place else self.where
 
+    def written(self, field_path: str) -> str | None:
+        """What is written in a field, where YAML reads another value (``no``, ``010``, ``1e3``)."""
+        return self._place.written(field_path) if self._place else None
+
 
 def read_manifests(paths: t.Iterable[str | Path]) -> tuple[Manifest, ...]:
     """The objects of the documents that ``read_documents`` finds, Lists taken apart.

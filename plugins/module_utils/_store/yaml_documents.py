@@ -30,6 +30,8 @@ _CONTAINER = 16  # characters that take as much memory as a mapping or a list
 
 Lines = dict[int, dict[str | int, int]]  # pylint: disable=unsupported-binary-operation  # Python 3.11 can
 """For each mapping and list, by ``id``: the line of each key or item."""
+Texts = dict[int, dict[str | int, str]]  # pylint: disable=unsupported-binary-operation  # Python 3.11 can
+"""The same with what is written where YAML reads another value: ``no``, ``010``, ``1e3``."""
 
 _TAG = "tag:yaml.org,2002:"
 _TAGS = {f"{_TAG}{name}" for name in ("str", "int", "float", "bool", "null", "map", "seq", "timestamp", "merge")} | {
@@ -48,6 +50,7 @@ class YamlDocument:
     value: t.Any
     line: int
     lines: Lines = field(repr=False)
+    texts: Texts = field(repr=False, default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,7 @@ class _Open:
     key: t.Any = _NO_KEY
     key_line: int = 0
     lines: dict[str | int, int] = field(default_factory=dict)
+    texts: dict[str | int, str] = field(default_factory=dict)
     merged: list[dict[str, t.Any]] = field(default_factory=list)
 
 
@@ -111,6 +115,7 @@ class _Builder:
         self.found: list[YamlDocument | Problem] = []
         self._path = path
         self._lines: Lines = {}
+        self._texts: Texts = {}
         self._stack: list[_Open] = []
         self._anchors: dict[str, t.Any] = {}
         self._measured: dict[str, _Anchored] = {}
@@ -129,6 +134,7 @@ class _Builder:
     def _start(self, _event: t.Any) -> None:
         """Nothing of the document before is kept here: how many there are makes no difference to memory."""
         self._lines = {}
+        self._texts = {}
         self._anchors.clear()
         self._measured.clear()
 
@@ -157,7 +163,11 @@ class _Builder:
             for key in source.keys() - done.value.keys():
                 done.value[key] = source[key]
                 done.lines[key] = self._lines[id(source)][key]
+                if key in (texts := self._texts.get(id(source), {})):
+                    done.texts[key] = texts[key]
         self._lines[id(done.value)] = done.lines
+        if done.texts:
+            self._texts[id(done.value)] = done.texts
         self._add(done.value, done.line, done.anchor)
 
     def _scalar(self, event: t.Any) -> None:
@@ -168,7 +178,16 @@ class _Builder:
         elif text == "<<" and not event.style and self._wants_key():
             self._stack[-1].key, self._stack[-1].key_line = _MERGE, line
             return
-        self._add(self._value(event, line), line, event.anchor)
+        value = self._value(event, line)
+        if value is not None and not isinstance(value, str) and event.value != json.dumps(value):
+            self._keep_text(event.value)
+        self._add(value, line, event.anchor)
+
+    def _keep_text(self, text: str) -> None:
+        """The text that is the value of the open key or item; keys are told themselves."""
+        top = self._stack[-1] if self._stack else None
+        if top is not None and (top.is_list or top.key not in (_NO_KEY, _MERGE)):
+            top.texts[len(top.value) if top.is_list else top.key] = text
 
     def _wants_key(self) -> bool:
         return bool(self._stack) and not self._stack[-1].is_list and self._stack[-1].key is _NO_KEY
@@ -200,6 +219,8 @@ class _Builder:
         else:
             copied = [self._copy(item) for item in value]
         self._lines[id(copied)] = self._lines[id(value)]
+        if id(value) in self._texts:
+            self._texts[id(copied)] = self._texts[id(value)]
         return copied
 
     def _add(self, value: t.Any, line: int, anchor: str | None) -> None:
@@ -207,7 +228,7 @@ class _Builder:
             self._anchors[anchor] = value
             self._measured.pop(anchor, None)
         if not self._stack:
-            self.found.append(YamlDocument(value, line, self._lines))
+            self.found.append(YamlDocument(value, line, self._lines, self._texts))
             return
         top = self._stack[-1]
         if top.is_list:

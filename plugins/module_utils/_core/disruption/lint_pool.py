@@ -7,18 +7,18 @@ from __future__ import annotations
 
 import copy
 import typing as t
-from datetime import datetime, timedelta
+from datetime import datetime
 
+from ..objects.karpenter.node_pool import DRIFTED, REASONS, UNDERUTILIZED
 from ..objects.karpenter.node_pool_schema import BUDGETS, GRACE, Policies
-from ..objects.karpenter.reading import PLACE, Examined, examine
+from ..objects.karpenter.reading import OLDER_GROUP, PLACE, Examined, examine
 from ..schema.finding import Finding
 from ..schema.rules import Found
 from ..values.duration import NEVER
-from ..values.field_path import at, field, put
+from ..values.field_path import field, put
 from .budgets.lint import (
     ERROR,
     NOTE,
-    SHORTEST_OPENING,
     WARNING,
     Lint,
     lint_budgets,
@@ -34,29 +34,37 @@ def lint_node_pool(
     document: t.Any,
     start: datetime,
     nodes: int | None = None,
-    shortest: timedelta = SHORTEST_OPENING,
     policies: Policies = None,
 ) -> tuple[Lint, ...]:
     """All findings, budgets proved over the year after an aware instant.
 
     ``nodes`` is the pool's size, ``policies`` what the cluster's own definition lists, where they are known.
     """
-    return lint_examined(examine(document, policies=policies), start, nodes, shortest)
+    return lint_examined(examine(document, policies=policies), start, nodes)
 
 
-def lint_examined(
-    examined: Examined, start: datetime, nodes: int | None = None, shortest: timedelta = SHORTEST_OPENING
-) -> tuple[Lint, ...]:
+def lint_examined(examined: Examined, start: datetime, nodes: int | None = None) -> tuple[Lint, ...]:
     """The same where the manifest has been examined."""
     found = [_problem(each, examined) for each in examined.problems]
     if examined.missing and not examined.fragment:
         text = f"this can change a pool of that name, and not create one: {' and '.join(examined.missing)} is missing"
         found.append(Lint(code="patch-only", level=NOTE, path="spec", message=text))
-    found += [_repair(each, nodes) for each in examined.findings]
+    meant = {each.path: each.meant for each in examined.problems if each.meant is not None}
+    found += [_repair(each, meant.get(each.new_path, each.correct), nodes) for each in examined.findings]
     found += _template(examined, nodes)
     if examined.budgets is not None:
-        found += lint_budgets(examined.budgets, start, shortest)
+        found += lint_budgets(examined.budgets, start, _possible(examined))
     return tuple(found)
+
+
+def _possible(examined: Examined) -> tuple[str, ...]:
+    """The reasons for which the policy lets nodes be disrupted; drift asks no policy."""
+    policy, wait = (
+        field(examined.stored, f"spec.disruption.{key}") for key in ("consolidationPolicy", "consolidateAfter")
+    )
+    if wait == NEVER:
+        return (DRIFTED,)
+    return tuple(each for each in REASONS if each != UNDERUTILIZED or policy != "WhenEmpty")
 
 
 def mend(document: t.Any, findings: t.Iterable[Lint], consent: bool = False) -> t.Any:
@@ -90,15 +98,17 @@ def _consent(path: str, nodes: int | None) -> str:
 
 
 def _problem(found: Found, examined: Examined) -> Lint:
-    value = at(examined.repaired, found.path) if found.code == "wrong-type" else None
-    quoted = found.hint == f'write it in quotes: "{value}"'
     message = f"{found.message}; {found.hint}" if found.hint else found.message
-    mended = {found.path: str(value)} if quoted else {}
+    mended: dict[str, t.Any] = {}
+    if found.meant is not None and not any(each.new_path == found.path for each in examined.findings):
+        mended = {found.path: found.meant}
+    if found.path == OLDER_GROUP and isinstance(older := field(examined.written, OLDER_GROUP), str):
+        mended = {OLDER_GROUP: None, OLDER_GROUP.replace("apiVersion", "group"): older.partition("/")[0]}
     return Lint(code=found.code, level=ERROR, path=found.path, message=message, mended=mended)
 
 
-def _repair(finding: Finding, nodes: int | None) -> Lint:
-    mended = {finding.old_path: None} | {finding.new_path: finding.correct}
+def _repair(finding: Finding, correct: t.Any, nodes: int | None) -> Lint:
+    mended = {finding.old_path: None} | {finding.new_path: correct}
     consent = _consent(finding.new_path, nodes)
     return Lint(
         code=finding.code, level=WARNING, path=finding.old_path, message=finding.message, mended=mended, consent=consent
@@ -108,8 +118,10 @@ def _repair(finding: Finding, nodes: int | None) -> Lint:
 def _template(examined: Examined, nodes: int | None) -> t.Iterator[Lint]:
     """Hazards of ``spec.template``, as far as it is written."""
     if isinstance(notes := field(examined.repaired, ANNOTATIONS), dict) and DO_NOT_DISRUPT in notes:
-        yield _annotation(nodes)
-    expiry, grace = (field(examined.repaired, path) for path in (PLACE, GRACE))
+        yield _annotation(notes[DO_NOT_DISRUPT], nodes)
+    # What is left out of a whole pool is what the server fills in.
+    source = examined.repaired if examined.missing or examined.fragment else examined.stored
+    expiry, grace = (field(source, path) for path in (PLACE, GRACE))
     moved = {each.new_path for each in examined.findings}
     for path, value in ((PLACE, expiry), (GRACE, grace)):
         if value is not None and examined.missing and path not in moved:
@@ -127,8 +139,15 @@ def _drifting(path: str, nodes: int | None) -> Lint:
     return Lint(code="template-change-drifts", level=WARNING, path=path, message=text, consent=text)
 
 
-def _annotation(nodes: int | None) -> Lint:
+def _annotation(value: t.Any, nodes: int | None) -> Lint:
     path = f"{ANNOTATIONS}[{DO_NOT_DISRUPT}]"
+    consent = f"where the pool has it already, {_consent(path, nodes)}"
+    if value not in ("true", True):
+        text = f"on nodes only 'true' protects, {value!r:.40} does nothing"
+        mended: dict[str, t.Any] = {path: None}
+        return Lint(
+            code="do-not-disrupt-unreadable", level=WARNING, path=path, message=text, consent=consent, mended=mended
+        )
     text = (
         "the annotation reaches only nodes that are made from now on, and putting it there makes Drifted those that "
         'exist; a budget of "0" stops disruption and touches no node'
@@ -138,6 +157,6 @@ def _annotation(nodes: int | None) -> Lint:
         level=WARNING,
         path=path,
         message=text,
-        consent=f"where the pool has it already, {_consent(path, nodes)}",
+        consent=consent,
         mended={path: None, BUDGETS: [{"nodes": "0"}]},
     )

@@ -19,6 +19,12 @@ from ..disruption.budgets.lint import (
 )
 from ..disruption.lint_pool import lint_examined
 from ..objects.api_groups import CLUSTER_GROUP, FLEET_GROUP, PLACEMENT_GROUP
+from ..objects.karpenter.manifests import (
+    JUDGEMENTS,
+    Judgement,
+    check_written_metadata,
+    judge_written,
+)
 from ..objects.karpenter.node_pool import decode_budgets
 from ..objects.karpenter.node_pool_schema import BUDGETS
 from ..objects.karpenter.reading import Examined, examine
@@ -26,17 +32,21 @@ from ..objects.kinds import KIND_OF
 from ..objects.placements.placeholders import HOLES
 from ..objects.reading import judge
 from ..objects.updates.strategy_json import judge_strategy
-from ..schema.checking import near
-from ..values.field_path import field, put
+from ..schema.checking import Written, as_read, near
+from ..schema.finding import Finding
+from ..values.field_path import at, field, put
 from .annotations import judge_any
 from .kinds import UNCHECKED
-from .placement import UNDECIDED, spread_in_words
+from .older_pool import OLDER, as_v1
+from .placement import UNDECIDED, selected_in_vain, spread_in_words
 from .remark import (
     Remark,
     of_finding,
     of_found,
     of_lint,
 )
+from .service import ServiceResource, judge_resource, resources
+from .stand_ins import without_stand_ins
 
 KARPENTER_GROUP = "karpenter.sh"
 BUDGET_FIELDS = ("nodes", "schedule", "duration", "reasons")
@@ -58,15 +68,17 @@ class Judged:
     inside: str = ""
 
 
-def judge_document(document: t.Any, start: datetime, holes: bool = False) -> Judged:
+def judge_document(document: t.Any, start: datetime, holes: bool = False, written: Written = as_read) -> Judged:
     """All remarks on a document; statements about budgets are proved over the year after an aware instant.
 
-    ``holes`` makes a note of every literal ``...``, which is an error otherwise.
+    ``holes`` makes a note of every literal ``...``, which is an error otherwise. ``written`` gives what is
+    written at a field path of the document where YAML reads another value.
     """
-    judged = _judged(document, start)
+    judged = _judged(document, start, written)
     if not judged.remarks:
         return judged
-    remarks = (replace(each, object=judged.object) for each in judged.remarks)
+    kept = without_stand_ins(judged.remarks, document, judged.inside)
+    remarks = (replace(each, object=judged.object) for each in kept)
     if holes:
         remarks = (replace(each, level=NOTE) if each.code in HOLES else each for each in remarks)
     return replace(judged, remarks=tuple(remarks))
@@ -91,18 +103,20 @@ def mend(judged: Judged, consent: bool = False) -> t.Any:
     return out if done else None
 
 
-def _judged(document: t.Any, start: datetime) -> Judged:
+def _judged(document: t.Any, start: datetime, written: Written) -> Judged:
+    if found := tuple(resources(document)):
+        return _service(document, found)
     if isinstance(document, Mapping):
         if "apiVersion" in document or "kind" in document:
-            return _object(document, start)
+            return _object(document, start, written)
         if _is_strategy(document):
             return _strategy(document)
         if "budgets" in document or "disruption" in document or _has_disruption(document.get("spec")):
-            return _pool(document, start)
+            return _pool(document, start, written)
         text = "neither apiVersion nor kind is here, so that nothing is checked"
         return _unknown(document, Remark(code="not-a-manifest", level=NOTE, message=text))
     if isinstance(document, list) and document and all(_is_budget(each) for each in document):
-        return _pool(document, start)
+        return _pool(document, start, written)
     text = f"a manifest is a mapping, not {'a list' if isinstance(document, list) else 'a single value'}"
     return _unknown(document, Remark(code="not-an-object", level=ERROR, message=text))
 
@@ -111,51 +125,83 @@ def _unknown(document: t.Any, remark: Remark) -> Judged:
     return Judged(object="", remarks=(remark,), whole=document, checked=False)
 
 
-def _object(document: Mapping[str, t.Any], start: datetime) -> Judged:
+def _object(document: Mapping[str, t.Any], start: datetime, written: Written) -> Judged:
     api_version, kind = (_text(document.get(key)) for key in ("apiVersion", "kind"))
     group = api_version.rpartition("/")[0]
     name = _title(kind, document)
     if group == KARPENTER_GROUP and kind == "NodePool":
-        return _pool(document, start)
+        return _pool(document, start, written)
+    if kind in JUDGEMENTS and group == JUDGEMENTS[kind].group:
+        return _beside(document, name, JUDGEMENTS[kind], written)
     if kind in UNCHECKED.get(group, ()):
         text = f"objects of kind {kind} are known to KubeFleet and not checked here"
         remark = Remark(code="not-checked", level=NOTE, message=text, path="kind")
         return Judged(object=name, remarks=(remark,), whole=document, checked=False)
     ours = group in (FLEET_GROUP, PLACEMENT_GROUP, CLUSTER_GROUP) or group.endswith("kubefleet.dev")
     if ours or not (api_version and kind):
-        return _read(document, name)
+        return _read(document, name, written)
     return Judged(object=name, remarks=tuple(judge_any(document)), whole=document, checked=False)
 
 
-def _read(document: Mapping[str, t.Any], name: str) -> Judged:
-    judged = judge(document)
-    remarks = [of_found(each) for each in judged.problems] + [of_finding(each) for each in judged.findings]
+def _read(document: Mapping[str, t.Any], name: str, written: Written) -> Judged:
+    judged = judge(document, written=written)
+    remarks = [of_found(each) for each in judged.problems] + _of_findings(judged.findings, document)
     if any(each.code == UNDECIDED for each in judged.problems):
         remarks += spread_in_words(document, [each.path for each in judged.problems])
+    if document.get("kind") == "ClusterResourcePlacement":
+        remarks += selected_in_vain(document)
     return Judged(object=name, remarks=tuple(_shorter(each, document) for each in remarks), whole=document)
+
+
+def _of_findings(findings: t.Iterable[Finding], document: t.Any) -> list[Remark]:
+    """A limit that is left out is worth a note, as ``docs/compatibility.md`` has it; one that is written, a warning."""
+    remarks = [of_finding(each) for each in findings]
+    left_out = [each.code == "group-limit-stricter" and at(document, each.path) is None for each in remarks]
+    return [replace(each, level=NOTE) if out else each for each, out in zip(remarks, left_out, strict=True)]
 
 
 def _shorter(remark: Remark, document: Mapping[str, t.Any]) -> Remark:
     """Of an unknown kind only the name that is like it; the list of all kinds is long."""
     if remark.code != "unknown-kind":
         return remark
-    hint = near(str(document.get("kind")), KIND_OF)
     text = f"{document.get('kind')} is no kind of {str(document.get('apiVersion')).rpartition('/')[0]}"
+    if remark.mended:  # the kind is right, and the group is not
+        (meant,) = remark.mended.values()
+        return replace(remark, message=f"{text} (write {meant})", path="apiVersion", mended={"apiVersion": meant})
+    hint = near(str(document.get("kind")), KIND_OF)
     return replace(remark, message=f"{text} ({hint})" if hint else text, path="kind")
 
 
-def _pool(document: t.Any, start: datetime) -> Judged:
-    examined = examine(document)
-    whole = examined.written
-    remarks = [of_lint(each) for each in lint_examined(examined, start)]
+def _beside(document: Mapping[str, t.Any], name: str, known: Judgement, written: Written) -> Judged:
+    problems, findings = judge_written(document, known, written)
+    remarks = [of_found(each) for each in problems] + [of_finding(each) for each in findings]
+    return Judged(object=name, remarks=tuple(remarks), whole=document)
+
+
+def _pool(document: t.Any, start: datetime, written: Written) -> Judged:
+    remarks: list[Remark] = []
+    given = document
+    if isinstance(document, Mapping) and ("apiVersion" in document or "kind" in document):
+        remarks += [of_found(each) for each in check_written_metadata(document)]
+        if document.get("apiVersion") == OLDER:
+            given, older = as_v1(document)
+            remarks.append(older)
+    inside = _inside(document)
+    examined = examine(given, written=lambda path: written(path.removeprefix(inside).lstrip(".")))
+    whole = document if given is not document else examined.written
+    remarks += [of_lint(each) for each in lint_examined(examined, start)]
     if examined.budgets is None:
         remarks += [of_lint(each) for each in _single_budgets(examined, start)]
-    inside = ""
-    if not isinstance(document, Mapping):
-        inside = BUDGETS
-    elif "apiVersion" not in document and "kind" not in document:
-        inside = "spec.disruption." if "budgets" in document else "spec." if "disruption" in document else ""
     return Judged(object=_title("NodePool", whole), remarks=tuple(remarks), whole=whole, inside=inside)
+
+
+def _inside(document: t.Any) -> str:
+    """What paths in a pool begin with that a fragment of one lacks."""
+    if not isinstance(document, Mapping):
+        return BUDGETS
+    if "apiVersion" in document or "kind" in document:
+        return ""
+    return "spec.disruption." if "budgets" in document else "spec." if "disruption" in document else ""
 
 
 def _single_budgets(examined: Examined, start: datetime) -> t.Iterator[Lint]:
@@ -167,13 +213,20 @@ def _single_budgets(examined: Examined, start: datetime) -> t.Iterator[Lint]:
         if not any(path == here or path.startswith(f"{here}.") for path in wrong):
             for each in lint_budgets(decode_budgets([row]), start):
                 if each.level == ERROR:
-                    yield replace(each, path=each.path.replace(f"{BUDGETS}[0]", here))
+                    mended = {path.replace(f"{BUDGETS}[0]", here): value for path, value in each.mended.items()}
+                    yield replace(each, path=each.path.replace(f"{BUDGETS}[0]", here), mended=mended)
 
 
 def _strategy(document: Mapping[str, t.Any]) -> Judged:
     problems, findings = judge_strategy(document)
-    remarks = [of_found(each) for each in problems] + [of_finding(each) for each in findings]
+    remarks = [of_found(each) for each in problems] + _of_findings(findings, document)
     return Judged(object=_title("UpdateStrategy", {"metadata": document}), remarks=tuple(remarks), whole=document)
+
+
+def _service(document: t.Any, found: tuple[ServiceResource, ...]) -> Judged:
+    remarks = tuple(remark for each in found for remark in judge_resource(each))
+    titles = [_title(each.kind, {"metadata": each.value}) for each in found]
+    return Judged(object=titles[0] if len(titles) == 1 else "", remarks=remarks, whole=document)
 
 
 def _is_strategy(document: Mapping[str, t.Any]) -> bool:

@@ -46,14 +46,15 @@ def across(rows: t.Sequence[Row], places: t.Sequence[str]) -> t.Iterator[tuple[i
 
 
 def _twice(rows: t.Sequence[Row], places: t.Sequence[str]) -> t.Iterator[tuple[int, Remark]]:
-    """Folders may hold an object once for each environment, so that this is no error."""
-    first: dict[tuple[str, str, str], int] = {}
+    """Within a folder, which is applied together: folders may hold an object once for each environment."""
+    first: dict[tuple[str, str, str, str], int] = {}
     for index, (document, title) in enumerate(rows):
         if not is_related(document) or "/" not in title:
             continue
         metadata = document["metadata"]
         group = str(document.get("apiVersion")).rpartition("/")[0]
-        there = first.setdefault((group, str(metadata.get("namespace") or ""), title), index)
+        folder = places[index].rpartition("/")[0]
+        there = first.setdefault((folder, group, str(metadata.get("namespace") or ""), title), index)
         if there != index:
             text = f"{title} stands at {places[there]} already; whichever is applied last holds"
             yield (

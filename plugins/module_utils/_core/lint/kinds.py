@@ -15,7 +15,6 @@ UNCHECKED = {
             "ClusterResourcePlacementStatus",
             "ResourceBinding",
             "ResourceOverrideSnapshot",
-            "ResourcePlacement",
             "ResourceSnapshot",
             "SchedulingPolicySnapshot",
             "Work",

@@ -1,17 +1,21 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a placement that cannot decide anything yet would ask for: its spread constraints in words."""
+"""What a placement that cannot decide anything yet would ask for: its spread constraints in words; and selectors that
+select nothing."""
 
 from __future__ import annotations
 
 import typing as t
 from collections.abc import Mapping
 
-from ..disruption.budgets.lint import NOTE
+from ..disruption.budgets.lint import ERROR, NOTE, WARNING
 from ..objects.placements.policy import TopologySpreadConstraint
+from ..objects.placements.rules import WITH_SELECTORS
+from ..objects.scopes import BUILT_IN
+from ..objects.selectable import is_reserved_namespace
 from ..schema.codec import decode
-from ..values.field_path import at
+from ..values.field_path import at, field
 from .remark import Remark
 
 CONSTRAINTS = "spec.policy.topologySpreadConstraints"
@@ -26,6 +30,23 @@ def spread_in_words(document: Mapping[str, t.Any], wrong: t.Collection[str]) -> 
         if isinstance(row, Mapping) and not any(each == path or each.startswith(f"{path}.") for each in wrong):
             text = in_words(decode(TopologySpreadConstraint, row))
             yield Remark(code="spread-in-words", level=NOTE, message=text, path=path)
+
+
+def selected_in_vain(document: Mapping[str, t.Any]) -> t.Iterator[Remark]:
+    """Selectors of a ClusterResourcePlacement that KubeFleet refuses, or that select what is never placed."""
+    rows = field(document, "spec.resourceSelectors")
+    selectors = [each for each in rows if isinstance(each, Mapping)] if isinstance(rows, list) else []
+    if any(each.get("selectionScope") == WITH_SELECTORS for each in selectors):
+        return
+    for index, each in enumerate(rows if isinstance(rows, list) else ()):
+        group, kind, name = (each.get(key) if isinstance(each, Mapping) else None for key in ("group", "kind", "name"))
+        path = f"spec.resourceSelectors[{index}]"
+        if isinstance(group, str) and isinstance(kind, str) and BUILT_IN.get((group, kind)):
+            text = f"{kind} lies in a namespace, and a ClusterResourcePlacement selects none (select its Namespace)"
+            yield Remark(code="namespaced-selected", level=ERROR, message=text, path=f"{path}.kind")
+        elif (group, kind) == ("", "Namespace") and isinstance(name, str) and is_reserved_namespace(name):
+            text = f"namespace {name} is there on every member for its own ends, and is never placed"
+            yield Remark(code="reserved-selected", level=WARNING, message=text, path=f"{path}.name")
 
 
 def in_words(constraint: TopologySpreadConstraint) -> str:

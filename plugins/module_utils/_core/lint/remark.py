@@ -68,7 +68,10 @@ def of_lint(lint: Lint) -> Remark:
 
 
 def of_found(found: Found) -> Remark:
-    return Remark(code=found.code, level=ERROR, message=_with_hint(found.message, found.hint), path=found.path)
+    mended = {} if found.meant is None else {found.path: found.meant}
+    return Remark(
+        code=found.code, level=ERROR, message=_with_hint(found.message, found.hint), path=found.path, mended=mended
+    )
 
 
 def of_problem(problem: Problem) -> Remark:

@@ -10,6 +10,8 @@ PLACEMENT_GROUP = "placement.kubernetes-fleet.io"
 FLEET_GROUP = "gitops.fleet"
 # v1 is served beside it where the group is upstream's, with the same schema.
 UPSTREAM_STORED, UPSTREAM_VERSIONS = "v1beta1", ("v1", "v1beta1")
+# KubeFleet serves it for some kinds; what is written for it is read as what is stored.
+UPSTREAM_OLDER = "v1alpha1"
 FLEET_STORED = "v1alpha1"
 CLUSTER_API = f"{CLUSTER_GROUP}/{UPSTREAM_STORED}"
 PLACEMENT_API = f"{PLACEMENT_GROUP}/{UPSTREAM_STORED}"

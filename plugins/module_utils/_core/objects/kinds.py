@@ -10,7 +10,15 @@ from dataclasses import dataclass
 
 from ..schema.metadata_rules import NAME_LIMIT
 from . import columns
-from .api_groups import CLUSTER_GROUP, FLEET_GROUP, FLEET_STORED, PLACEMENT_GROUP, UPSTREAM_STORED, UPSTREAM_VERSIONS
+from .api_groups import (
+    CLUSTER_GROUP,
+    FLEET_GROUP,
+    FLEET_STORED,
+    PLACEMENT_GROUP,
+    UPSTREAM_OLDER,
+    UPSTREAM_STORED,
+    UPSTREAM_VERSIONS,
+)
 from .clusters.fleet_maintenance import FleetMaintenance
 from .clusters.fleet_member import FleetMember
 from .clusters.member_cluster import MemberCluster
@@ -73,6 +81,7 @@ AnyObject = (
 class Kind:
     """One kind. ``stored`` is the version that the API server keeps; all versions have the same schema.
 
+    ``published`` are the versions that its publisher serves, which may be others than ours.
     ``name_limit`` is set where the name is used as a label value; names are of the form ``name_pattern`` where there is
     one. ``rules`` are CEL rules over the whole object.
     """
@@ -90,6 +99,7 @@ class Kind:
     name_form: str = ""
     rules: Rules = ()
     namespaced: bool = False
+    published: tuple[str, ...] = UPSTREAM_VERSIONS
 
     @property
     def kind(self) -> str:
@@ -103,7 +113,13 @@ class Kind:
 def _ours(
     cls: type[AnyObject], plural: str, short: tuple[str, ...], shown: tuple[Column, ...], doc: str, **names: t.Any
 ) -> Kind:
-    return Kind(cls, FLEET_GROUP, (FLEET_STORED,), FLEET_STORED, plural, short, shown, doc, **names)
+    versions = (FLEET_STORED,)
+    return Kind(cls, FLEET_GROUP, versions, FLEET_STORED, plural, short, shown, doc, published=versions, **names)
+
+
+# As KubeFleet's definitions have them; v1 and v1beta1 where nothing else is said.
+_ALL_THREE = (*UPSTREAM_VERSIONS, UPSTREAM_OLDER)
+_NOT_YET_V1 = (UPSTREAM_STORED, UPSTREAM_OLDER)
 
 
 def _placement(
@@ -168,6 +184,7 @@ KINDS: tuple[Kind, ...] = (
         "clusterresourceoverrides",
         (),
         "How placed cluster-scoped objects, and all in a namespace, differ from cluster to cluster.",
+        published=_ALL_THREE,
     ),
     _placement(
         ResourceOverride,
@@ -175,12 +192,14 @@ KINDS: tuple[Kind, ...] = (
         (),
         "How placed objects of its namespace differ from cluster to cluster.",
         namespaced=True,
+        published=_ALL_THREE,
     ),
     _placement(
         ClusterResourceEnvelope,
         "clusterresourceenvelopes",
         (),
         "Cluster-scoped manifests that lie on the hub and act only on members.",
+        published=(UPSTREAM_STORED,),
     ),
     _placement(
         ResourceEnvelope,
@@ -188,6 +207,7 @@ KINDS: tuple[Kind, ...] = (
         (),
         "Manifests of its namespace that lie on the hub and act only on members.",
         namespaced=True,
+        published=(UPSTREAM_STORED,),
     ),
     _placement(
         ClusterResourcePlacementEviction,
@@ -195,6 +215,7 @@ KINDS: tuple[Kind, ...] = (
         columns.EVICTION,
         "One attempt to take a placement off one cluster.",
         "crpe",
+        published=_NOT_YET_V1,
     ),
     _placement(
         ClusterResourcePlacementDisruptionBudget,
@@ -202,6 +223,7 @@ KINDS: tuple[Kind, ...] = (
         (),
         "How many clusters evictions leave to the placement of the same name.",
         "crpdb",
+        published=_NOT_YET_V1,
     ),
     _placement(
         ClusterStagedUpdateStrategy,
@@ -209,6 +231,7 @@ KINDS: tuple[Kind, ...] = (
         (),
         "The stages in which resources reach clusters.",
         "csus",
+        published=_ALL_THREE,
     ),
     _placement(
         StagedUpdateStrategy,
@@ -225,6 +248,7 @@ KINDS: tuple[Kind, ...] = (
         "One rollout of a ClusterResourcePlacement in stages.",
         "csur",
         name_limit=NAME_LIMIT,
+        published=_ALL_THREE,
     ),
     _placement(
         StagedUpdateRun,
@@ -241,6 +265,7 @@ KINDS: tuple[Kind, ...] = (
         columns.APPROVAL_REQUEST,
         "A stage of a ClusterStagedUpdateRun that waits for somebody's approval.",
         "careq",
+        published=_ALL_THREE,
     ),
     _placement(
         ApprovalRequest,

@@ -5,17 +5,24 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from ..errors import FleetError, Problem
-from ..schema.checking import Check, check_object, near
+from ..schema.checking import (
+    Check,
+    Written,
+    as_read,
+    check_object,
+    near,
+)
 from ..schema.codec import decode
 from ..schema.finding import Finding
 from ..schema.metadata_rules import check_metadata
 from ..schema.rules import Found, beyond
-from .api_groups import PLACEMENT_GROUP
+from .api_groups import FLEET_GROUP, PLACEMENT_GROUP
 from .clusters.fleet_maintenance import FleetMaintenance
 from .clusters.fleet_member import FleetMember
 from .clusters.maintenance_rules import check_fleet_maintenance, warn_fleet_maintenance
@@ -137,29 +144,33 @@ class JudgedObject:
     findings: tuple[Finding, ...]
 
 
-def read(document: t.Any, where: str = "", strict: bool = False, holes: bool = False) -> Reading:
+def read(
+    document: t.Any, where: str = "", strict: bool = False, holes: bool = False, written: Written = as_read
+) -> Reading:
     """The object that a person's manifest describes; the API version stays the one that was written.
 
     ``where`` (such as ``file:line``) stands before the field path in every problem and finding. Raises FleetError with
     all problems, their codes those of ``rules.RULES``; ``strict`` counts repairs among them. With ``holes`` a literal
-    ``...`` in a placement is a finding, unless its decisions need what was left out.
+    ``...`` in a placement is a finding, unless its decisions need what was left out. ``written`` as in ``Check``.
     """
-    judged = judge(document, strict, holes)
+    judged = judge(document, strict, holes, written)
     about = " ".join(filter(None, (where, judged.about)))
     if judged.object is None:
         raise FleetError.of(_problem(each, about) for each in judged.problems)
     return Reading(judged.object, tuple(replace(each, where=f"{about} {each.old_path}") for each in judged.findings))
 
 
-def judge(document: t.Any, strict: bool = False, holes: bool = False) -> JudgedObject:
+def judge(document: t.Any, strict: bool = False, holes: bool = False, written: Written = as_read) -> JudgedObject:
     """All problems and findings of a manifest, those beside its problems included; nothing is raised."""
     kind = _kind(document)
     if isinstance(kind, tuple):
         about = str(document.get("kind") or "") if isinstance(document, Mapping) else ""
         return JudgedObject(about, None, kind, ())
-    check = Check(strict)
-    written = repair_placement(check, document) if kind.cls is ClusterResourcePlacement else document
-    clean = check_object(check, kind.cls, written)
+    check = Check(strict, written=written)
+    ours = _in_our_version(check, kind, document)
+    if kind.cls is ClusterResourcePlacement:
+        ours = repair_placement(check, ours)
+    clean = _checked(check, kind, ours)
     obj: AnyObject = decode(kind.cls, _copied(clean))
     problems = (*check.problems, *beyond(check.problems, _rules(kind, obj)))
     warnings = _WARNINGS[kind.cls](obj) if kind.cls in _WARNINGS else ()
@@ -204,13 +215,46 @@ def _kind(document: t.Any) -> Kind | tuple[Found, ...]:
         return (Found("unsupported-group", "apiVersion", f"objects of {group} are not interpreted", hint),)
     kind = KIND_OF.get(name)
     if kind is None or kind.group != group:
-        hint = f"it stands in {kind.group}" if kind else near(name, KIND_OF)
+        hint = near(name, KIND_OF)
+        meant = None
+        if kind:
+            at_home = version if version in kind.published else kind.stored
+            hint, meant = f"it stands in {kind.group}: write {kind.group}/{at_home}", f"{kind.group}/{at_home}"
         known = ", ".join(f"{each.kind} of {each.group}" for each in KINDS)
-        return (Found("unknown-kind", "", f"{name} of {group or 'the core group'} is none of {known}", hint),)
-    if version not in kind.versions:
-        hint = f"write {' or '.join(kind.api_versions)}"
-        return (Found("unsupported-version", "apiVersion", f"{name} has no version {version!r}", hint),)
+        text = f"{name} of {group or 'the core group'} is none of {known}"
+        return (Found("unknown-kind", "", text, hint, meant),)
+    if version not in kind.versions and version not in kind.published:
+        hint = f"write {' or '.join(f'{group}/{each}' for each in kind.versions if each in kind.published)}"
+        meant = kind.api_versions[0] if len(kind.versions) == 1 else None
+        return (Found("unsupported-version", "apiVersion", f"{name} has no version {version!r}", hint, meant),)
     return kind
+
+
+def _checked(check: Check, kind: Kind, document: Mapping[str, t.Any]) -> t.Any:
+    """What is left without its faults.
+
+    Status of upstream's kinds is no input: an exported object has one, of any release, and a server drops it.
+    """
+    clean = check_object(check, kind.cls, document)
+    of_status = [each for each in check.problems if re.match(r"status\b", each.path)]
+    if kind.group == FLEET_GROUP or not of_status:
+        return clean
+    check.problems[:] = [each for each in check.problems if each not in of_status]
+    return {key: value for key, value in clean.items() if key != "status"}
+
+
+def _in_our_version(check: Check, kind: Kind, document: Mapping[str, t.Any]) -> Mapping[str, t.Any]:
+    """The manifest in a version that is kept here; fields are the same in all of them."""
+    printed = document["apiVersion"]
+    version, correct = printed.rpartition("/")[2], f"{kind.group}/{kind.stored}"
+    if version not in kind.published:
+        text = f"KubeFleet serves no {kind.kind} in {version}; {kind.stored} is known here and there"
+        check.findings.append(Finding("version-not-served", "apiVersion", "apiVersion", printed, correct, text))
+    if version in kind.versions:
+        return document
+    text = f"KubeFleet still serves {version}, and stores what it takes as {kind.stored}"
+    check.repair(Finding("older-version", "apiVersion", "apiVersion", printed, correct, text), f"write {correct}")
+    return {**document, "apiVersion": correct}
 
 
 def _name(document: Mapping[str, t.Any]) -> str:

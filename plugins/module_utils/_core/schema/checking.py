@@ -71,6 +71,14 @@ _HINTS: dict[tuple[str, str], str] = {
     ("Budget", "timeZone"): "schedules of budgets are in UTC",
     ("Disruption", "expireAfter"): "it stands at spec.template.spec.expireAfter",
     ("Disruption", "terminationGracePeriod"): "it stands at spec.template.spec.terminationGracePeriod",
+    ("NodeClassRef", "apiVersion"): "v1 has the group alone, without the version: write group",
+    ("NodeClaimTemplateSpec", "kubelet"): "v1 has it in the node class: spec.kubelet of EC2NodeClass or AKSNodeClass",
+    ("NodeClaimTemplateSpec", "resources"): "only limits of the pool bound what its nodes have",
+    ("NodePoolSpec", "expireAfter"): "it stands at spec.template.spec.expireAfter",
+    ("NodePoolSpec", "ttlSecondsAfterEmpty"): "write spec.disruption.consolidateAfter",
+    ("NodePoolSpec", "ttlSecondsUntilExpired"): "write spec.template.spec.expireAfter",
+    ("NodePoolSpec", "requirements"): "it stands at spec.template.spec.requirements",
+    ("NodePoolSpec", "taints"): "it stands at spec.template.spec.taints",
     ("PlacementPolicy", "taints"): "taints are read from spec.taints of MemberCluster",
     ("NodeImageSelection", "version"): "images are named under customNodeImageVersions, and only for Custom",
     ("NodeImageSelection", "nodeImageVersion"): "images are named under customNodeImageVersions, and only for Custom",
@@ -83,7 +91,13 @@ _HINTS: dict[tuple[str, str], str] = {
     },
 }
 _PLAIN = Prop(doc="")
+Written = t.Callable[[str], str | None]
 _BAD: t.Any = object()
+
+
+def as_read(_path: str) -> str | None:
+    """For documents that nobody has the text of."""
+    return None
 
 
 @dataclass
@@ -91,16 +105,17 @@ class Check:
     """Collects what is found; ``strict`` makes problems of repairs.
 
     ``enums`` are the values that the cluster's own definition lists, by field path, instead of those of the class; none
-    stands for any.
+    stands for any. ``written`` gives what is written at a field path where YAML reads another value.
     """
 
     strict: bool = False
     enums: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    written: Written = as_read
     problems: list[Found] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
 
-    def problem(self, code: str, path: str, message: str, hint: str = "") -> t.Any:
-        self.problems.append(Found(code, path, message, hint))
+    def problem(self, code: str, path: str, message: str, hint: str = "", meant: t.Any = None) -> t.Any:
+        self.problems.append(Found(code, path, message, hint, meant))
         return _BAD
 
     def repair(self, finding: Finding, hint: str) -> None:
@@ -206,7 +221,7 @@ def _label_value(check: Check, value: t.Any, path: str) -> t.Any:
     """Whole numbers and truth values have one spelling as text; a float may have lost digits (1.10), so it stays."""
     if not isinstance(value, int):
         return value
-    text = str(value).lower()
+    text = check.written(path) or str(value).lower()
     reason = "label values are text, and this one is not in quotes"
     check.repair(Finding("label-value-not-text", path, path, value, text, reason), f'write "{text}"')
     return text
@@ -234,9 +249,9 @@ def _check_leaf(check: Check, form: str, value: t.Any, path: str, prop: Prop) ->
 
 def _check_text(check: Check, value: t.Any, path: str, prop: Prop) -> t.Any:
     if prop.digits and isinstance(value, int) and not isinstance(value, bool):
-        reason = "this is text, and a whole number stands here without quotes"
-        check.repair(Finding("number-not-text", path, path, value, str(value), reason), f'write "{value}"')
-        value = str(value)
+        reason, text = "this is text, and a whole number stands here without quotes", check.written(path) or str(value)
+        check.repair(Finding("number-not-text", path, path, value, text, reason), f'write "{text}"')
+        value = text
     if isinstance(value, date) and not isinstance(value, datetime):
         value = value.isoformat()  # what Ansible's YAML makes of a plain day, which kubectl keeps as text
     if not isinstance(value, str):
@@ -248,13 +263,21 @@ def _check_text(check: Check, value: t.Any, path: str, prop: Prop) -> t.Any:
     if enum and value not in enum:
         known = ", ".join(enum)
         hint = english(value, enum) or near(value, enum)
-        check.problem("not-one-of", path, f"{value!r:.60} is not one of {known}", hint)
+        meant = next((each for each in enum if each.lower() == value.strip().lower()), None)
+        check.problem("not-one-of", path, f"{value!r:.60} is not one of {known}", hint, meant)
     elif not _fits(value, prop):
         length = f"{len(value)} characters, {prop.min_length or 0} to {prop.max_length} are allowed"
         check.problem("wrong-length", path, length)
     elif not _has_form(value, prop):
-        check.problem(prop.code, path, f"{value!r:.60} is not {prop.form}")
+        check.problem(prop.code, path, f"{value!r:.60} is not {prop.form}", meant=_in_hours(value, prop))
     return value
+
+
+def _in_hours(value: str, prop: Prop) -> str | None:
+    """Days, which no duration of Kubernetes has."""
+    days = re.fullmatch(r"([0-9]{1,6})d", value, re.ASCII)
+    hours = f"{int(days[1]) * 24}h" if days else ""
+    return hours if hours and prop.code == "invalid-duration" and _has_form(hours, prop) else None
 
 
 def _fits(value: str, prop: Prop) -> bool:
@@ -335,17 +358,13 @@ def _check_length(check: Check, prop: Prop, length: int, path: str) -> None:
 def _wrong_type(check: Check, form: str, value: t.Any, path: str, prop: Prop) -> t.Any:
     if value == PLACEHOLDER:
         return _placeholder(check, path)
-    return check.problem(
-        "wrong-type", path, f"{_WORDS[form]} is wanted here, not {value!r:.60}", _quotes(form, value) or prop.doc
-    )
-
-
-def _quotes(form: str, value: t.Any) -> str:
-    """How a number is written as text; a float may have lost digits (1.10), so it is not repeated."""
+    message = f"{_WORDS[form]} is wanted here, not {value!r:.60}"
     if form != TEXT or not isinstance(value, (int, float)):
-        return ""
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    return f'write it in quotes: "{value}"' if whole else "write it in quotes"
+        return check.problem("wrong-type", path, message, prop.doc)
+    # A float may have lost digits (1.10), and true may be yes, so that neither is repeated where the text is not known.
+    text = check.written(path) or (str(value) if isinstance(value, int) and not isinstance(value, bool) else None)
+    hint = "write it in quotes" if text is None else f'write it in quotes: "{text}"'
+    return check.problem("wrong-type", path, message, hint, text)
 
 
 def _placeholder(check: Check, path: str, free: bool = False) -> t.Any:

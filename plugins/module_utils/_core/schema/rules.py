@@ -27,12 +27,13 @@ class Rule:
 
 @dataclass(frozen=True)
 class Found:
-    """A broken rule at a field path."""
+    """A broken rule at a field path. ``meant`` is what should stand there, if only one thing can be meant."""
 
     code: str
     path: str
     message: str
     hint: str = ""
+    meant: t.Any = None
 
 
 def beyond(known: t.Sequence[Found], found: t.Iterable[Found]) -> t.Iterator[Found]:
@@ -60,6 +61,8 @@ RULES: tuple[Rule, ...] = (
     Rule("not-an-object", SCHEMA, _ANY, "The document is no mapping."),
     Rule("unknown-kind", SCHEMA, _ANY, "The API group has no such kind, or it is not supported."),
     Rule("unsupported-version", SCHEMA, _ANY, "The kind has no such version."),
+    Rule("older-version", REPAIR, _ANY, "KubeFleet serves the version for the kind, and it is an older one."),
+    Rule("version-not-served", WARNING, _ANY, "KubeFleet serves the kind in another version than that."),
     Rule("unsupported-group", SCHEMA, _ANY, "The newer groups under kubefleet.dev are not interpreted."),
     Rule("unknown-field", SCHEMA, _ANY, "There is no such field at this place."),
     Rule("missing-field", SCHEMA, _ANY, "A required field is missing."),
@@ -207,6 +210,7 @@ RULES: tuple[Rule, ...] = (
     Rule("schedule-not-wanted", SCHEMA, _GATES, "An Approval gate has a schedule."),
     Rule("scheduled-after", SCHEMA, _SEQUENCE, "A ScheduledStart gate stands in afterGates."),
     Rule("group-limit-stricter", WARNING, _SEQUENCE, "A group tolerates fewer failures than its stage."),
+    Rule("group-limit-looser", WARNING, _SEQUENCE, "A group tolerates more failures than its stage."),
     Rule("concurrency-above-stage", WARNING, _SEQUENCE, "A group asks for more members at once than its stage has."),
     Rule("wait-not-served", WARNING, _SEQUENCE, "The last stage has a wait, and no stage follows."),
     Rule("two-sequences", SCHEMA, _RUN, "Both updateStrategyId and strategy are given."),

@@ -21,6 +21,7 @@ from ..._core.plan.document import Rendered
 from ..._core.resources.cleaning import cleaned
 from ..._core.resources.sealing import object_hash, sealed, without_values
 from ..._core.resources.selection import Selected, Selector, select
+from ..._core.schema.checking import Written, as_read
 from ..._kube.client import KubeClient
 from ..._kube.discovery import namespaced_resources, resource_for
 from ..._kube.errors import ApiError
@@ -48,7 +49,7 @@ def placements_in(manifests: t.Iterable[Manifest], strict: bool) -> tuple[Source
         if not _may_be_placement(manifest.document):
             continue
         try:
-            sourced = read_placement(manifest.document, manifest.where, strict)
+            sourced = read_placement(manifest.document, manifest.where, strict, manifest.written)
         except FleetError as error:
             problems.extend(error.problems)
             continue
@@ -72,9 +73,9 @@ def _may_be_placement(document: t.Mapping[str, t.Any]) -> bool:
     return successor or _ours(document) and group != FLEET_GROUP and document.get("kind") != "MemberCluster"
 
 
-def read_placement(document: t.Mapping[str, t.Any], where: str, strict: bool) -> Sourced:
-    """One placement from its manifest, all its problems at once."""
-    reading = read(document, where, strict)
+def read_placement(document: t.Mapping[str, t.Any], where: str, strict: bool, written: Written = as_read) -> Sourced:
+    """One placement from its manifest, all its problems at once; ``written`` as in ``Check``."""
+    reading = read(document, where, strict, written=written)
     if not isinstance(reading.object, ClusterResourcePlacement):
         hint = "it would change what placements do, and that is not carried out yet; keep it elsewhere"
         told = f"this is a {reading.object.kind}, not a {PLACEMENT}"

@@ -15,6 +15,8 @@ from ..._core.objects.reading import read
 from ..._core.objects.updates.release_catalog import ReleaseCatalog
 from ..._core.objects.updates.strategy import UpdateStrategy
 from ..._core.objects.updates.update_run import UpdateRun
+from ..._core.schema.checking import Written as Text
+from ..._core.schema.checking import as_read
 from ..._core.schema.codec import encode
 from ..._store.manifests import read_manifests
 from ..._store.records import Records
@@ -39,15 +41,16 @@ class Written:
 def written(src: t.Sequence[str], definitions: t.Sequence[t.Mapping[str, t.Any]], strict: bool) -> Written:
     """Every object of these kinds in the files and among the definitions; all problems at once."""
     manifests = read_manifests(src) if src else ()
-    documents = [(each.document, each.where) for each in manifests]
-    documents = [each for each in documents if each[0].get("kind") in KINDS]
-    documents += [(dict(each), f"definition {number + 1}") for number, each in enumerate(definitions)]
+    documents: list[tuple[dict[str, t.Any], str, Text]] = [
+        (each.document, each.where, each.written) for each in manifests if each.document.get("kind") in KINDS
+    ]
+    documents += [(dict(each), f"definition {number + 1}", as_read) for number, each in enumerate(definitions)]
     there: dict[str, dict[str, t.Any]] = {kind: {} for kind in KINDS}
     problems: list[Problem] = []
     findings: list[Problem] = [*in_files(manifests)]
-    for document, where in documents:
+    for document, where, text in documents:
         try:
-            reading = read(document, where, strict)
+            reading = read(document, where, strict, written=text)
             _put(reading.object, there, where)
         except FleetError as error:
             problems.extend(error.problems)

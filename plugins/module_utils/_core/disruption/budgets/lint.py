@@ -10,7 +10,7 @@ restrict, so that a list can say something else than it seems to.
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import lru_cache
 
@@ -25,8 +25,6 @@ from .mending import only_inside_windows, windows_in_words, with_base
 
 ERROR, WARNING, NOTE = "error", "warning", "note"
 YEAR = timedelta(days=366)
-# A node that is drained and replaced takes about so long; a span that is shorter permits nothing in practice.
-SHORTEST_OPENING = timedelta(minutes=30)
 SPANS_SHOWN = 5
 
 
@@ -61,9 +59,13 @@ class Lint:
 
 @lru_cache(maxsize=1024)  # the pools of a fleet have few lists of budgets
 def lint_budgets(
-    budgets: tuple[Budget, ...], start: datetime, shortest: timedelta = SHORTEST_OPENING, path: str = BUDGETS
+    budgets: tuple[Budget, ...], start: datetime, possible: tuple[str, ...] = REASONS, path: str = BUDGETS
 ) -> tuple[Lint, ...]:
-    """All findings about a list, proved over the year that follows an aware instant."""
+    """All findings about a list, proved over the year that follows an aware instant.
+
+    ``possible`` are the reasons for which the pool's policy lets nodes be disrupted at all. Of how long an opening is
+    nothing is said: a budget limits when a disruption starts, and not how long it takes.
+    """
     single = [each for place, budget in enumerate(budgets) for each in _alone(budget, f"{path}[{place}]")]
     if any(each.level == ERROR for each in single):
         return tuple(single)  # what cannot be read closes the pool, so that nothing else about the list would be true
@@ -71,7 +73,7 @@ def lint_budgets(
         text = "an empty list is no limit at all; leave the field out to get the default of 10%"
         return (Lint(code="no-budget", level=WARNING, path=path, message=text, mended={path: [{"nodes": "10%"}]}),)
     found = facts(budgets, start, start + YEAR)
-    together = (*_closed(budgets, found, path), *_unlimited(budgets, found, path), *_short(found, shortest, path))
+    together = (*_closed(budgets, found, path), *_unlimited(budgets, found, possible, path))
     return (*single, *together, *_needless(budgets, found, single, path))
 
 
@@ -81,7 +83,11 @@ def _alone(budget: Budget, path: str) -> t.Iterator[Lint]:
     if rule.schedule_problem:
         text = f"the schedule cannot be read, which closes the pool for every reason: {rule.schedule_problem}"
         yield Lint(
-            code="schedule-unreadable", level=ERROR, path=f"{path}.schedule", message=text + _schedule_hint(budget)
+            code="schedule-unreadable",
+            level=ERROR,
+            path=f"{path}.schedule",
+            message=text + _schedule_hint(budget),
+            mended=_sunday_mended(budget, f"{path}.schedule"),
         )
     if rule.nodes_problem:
         text = f"{rule.nodes_problem}, which closes the pool for every reason while the budget is active"
@@ -135,9 +141,13 @@ def _closed(budgets: tuple[Budget, ...], found: tuple[ReasonFacts, ...], path: s
     )
 
 
-def _unlimited(budgets: tuple[Budget, ...], found: tuple[ReasonFacts, ...], path: str) -> t.Iterator[Lint]:
+def _unlimited(
+    budgets: tuple[Budget, ...], found: tuple[ReasonFacts, ...], possible: tuple[str, ...], path: str
+) -> t.Iterator[Lint]:
+    everywhere = all(each.never_limits for each in found)
+    found = tuple(each for each in found if each.reason in possible)
     never = tuple(each.reason for each in found if each.never_limits)
-    if never and set(never) != set(REASONS):
+    if never and not everywhere:
         text = f"no budget covers {' and '.join(never)}, so that nothing limits it"
         yield Lint(code="reason-without-budget", level=WARNING, path=path, message=text, reasons=never)
     elif never:
@@ -155,23 +165,6 @@ def _unlimited(budgets: tuple[Budget, ...], found: tuple[ReasonFacts, ...], path
             reasons=reasons,
             spans=spans[:SPANS_SHOWN],
         )
-
-
-def _short(found: tuple[ReasonFacts, ...], shortest: timedelta, path: str) -> t.Iterator[Lint]:
-    for spans, reasons in _grouped({each.reason: each.open for each in found}).items():
-        longest = max(end - begin for begin, end in spans)
-        if longest < shortest:
-            text = (
-                f"no opening{_for(reasons)} is longer than {_minutes(longest)}, and a node needs {_minutes(shortest)}"
-            )
-            yield Lint(
-                code="window-too-short",
-                level=WARNING,
-                path=path,
-                message=text,
-                reasons=reasons,
-                spans=spans[:SPANS_SHOWN],
-            )
 
 
 def _needless(
@@ -206,14 +199,19 @@ def _for(reasons: tuple[str, ...]) -> str:
     return "" if set(reasons) == set(REASONS) else f" for {' and '.join(reasons)}"
 
 
-def _minutes(length: timedelta) -> str:
-    return f"{int(length.total_seconds() // 60)} minutes"
-
-
 def _gap(schedule: CronSchedule) -> timedelta:
     """The shortest distance of two hits of a day."""
     pairs = zip(schedule.times, schedule.times[1:], strict=False)
     return timedelta(minutes=min((later - hit for hit, later in pairs), default=24 * 60))
+
+
+def _sunday_mended(budget: Budget, path: str) -> dict[str, str]:
+    """The weekday 7, which Karpenter does not read, is Sunday wherever it is read."""
+    words = (budget.schedule or "").split()
+    if len(words) != 5 or words[4] != "7":
+        return {}
+    mended = " ".join([*words[:4], "0"])
+    return {} if rule_of(replace(budget, schedule=mended)).schedule_problem else {path: mended}
 
 
 def _schedule_hint(budget: Budget) -> str:

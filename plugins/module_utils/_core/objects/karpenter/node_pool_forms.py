@@ -33,6 +33,10 @@ COUNT: dict[str, t.Any] = {
     "form": 'a number or a percentage in quotes, such as "5" or "10%"',
     "code": "invalid-nodes",
 }
+LABEL_VALUE: dict[str, t.Any] = {
+    "pattern": r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?",
+    "form": "a label value: letters, digits, '-', '_' and '.', a letter or digit at each end",
+}
 _MACRO = re.compile(r"@(annually|yearly|monthly|weekly|daily|midnight|hourly)")
 # Five groups with white space between, at the end of the text. Read backwards, so that long texts cost no time; Go's
 # white space has no vertical tab.

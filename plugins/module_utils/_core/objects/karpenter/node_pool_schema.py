@@ -1,11 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What an API server does with a new NodePool: prune, default, validate (CRD of Karpenter v1.14.1).
-
-Judged are ``spec.disruption``, the two durations of ``spec.template.spec``, and whether the parts are there that v1
-demands: the classes below name these, and leave the objects around them open.
-"""
+"""What an API server does with a new NodePool: prune, default, validate (CRD of Karpenter v1.14.1)."""
 
 from __future__ import annotations
 
@@ -13,48 +9,62 @@ import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ...schema.checking import Check, check_object
+from ...schema.checking import Check, Written, as_read, check_object
 from ...schema.codec import with_defaults
 from ...schema.finding import Finding
-from ...schema.prop import Prop, prop
-from ...schema.rules import Found
+from ...schema.meta import EMPTY
+from ...schema.prop import prop
+from ...schema.rules import Found, beyond
 from ...values.duration import parse_or_never
 from ...values.field_path import field
-from .node_pool import DEFAULT_DISRUPTION, DEFAULT_EXPIRY, Disruption
-from .node_pool_forms import DURATION, DURATION_OR_NEVER
+from .claim_schema import (
+    NodeClaimTemplateSpec,
+    check_claim,
+    check_label,
+)
+from .node_pool import DEFAULT_DISRUPTION, Disruption
+from .node_pool_forms import LABEL_VALUE
 
 LONE = "schedule-without-duration"
 BUDGETS, POLICY = "spec.disruption.budgets", "spec.disruption.consolidationPolicy"
-_CLAIM = "spec.template.spec"
+_TEMPLATE = "spec.template"
+_CLAIM = f"{_TEMPLATE}.spec"
 GRACE = f"{_CLAIM}.terminationGracePeriod"
 Policies = tuple[str, ...] | None
 
 
 @dataclass(frozen=True, kw_only=True)
-class NodeClaimTemplateSpec:
-    expire_after: str = prop("How long a node lives.", default=DEFAULT_EXPIRY, **DURATION_OR_NEVER)
-    node_class_ref: t.Any = prop("The class that machines are made from.")
-    requirements: t.Any = prop("What nodes may be made, a list.")
-    termination_grace_period: str | None = prop("How long a drain may take.", default=None, **DURATION)
+class NodeClaimTemplateMeta:
+    annotations: t.Mapping[str, str] = prop("Annotations of the node.", default=EMPTY)
+    labels: t.Mapping[str, str] = prop(
+        "Labels of the node.", default=EMPTY, max_items=100, max_length=63, **LABEL_VALUE
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class NodeClaimTemplate:
-    spec: NodeClaimTemplateSpec = prop("What NodeClaims ask for.", open=True)
+    metadata: NodeClaimTemplateMeta | None = prop("Labels and annotations of the node.", default=None)
+    spec: NodeClaimTemplateSpec = prop("What NodeClaims ask for.")
 
 
 @dataclass(frozen=True, kw_only=True)
 class NodePoolSpec:
     disruption: Disruption = prop("How nodes may be disrupted.", default=DEFAULT_DISRUPTION)
-    template: NodeClaimTemplate = prop("What NodeClaims are made from.", open=True)
+    limits: t.Mapping[str, str] = prop("What all nodes may have together.", default=EMPTY, quantity=True)
+    replicas: int | None = prop("A fixed number of nodes.", default=None, minimum=0)
+    template: NodeClaimTemplate = prop("What NodeClaims are made from.")
+    weight: int | None = prop("Which pool comes first.", default=None, minimum=1, maximum=100)
 
 
 @dataclass(frozen=True, kw_only=True)
 class NodePoolManifest:
-    spec: NodePoolSpec = prop("What is asked for.", open=True)
+    """Metadata is judged with that of all kinds, and status by nobody."""
 
-
-_WHOLE = Prop(doc="", open=True)
+    api_version: t.Any = prop("API version.", default=None)
+    kind: t.Any = prop("Kind.", default=None)
+    metadata: t.Any = prop("Metadata.", default=None)
+    spec: NodePoolSpec = prop("What is asked for.")
+    status: t.Any = prop("What was found.", default=None)
 
 
 @dataclass(frozen=True)
@@ -73,15 +83,18 @@ class NodePoolAdmission:
         return all(parses(text) for _path, text in durations(self.stored))
 
 
-def admit(document: Mapping[str, t.Any], strict: bool = False, policies: Policies = None) -> NodePoolAdmission:
+def admit(
+    document: Mapping[str, t.Any], strict: bool = False, policies: Policies = None, written: Written = as_read
+) -> NodePoolAdmission:
     """The answer of an API server to a new object. ``policies`` are those that the cluster's own definition lists.
 
     Of budgets with one of two fields that belong together each is named; a server names the list, and judges this rule
     only where nothing is missing or of another type.
     """
-    check = Check(strict, enums={} if policies is None else {POLICY: policies})
-    stored = with_defaults(NodePoolManifest, check_object(check, NodePoolManifest, document, prop=_WHOLE))
-    return NodePoolAdmission(stored, (*check.problems, *_lone(stored)), tuple(check.findings))
+    check = Check(strict, enums={} if policies is None else {POLICY: policies}, written=written)
+    stored = with_defaults(NodePoolManifest, check_object(check, NodePoolManifest, document))
+    problems = (*check.problems, *_lone(stored), *beyond(check.problems, _rules(stored)))
+    return NodePoolAdmission(stored, problems, tuple(check.findings))
 
 
 def _lone(stored: Mapping[str, t.Any]) -> t.Iterator[Found]:
@@ -90,6 +103,23 @@ def _lone(stored: Mapping[str, t.Any]) -> t.Iterator[Found]:
             key, other = ("schedule", "duration") if "schedule" in each else ("duration", "schedule")
             hint = f"add {other}, or take {key} away"
             yield Found(LONE, f"{BUDGETS}[{index}]", f"{key} needs {other} beside it", hint)
+
+
+def _rules(stored: Mapping[str, t.Any]) -> t.Iterator[Found]:
+    """Rules over several fields, each in its place."""
+    labels = field(stored, f"{_TEMPLATE}.metadata.labels")
+    for key in labels or ():
+        yield from check_label(key, f"{_TEMPLATE}.metadata.labels[{key}]", pool=True)
+    yield from check_claim(field(stored, _CLAIM), _CLAIM, pool=True)
+    if field(stored, "spec.replicas") is None:
+        return
+    for name in field(stored, "spec.limits") or ():
+        if name != "nodes":
+            text = "a pool with replicas has no limit but that of nodes"
+            yield Found("not-with-replicas", f"spec.limits[{name}]", text, "leave it out")
+    if field(stored, "spec.weight") is not None:
+        text = "a pool with replicas is not chosen, so that it has no weight"
+        yield Found("not-with-replicas", "spec.weight", text, "leave it out")
 
 
 def _budgets(stored: Mapping[str, t.Any]) -> t.Sequence[Mapping[str, t.Any]]:

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from ...errors import FleetError, Problem
-from ...schema.checking import Check
+from ...schema.checking import Check, Written, as_read
 from ...schema.finding import Finding
 from ...schema.rules import Found
 from ...values.duration import TOO_LONG
@@ -40,7 +40,10 @@ from .node_pool_schema import (
 
 MISPLACED, PLACE = "spec.disruption.expireAfter", "spec.template.spec.expireAfter"
 DRIFTS = "it is part of the drift hash, so that all existing nodes of the pool count as Drifted and are replaced"
-_WHOLE = ("spec.template", "spec.template.spec", "spec.template.spec.nodeClassRef", "spec.template.spec.requirements")
+_CLAIM = ("spec.template.spec.nodeClassRef", "spec.template.spec.requirements")
+_WHOLE = ("spec.template", "spec.template.spec", *_CLAIM)
+_GROUP = "spec.template.spec.nodeClassRef.group"
+OLDER_GROUP = "spec.template.spec.nodeClassRef.apiVersion"
 MISSING, UNKNOWN = "missing-field", "unknown-field"
 Document = Mapping[str, t.Any]
 
@@ -85,28 +88,35 @@ def read_node_pool(document: t.Any, where: str = "", strict: bool = False) -> tu
     return pool, tuple(replace(each, where=f"{about} {each.old_path}") for each in examined.findings)
 
 
-def examine(document: t.Any, strict: bool = False, policies: Policies = None) -> Examined:
+def examine(document: t.Any, strict: bool = False, policies: Policies = None, written: Written = as_read) -> Examined:
     """Everything that can be said about a manifest without its cluster; nothing is raised.
 
-    ``policies`` are those that the cluster's own definition lists, where it is known.
+    ``policies`` are those that the cluster's own definition lists, where it is known. ``written`` as in ``Check``.
     """
     check = Check(strict)
     whole, fragment = _whole(check, document)
     repaired = _move_expiry(check, whole)
     judged = _without_alternatives(check, repaired)
-    admission = admit(judged, strict, policies)
+    admission = admit(judged, strict, policies, written)
     missing = tuple(each.path for each in admission.problems if each.code == MISSING and each.path in _WHOLE)
+    if len(missing) == 1 and missing[0] in _CLAIM:
+        missing = ()  # who writes one of the two writes a pool, and not a part of one
     lenient = bool(missing) or fragment
     told: set[str] = set()
     # What a server would drop comes after what it would refuse.
     for each in sorted(admission.problems, key=lambda found: found.code == UNKNOWN):
-        absent = each.code == MISSING and (lenient or each.path in _WHOLE)
-        if not absent and each.path not in told:
+        absent = each.code == MISSING and lenient and each.path in (*_WHOLE, "spec.disruption.consolidateAfter")
+        if not absent and each.path not in told and not _said_otherwise(each, judged):
             told.add(each.path)
             check.problems.append(each)
     check.problems += _too_long(admission.stored)
     check.findings += admission.findings
     return Examined(whole, repaired, admission.stored, tuple(check.problems), tuple(check.findings), missing, fragment)
+
+
+def _said_otherwise(found: Found, document: Document) -> bool:
+    """The group is missing because an older field has it: that one is told, with what to write."""
+    return found.code == MISSING and found.path == _GROUP and bool(field(document, OLDER_GROUP))
 
 
 def _whole(check: Check, document: t.Any) -> tuple[Document, bool]:

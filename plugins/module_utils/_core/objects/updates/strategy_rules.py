@@ -133,6 +133,12 @@ def _warn_limits(stage: UpdateStage, group: UpdateGroup, place: str) -> t.Iterat
             f"{INHERIT} takes the stage's"
         )
         yield _warning("group-limit-stricter", f"{place}.maxAllowedFailures", group.max_allowed_failures, reason)
+    elif group.max_allowed_failures != INHERIT and _stricter(theirs, ours):
+        reason = (
+            f"the stage halts after more than {theirs} failures in all of its groups, so the {ours} of the group are "
+            f"never reached; give the stage as many, or write {INHERIT}"
+        )
+        yield _warning("group-limit-looser", f"{place}.maxAllowedFailures", group.max_allowed_failures, reason)
 
 
 def _stricter(group: str, stage: str) -> bool:

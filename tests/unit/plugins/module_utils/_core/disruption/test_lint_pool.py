@@ -210,3 +210,34 @@ def test_random_documents_raise_nothing_but_our_error(document: object) -> None:
     except FleetError:
         return
     assert read_node_pool(got.as_dict())[0] == got
+
+
+CLASS = {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "web"}
+CLAIM = {"nodeClassRef": CLASS, "requirements": []}
+
+
+def test_a_lifetime_by_default_is_judged_like_one_that_is_written() -> None:
+    written = pool(template={"spec": {**CLAIM, "expireAfter": "720h"}})
+    assert codes(written) == ["expiry-ignores-budgets", "expiry-without-deadline"]
+    assert codes(pool(template={"spec": CLAIM})) == codes(written)
+    assert codes(pool(template={"spec": {**CLAIM, "terminationGracePeriod": "1h"}})) == ["expiry-ignores-budgets"]
+    assert codes(pool(template={"spec": {**CLAIM, "expireAfter": "Never"}})) == []
+
+
+@pytest.mark.parametrize("value", ["false", "1h", "yes", False])
+def test_an_annotation_that_protects_nothing_stops_nothing_when_it_is_mended(value: object) -> None:
+    document = pool(template={"metadata": {"annotations": {"karpenter.sh/do-not-disrupt": value}}})
+    found = [each for each in lint_node_pool(document, START) if each.code.startswith("do-not")]
+    assert [each.code for each in found] == ["do-not-disrupt-unreadable"]
+    assert list(found[0].mended.values()) == [None], "no budget of 0 for what held back nothing"
+
+
+def test_the_policy_says_which_reasons_want_a_budget() -> None:
+    budgets = [{"nodes": "5", "reasons": ["Empty", "Drifted"]}]
+    empty = {"consolidationPolicy": "WhenEmpty", "consolidateAfter": "30s", "budgets": budgets}
+    assert codes({"disruption": empty}) == []
+    assert codes({"disruption": {**empty, "consolidationPolicy": "WhenEmptyOrUnderutilized"}}) == [
+        "reason-without-budget"
+    ]
+    never = {"consolidateAfter": "Never", "budgets": [{"nodes": "5", "reasons": ["Drifted"]}]}
+    assert codes({"disruption": never}) == []

@@ -31,7 +31,7 @@ from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.rand
 
 FOLDER = Path(__file__).resolve().parents[5] / "data" / "lint"
 SAMPLES = [
-    each for file in sorted(FOLDER.iterdir()) for each in yaml.safe_load_all(file.read_text(encoding="utf-8")) if each
+    each for file in sorted(FOLDER.glob("*.*")) for each in yaml.safe_load_all(file.read_text(encoding="utf-8")) if each
 ]
 NOW = datetime(2026, 11, 2, tzinfo=UTC)
 FIXED = {"placementType": "PickFixed", "clusterNames": ["eu-1"]}
@@ -45,6 +45,9 @@ SOURCES = (
     "disruption/do_not_disrupt.py",
     "disruption/budgets/lint.py",
     "disruption/lint_pool.py",
+    "objects/karpenter/claim_schema.py",
+    "objects/karpenter/manifests.py",
+    "objects/karpenter/node_class_schema.py",
     "lint/annotations.py",
     "lint/document.py",
     "lint/fleet.py",
@@ -52,6 +55,8 @@ SOURCES = (
 )
 # Judged against what stands in the cluster, or by the plan.
 NOT_OF_FILES = {"override-placement-changed", "too-many-overrides"}
+# Values of fields.
+NOT_OF_FILES |= {"ephemeral-storage", "best-effort", "single-numa-node"}
 
 
 def judged(document: object) -> Judged:
@@ -70,7 +75,7 @@ def judged(document: object) -> Judged:
         ({"name": "waves", "properties": {"strategy": {"stages": []}}}, "UpdateStrategy/waves", True),
         ({"apiVersion": "gitops.fleet/v1alpha1", "kind": "Gate", "metadata": {"name": "g"}}, "Gate/g", True),
         ({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}, "ConfigMap/c", False),
-        ({"apiVersion": "karpenter.azure.com/v1beta1", "kind": "AKSNodeClass"}, "AKSNodeClass", False),
+        ({"apiVersion": "karpenter.azure.com/v1beta1", "kind": "AKSNodeClass"}, "AKSNodeClass", True),
         ({"replicas": 2}, "", False),
         ({"spec": {"stages": 3}}, "", False),
         ([], "", False),
@@ -208,3 +213,75 @@ def test_the_documentation_lists_the_codes():
     assert (
         (Path(__file__).resolve().parents[6] / "docs" / "lint.md").read_text(encoding="utf-8").endswith(as_markdown())
     )
+
+
+def test_a_limit_of_a_group_is_a_note_where_it_is_left_out():
+    """As docs/compatibility.md has it; and a limit that its stage never lets it reach is told too."""
+    left_out, written = {"name": "a"}, {"name": "b", "maxAllowedFailures": "1"}
+    stages = [{"name": "one", "groups": [left_out, written], "maxAllowedFailures": "3"}]
+    assert [(each.level, each.code) for each in judged({"stages": stages}).remarks] == [
+        ("note", "group-limit-stricter"),
+        ("warning", "group-limit-stricter"),
+    ]
+    stages = [{"name": "one", "groups": [{"name": "c", "maxAllowedFailures": "5"}], "maxAllowedFailures": "3"}]
+    assert [(each.level, each.code) for each in judged({"stages": stages}).remarks] == [
+        ("warning", "group-limit-looser")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("document", "path", "meant"),
+    [
+        (crp({"placementType": "Pickn", "numberOfClusters": 1}), "spec.policy.placementType", "PickN"),
+        ({"disruption": {"expireAfter": "30d"}}, "spec.template.spec.expireAfter", "720h"),
+        (
+            [{"nodes": "5"}, {"nodes": "1", "schedule": "0 9 * * 7", "duration": "1h"}],
+            "spec.disruption.budgets[1].schedule",
+            "0 9 * * 0",
+        ),
+        ([{"nodes": "5", "schedule": "@daily", "duration": "1d"}], "spec.disruption.budgets[0].duration", "24h"),
+        (
+            {**crp(PICK_N), "apiVersion": "fleet.azure.com/v1beta1"},
+            "apiVersion",
+            None,
+        ),
+        (
+            {**crp(PICK_N), "apiVersion": "cluster.kubernetes-fleet.io/v1beta1"},
+            "apiVersion",
+            "placement.kubernetes-fleet.io/v1beta1",
+        ),
+    ],
+)
+def test_what_can_mean_only_one_thing_is_mended(document: object, path: str, meant: str | None):
+    mended = {key: value for each in judged(document).remarks for key, value in each.mended.items()}
+    assert mended.get(path) == meant
+
+
+def test_an_object_stands_twice_only_in_what_is_applied_together():
+    """Overlays of two environments hold the same objects, and each was called a repetition."""
+    row = (crp(PICK_N), "ClusterResourcePlacement/crp")
+    assert list(across([row, row], ["prod/a.yml:1", "test/a.yml:1"])) == []
+    assert [index for index, _each in across([row, row], ["prod/a.yml:1", "prod/b.yml:1"])] == [1]
+
+
+@pytest.mark.parametrize(
+    ("selector", "expected"),
+    [
+        ({"group": "apps", "version": "v1", "kind": "Deployment", "name": "a"}, ["error namespaced-selected"]),
+        ({"group": "", "version": "v1", "kind": "Namespace", "name": "kube-system"}, ["warning reserved-selected"]),
+        ({"group": "", "version": "v1", "kind": "Namespace", "name": "web"}, []),
+        ({"group": "rbac.authorization.k8s.io", "version": "v1", "kind": "ClusterRole", "name": "a"}, []),
+        ({"group": "example.com", "version": "v1", "kind": "Deployment", "name": "a"}, []),
+    ],
+)
+def test_what_no_placement_of_the_cluster_selects_is_found(selector: dict[str, str], expected: list[str]):
+    found = judged(crp(PICK_N, selectors=[selector])).remarks
+    assert [f"{each.level} {each.code}" for each in found] == expected
+    scope = {
+        "group": "",
+        "version": "v1",
+        "kind": "Namespace",
+        "name": "w",
+        "selectionScope": "NamespaceWithResourceSelectors",
+    }
+    assert not any("selected" in each.code for each in judged(crp(PICK_N, selectors=[scope, selector])).remarks)

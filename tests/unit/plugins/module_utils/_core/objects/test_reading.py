@@ -9,7 +9,7 @@ import copy
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.reading import check_update, read
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.reading import check_update, judge, read
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import encode
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.rules import (
     CORE,
@@ -136,22 +136,50 @@ def test_a_document_that_is_no_mapping(document):
     assert told(refusal(document)) == ("not-an-object ",)
 
 
-def test_the_status_of_an_exported_object_is_checked_too():
+def test_the_status_of_an_exported_object_is_no_input():
+    """It was judged, and objects that upstream's own controllers had written were refused."""
     cluster = {
         "apiVersion": "cluster.kubernetes-fleet.io/v1beta1",
         "kind": "MemberCluster",
-        "metadata": {"name": "a", "namespace": "b", "uid": "1", "managedFields": [], "creationTimestamp": None},
+        "metadata": {"name": "a", "uid": "1", "managedFields": [], "creationTimestamp": None},
         "spec": {"identity": {"kind": "User", "name": "a"}},
         "status": {
             "properties": {"a": {"value": "1", "observationTime": "yesterday"}},
             "resourceUsage": {"capacity": {"cpu": 4, "memory": "a lot"}},
+            "newer": [1],
         },
     }
-    assert told(refusal(cluster)) == (
-        "invalid-time status.properties[a].observationTime",
-        "invalid-quantity status.resourceUsage.capacity[memory]",
-        "unexpected-namespace metadata.namespace",
-    )
+    assert read(cluster).object.status == read({**cluster, "status": {}}).object.status
+    told_of = refusal({**cluster, "spec": {"taints": [{}]}, "metadata": {"name": "a", "namespace": "b"}})
+    assert not any("status" in each.where for each in told_of)
+    good = {"conditions": [], "properties": {"a": {"value": "1", "observationTime": "2026-01-01T00:00:00Z"}}}
+    assert read({**cluster, "status": good}).object.status.properties["a"].value == "1"
+
+
+@pytest.mark.parametrize(
+    ("kind", "version", "codes", "read_as"),
+    [
+        ("ClusterResourceOverride", "v1alpha1", ["older-version"], "v1beta1"),
+        ("ClusterResourceOverride", "v1", [], "v1"),
+        ("ClusterResourcePlacementEviction", "v1alpha1", ["older-version"], "v1beta1"),
+        ("ClusterResourcePlacementEviction", "v1", ["version-not-served"], "v1"),
+        ("ClusterStagedUpdateRun", "v1alpha1", ["older-version"], "v1beta1"),
+        ("ClusterApprovalRequest", "v1alpha1", ["older-version"], "v1beta1"),
+        ("ResourceEnvelope", "v1", ["version-not-served"], "v1"),
+        ("ClusterResourcePlacement", "v1alpha1", ["unsupported-version"], None),
+        ("ClusterResourcePlacementEviction", "v2", ["unsupported-version"], None),
+    ],
+)
+def test_versions_are_those_that_upstream_serves(kind: str, version: str, codes: list[str], read_as: str | None):
+    """v1alpha1 was said not to exist, and v1 was offered for kinds that have none."""
+    group = "placement.kubernetes-fleet.io"
+    judged = judge({"apiVersion": f"{group}/{version}", "kind": kind, "metadata": {"name": "a"}, "spec": {}})
+    about_versions = [each for each in (*judged.problems, *judged.findings) if "version" in each.code]
+    assert [each.code for each in about_versions] == codes
+    assert all(each.correct == f"{group}/v1beta1" for each in judged.findings if "version" in each.code)
+    hints = " ".join(each.hint for each in judged.problems if "version" in each.code)
+    assert (f"{group}/v1beta1" in hints) == (read_as is None)
+    assert not (kind.endswith("Eviction") and hints.endswith("/v1"))
 
 
 def test_the_place_of_the_manifest_stands_before_the_path():

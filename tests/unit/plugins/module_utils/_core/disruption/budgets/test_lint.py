@@ -104,7 +104,6 @@ def test_what_is_admitted_and_cannot_be_meant_is_an_error_d0_77(budget: Budget, 
         ((Budget("10%"), Budget("20%")), "budget-never-binds", f"{PATH}[1]"),
         ((Budget("0"), Budget("5", "@daily", "1h")), "budget-never-binds", f"{PATH}[1]"),
         ((Budget("10%"), Budget("0", "0 7-13 * * *", "7h")), "windows-overlap", f"{PATH}[1]"),
-        ((Budget("10%"), Budget("0", "@daily", "23h50m")), "window-too-short", PATH),
         ((Budget("5", reasons=("Drifted",)),), "reason-without-budget", PATH),
         (
             (Budget("5"), Budget("3", reasons=("Empty",)), Budget("4", reasons=("Empty", "Drifted"))),
@@ -124,6 +123,8 @@ def test_hazards_are_named_at_their_place_d0_86(budgets: tuple[Budget, ...], cod
         (Budget("20%"), Budget("5"), Budget("0", "@daily", "10m")),
         (Budget("10%"), Budget("0", "0 9 * * 1-5", "8h")),
         (Budget("20%"), Budget("5", "@daily", "10m")),
+        # A budget limits when a disruption starts, not how long it takes.
+        (Budget("10%"), Budget("0", "@daily", "23h50m")),
     ],
 )
 def test_good_lists_are_let_be(budgets: tuple[Budget, ...]) -> None:
@@ -139,3 +140,12 @@ def test_a_stop_on_purpose_is_a_note_d0_97() -> None:
 def test_windows_by_the_day_of_the_month_are_found_though_not_mended() -> None:
     hole = found(Budget("50%", "0 0 1 * *", "24h"), Budget("0"))["budget-never-permits"]
     assert hole.mended == {}
+
+
+def test_only_reasons_that_the_policy_allows_want_a_budget() -> None:
+    """WhenEmpty disrupts no node for being underutilized, and consolidateAfter Never none for being empty."""
+    drift_only, both = (Budget("5", reasons=("Drifted",)),), (Budget("5", reasons=("Drifted", "Empty")),)
+    assert "for Empty" in lint_budgets(drift_only, START, ("Empty", "Drifted"))[0].message.replace("covers", "for")
+    assert lint_budgets(drift_only, START, ("Drifted",)) == ()
+    assert lint_budgets(both, START, ("Empty", "Drifted")) == ()
+    assert [each.code for each in lint_budgets(both, START)] == ["reason-without-budget"]

@@ -1,0 +1,84 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What is judged in a repository that also holds charts, playbooks, pipelines and values: manifests, and what is
+unmistakably a part of one."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+from collections.abc import Mapping
+
+from ..objects.kinds import KIND_OF
+from ..objects.updates.strategy import UpdateStage
+from ..schema.fields import fields_of
+from .service import resources
+
+KARPENTER_KINDS = ("NodePool", "NodeClaim", "NodeOverlay", "EC2NodeClass", "AKSNodeClass")
+_GROUPS = r"(karpenter\.|gitops\.fleet/|placement\.kube|cluster\.kubernetes-fleet)"
+_OUR_API = re.compile(rf"apiVersion[\"']?\s*:\s*[\"']?{_GROUPS}", re.ASCII)
+# Lines that are nothing but a directive of Helm or Jinja.
+_DIRECTIVE = re.compile(r"(?m)^[ \t]*(?:\{\{|\{%)")
+_WORDS = ("apiVersion", "kind", "disruption", "budgets", "stages", "nodes", "properties", "Microsoft.")
+_STAGE = frozenset(each.json for each in fields_of(UpdateStage))
+_BUDGET = frozenset(("nodes", "schedule", "duration", "reasons"))
+_DISRUPTION = frozenset(("budgets", "consolidateAfter", "consolidationPolicy", "expireAfter"))
+
+
+def may_belong(text: str) -> bool:
+    """Whether a file that nobody named can hold anything of ours; a quick look, before it is parsed."""
+    return any(word in text for word in _WORDS)
+
+
+def meant_for_us(text: str) -> bool:
+    """Whether a file that cannot be parsed was to be one of our manifests, and is no template of one."""
+    return bool(_OUR_API.search(text)) and not is_template(text)
+
+
+def is_template(text: str) -> bool:
+    """Whether it can be one of Helm or Jinja: a line is nothing but a directive."""
+    return bool(_DIRECTIVE.search(text))
+
+
+def belongs(document: t.Any) -> bool:
+    """Whether a document that nobody named is judged."""
+    if any(resources(document)):
+        return True
+    if isinstance(document, list):
+        return bool(document) and all(map(_is_budget, document))
+    if not isinstance(document, Mapping):
+        return False
+    api_version, kind = document.get("apiVersion"), document.get("kind")
+    if isinstance(api_version, str) and isinstance(kind, str) and api_version and kind:
+        return True
+    if isinstance(kind, str) and (kind in KIND_OF or kind in KARPENTER_KINDS):
+        return True
+    if isinstance(api_version, str) and re.match(_GROUPS, api_version):
+        return True
+    return _is_fragment(document)
+
+
+def _is_fragment(document: Mapping[str, t.Any]) -> bool:
+    """Only what nothing else looks like: pipelines have stages as well, and applications have budgets."""
+    inner: t.Any = document
+    for frame in ("properties", "spec", "strategy"):
+        inner = inner[frame] if isinstance(inner, Mapping) and isinstance(inner.get(frame), Mapping) else inner
+    stages = inner.get("stages")
+    if isinstance(stages, list) and stages and all(map(_is_stage, stages)):
+        return True
+    disruption = inner.get("disruption", inner if "budgets" in inner else None)
+    if not isinstance(disruption, Mapping) or not disruption.keys() <= _DISRUPTION:
+        return False
+    budgets = disruption.get("budgets", ())
+    return bool(disruption) and isinstance(budgets, (list, tuple)) and all(map(_is_budget, budgets))
+
+
+def _is_stage(value: t.Any) -> bool:
+    return isinstance(value, Mapping) and "name" in value and value.keys() <= _STAGE
+
+
+def _is_budget(value: t.Any) -> bool:
+    if not isinstance(value, Mapping) or not value.keys() <= _BUDGET:
+        return False
+    return "nodes" in value or {"schedule", "duration"} <= value.keys()

@@ -1,0 +1,65 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""NodePools of karpenter.sh/v1beta1: what all has to move for v1, together or not at all."""
+
+from __future__ import annotations
+
+import copy
+import typing as t
+from collections.abc import Mapping
+
+from ..disruption.budgets.lint import ERROR
+from ..objects.karpenter.node_pool import API_VERSION, DEFAULT_POLICY
+from ..objects.karpenter.reading import MISPLACED, OLDER_GROUP, PLACE
+from ..values.field_path import field, put
+from .remark import Remark
+
+OLDER = "karpenter.sh/v1beta1"
+_WAIT, _POLICY = "spec.disruption.consolidateAfter", "spec.disruption.consolidationPolicy"
+_KUBELET = "spec.template.spec.kubelet"
+_CONSENT = (
+    "changing spec.template marks all existing nodes of the pool Drifted, and they are replaced within its budgets"
+)
+
+
+def as_v1(document: Mapping[str, t.Any]) -> tuple[Mapping[str, t.Any], Remark]:
+    """The pool as v1 has it, and the remark that it is to be written so.
+
+    Without a mended form where a part has no place in v1: a kubelet block belongs to the node class then.
+    """
+    moves = _moves(document)
+    out = copy.deepcopy(dict(document))
+    for path, value in moves.items():
+        put(out, path, value)
+    text = "Karpenter serves v1beta1 no longer (v1.1)"
+    if field(document, _KUBELET) is not None:
+        return out, Remark(
+            code="unsupported-version",
+            level=ERROR,
+            path="apiVersion",
+            message=f"{text}; write {API_VERSION}, once kubelet stands in the node class",
+        )
+    return out, Remark(
+        code="unsupported-version",
+        level=ERROR,
+        path="apiVersion",
+        message=f"{text}; write {API_VERSION}, and what v1 has elsewhere with it",
+        mended=moves,
+        consent=_CONSENT if any(path.startswith("spec.template") for path in moves) else "",
+    )
+
+
+def _moves(document: Mapping[str, t.Any]) -> dict[str, t.Any]:
+    moves: dict[str, t.Any] = {"apiVersion": API_VERSION}
+    if field(document, _POLICY) == "WhenUnderutilized":
+        moves[_POLICY] = DEFAULT_POLICY
+    if isinstance(field(document, "spec.disruption"), Mapping) and field(document, _WAIT) is None:
+        moves[_WAIT] = "0s"  # what v1beta1 did without it
+    expiry = field(document, MISPLACED)
+    if expiry is not None:
+        moves |= {MISPLACED: None, PLACE: expiry}
+    older = field(document, OLDER_GROUP)
+    if isinstance(older, str):
+        moves |= {OLDER_GROUP: None, OLDER_GROUP.replace("apiVersion", "group"): older.partition("/")[0]}
+    return moves

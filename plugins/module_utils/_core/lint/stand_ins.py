@@ -1,0 +1,50 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What stands for a value that comes from elsewhere: ``$NAME``, ``${NAME}``, ``<name>``, ``{{ name }}``."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+from dataclasses import replace
+
+from ..disruption.budgets.lint import ERROR, NOTE, WARNING
+from ..values.field_path import at
+from .remark import Remark
+
+_STAND_IN = re.compile(r"\$\{\w[^{}\n]*\}|\$[A-Za-z_]\w*|<[A-Za-z][^<>\n]*>|\{\{.*\}\}", re.ASCII)
+# A value that begins so is a mapping to YAML, and was meant as text.
+_UNQUOTED = re.compile(
+    r"(?m)^(?P<before>[ \t]*(?:- +)?[\w./-]+:[ \t]+)(?P<value>\{\{[^\n]*\}\}[^\n]*?)(?P<end>[ \t]*\r?)$"
+)
+
+
+def is_stand_in(value: t.Any) -> bool:
+    return isinstance(value, str) and len(value) < 1000 and bool(_STAND_IN.search(value))
+
+
+def with_quotes(text: str) -> str:
+    """The text of a file with quotes around values that begin with ``{{``; lines stay where they are."""
+    if "{{" not in text:
+        return text
+
+    def quoted(match: re.Match[str]) -> str:
+        value = match["value"].replace("'", "''")
+        return f"{match['before']}'{value}'{match['end']}"
+
+    return _UNQUOTED.sub(quoted, text)
+
+
+def without_stand_ins(remarks: t.Iterable[Remark], document: t.Any, inside: str) -> t.Iterator[Remark]:
+    """A fault of a value that is not there yet is a note, once for its place; the rest is judged as it is."""
+    told: set[str] = set()
+    for each in remarks:
+        if each.level not in (ERROR, WARNING) or not is_stand_in(
+            at(document, each.path.removeprefix(inside).lstrip("."))
+        ):
+            yield each
+        elif each.path not in told:
+            told.add(each.path)
+            text = "this stands for a value that comes from elsewhere, and is not judged"
+            yield replace(each, code="stand-in", level=NOTE, message=text, mended={}, consent="")
