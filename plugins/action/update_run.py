@@ -7,7 +7,6 @@ import typing as t
 from datetime import timedelta
 
 from ..module_utils._core.errors import FleetError
-from ..module_utils._core.values.instants import write_time
 from ..module_utils._fleet.conductor.executor import Pace
 from ..module_utils._fleet.session import Session
 from ..module_utils._fleet.updates.conducting import (
@@ -89,7 +88,7 @@ def _conducted(session: Session, name: str, given: Written, options: dict[str, t
         outcome=came.outcome,
         code=came.code,
         message=came.message,
-        resume_at=write_time(ending.resume_at) if ending.resume_at else "",
+        resume_at=ending.resumes,
         data=_data(Outcome(run=ending.run, changed=True, notes=made.notes)),
     )
 

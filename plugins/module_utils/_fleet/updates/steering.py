@@ -23,6 +23,7 @@ from ..._core.updates.run import (
     UpdateSeen,
 )
 from ..._core.updates.status import derive
+from ..._core.values.instants import write_time
 from ..._core.values.update_states import (
     COMPLETED,
     FAILED,
@@ -94,6 +95,11 @@ class RunEnding:
     resume_at: datetime | None = None
     witnessed: frozenset[str] = frozenset()
     behind: t.Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def resumes(self) -> str:
+        """``resume_at`` in RFC 3339, empty if there is none."""
+        return write_time(self.resume_at) if self.resume_at else ""
 
 
 def conduct_run(
