@@ -96,13 +96,21 @@ def _answer(report: Report, options: dict[str, t.Any], run_of: Run) -> Answer:
         "problems": [each.as_dict() for each in report.problems],
         "validated_by": "server" if options["validate"] == "server" else "recorded hashes and field ownership",
     }
+    short, lacks = report.short
     fails = [each for each in report.problems if options["unreachable"] == "fail" or each.code not in UNREACHABLE]
-    outcome = "planned" if run_of.check_mode or options["state"] == "planned" else "done"
+    outcome = short or ("planned" if run_of.check_mode or options["state"] == "planned" else "done")
     if fails:
         message = "\n".join(str(each) for each in fails)
         return Answer(changed=report.changed, outcome="partial", code=fails[0].code, message=message, data=data)
-    code = report.problems[0].code if report.problems else ""
-    return Answer(changed=report.changed, outcome=outcome, code=code, data=data, diff=_diff(report))
+    told = [*lacks, *report.problems]
+    return Answer(
+        changed=report.changed,
+        outcome=outcome,
+        code=told[0].code if told else "",
+        message="\n".join(map(str, lacks)),
+        data=data,
+        diff=_diff(report),
+    )
 
 
 UNREACHABLE = ("unreachable", "timeout", "certificate", "credentials-expired", "unauthorized", "partly-read")

@@ -58,6 +58,11 @@ placements:
   returned: success
   type: list
   elements: dict
+table:
+  description: The answers, or without O(explain) the state of placements and of each cluster, line by line.
+  returned: success
+  type: list
+  elements: str
 bindings:
   description: The recorded bindings of these placements.
   returned: success

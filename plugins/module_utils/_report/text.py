@@ -1,12 +1,14 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Plans, facts and outcomes as text of at most 80 columns, for a terminal and for logs."""
+"""Plans, facts and outcomes as text, as wide as the terminal, for logs of at most 80 columns."""
 
 from __future__ import annotations
 
+import contextlib
 import textwrap
 import typing as t
+from contextvars import ContextVar
 from dataclasses import replace
 
 from .._core.cluster.facts.prices import CURRENCY, PERIOD, UNITS
@@ -30,6 +32,7 @@ from .._core.plan.outcome import MemberOutcome
 from .._core.schema.meta import find_condition
 
 WIDTH = 80
+_COLUMNS = ContextVar("columns", default=WIDTH)
 MARKS = {GAINED: "+", KEPT: "=", LOST: "-"}
 SHOWN = 40
 GOING = {
@@ -39,6 +42,21 @@ GOING = {
 }
 GAP, ROOM = 2, 24
 VALUE, CELL = 120, 1_000
+
+
+def columns() -> int:
+    """How wide text may be."""
+    return _COLUMNS.get()
+
+
+@contextlib.contextmanager
+def fitting(width: int) -> t.Iterator[None]:
+    """While entered, text is made for so many columns."""
+    before = _COLUMNS.set(width)
+    try:
+        yield
+    finally:
+        _COLUMNS.reset(before)
 
 
 def table(header: t.Sequence[str], rows: t.Iterable[t.Sequence[str]], indent: str = "  ") -> list[str]:
@@ -55,7 +73,7 @@ def table(header: t.Sequence[str], rows: t.Iterable[t.Sequence[str]], indent: st
                 place = len(indent) + sum(each + GAP for each in widths[: column + 1])
                 lines += _folded(line.rstrip(), "")
                 line = " " * place
-        first, *more = textwrap.wrap(row[-1], WIDTH - start, break_on_hyphens=False) or [""]
+        first, *more = textwrap.wrap(row[-1], columns() - start, break_on_hyphens=False) or [""]
         lines.append((line + first).rstrip())
         lines += [" " * start + part for part in more]
     return [line for line in lines if line]
@@ -64,7 +82,7 @@ def table(header: t.Sequence[str], rows: t.Iterable[t.Sequence[str]], indent: st
 def _widths(widths: list[int], indent: int) -> list[int]:
     """The widest columns made narrower until the last one has room."""
     widths = list(widths)
-    while len(widths) > 1 and indent + sum(width + GAP for width in widths[:-1]) + min(widths[-1], ROOM) > WIDTH:
+    while len(widths) > 1 and indent + sum(width + GAP for width in widths[:-1]) + min(widths[-1], ROOM) > columns():
         widest = max(range(len(widths) - 1), key=lambda column: widths[column])
         widths[widest] -= 1
     return widths
@@ -167,13 +185,12 @@ def _facts_row(snapshot: FactsSnapshot, cluster: MemberCluster, priced: bool) ->
 def _headline(plan: PlacementPlan) -> str:
     spec = plan.placement.spec.policy
     kind = spec.placement_type if spec else "PickAll"
-    picked = sum(1 for each in plan.clusters if each.change != LOST)
     if plan.deleting:
         what = "is deleted"
     elif plan.fulfilled:
-        what = f"{kind}: {picked} clusters"
+        what = f"{kind}: {plan.picked} clusters"
     else:
-        what = f"{kind}: {picked} of {plan.wanted} clusters, not fulfilled"
+        what = f"{kind}: {plan.picked} of {plan.wanted} clusters, not fulfilled"
     return f"{plan.name}: {what}, digest {plan.digest[:16]}"
 
 
@@ -231,7 +248,7 @@ def _cut(rows: t.Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
 
 
 def _folded(text: str, indent: str = "  ", most: int = LINE) -> list[str]:
-    """Lines of at most 80 columns; those after the first stand further in."""
+    """Lines that fit; those after the first stand further in."""
     return textwrap.wrap(
-        in_line(text, most), WIDTH, initial_indent=indent, subsequent_indent=indent + "    ", break_on_hyphens=False
+        in_line(text, most), columns(), initial_indent=indent, subsequent_indent=indent + "    ", break_on_hyphens=False
     ) or [""]

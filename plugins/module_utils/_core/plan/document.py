@@ -151,6 +151,11 @@ class PlacementPlan:
             sorted(self.clusters, key=lambda each: (order.index(each.change), each.cause == "unchanged", each.cluster))
         )
 
+    @property
+    def picked(self) -> int:
+        """How many clusters have the placement, or get it."""
+        return sum(1 for each in self.clusters if each.change != LOST)
+
     def changed_clusters(self, change: str) -> tuple[str, ...]:
         """Names of the clusters with this ``change`` (``gained``, ``kept``, ``lost``), in the order of the plan."""
         return tuple(each.cluster for each in self.clusters if each.change == change)

@@ -71,7 +71,14 @@ def failures(outcomes: t.Mapping[str, Outcomes]) -> tuple[Problem, ...]:
 
 def check_brakes(plan: FleetPlan) -> None:
     """Raises all brakes that stop the plan, each with the option that lifts it."""
-    stopped = [
+    stopped = stopping(plan)
+    if stopped:
+        raise FleetError.of(stopped)
+
+
+def stopping(plan: FleetPlan) -> list[Problem]:
+    """The brakes for which an apply is refused, each with the option that lifts it."""
+    found = [
         Problem(
             f"brake-{brake.name.replace('_', '-')}",
             brake.message.removeprefix(f"{each.name}: "),
@@ -82,8 +89,17 @@ def check_brakes(plan: FleetPlan) -> None:
         for brake in each.brakes
         if brake.stops
     ]
-    if stopped:
-        raise FleetError.of(list(dict.fromkeys(stopped)))
+    return list(dict.fromkeys(found))
+
+
+def unfulfilled(plan: FleetPlan) -> list[Problem]:
+    """The placements that get fewer clusters than their policies ask for."""
+    hint = "placement_info with explain tells what is against a cluster"
+    return [
+        Problem("unfulfilled", f"{each.picked} of {each.wanted} clusters that the policy asks for", each.name, hint)
+        for each in plan.plans
+        if not each.fulfilled
+    ]
 
 
 def check_digest(plan: FleetPlan, approved: str) -> None:

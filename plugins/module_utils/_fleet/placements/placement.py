@@ -40,6 +40,8 @@ from .apply import (
     check_brakes,
     check_digest,
     failures,
+    stopping,
+    unfulfilled,
 )
 from .look import Outcomes, Ways, on_members
 from .plan import (
@@ -59,6 +61,7 @@ from .sources import (
     without_manifests,
 )
 
+STOPPED, UNFULFILLED = "stopped", "unfulfilled"
 APPLY_AGE, FILE_AGE = timedelta(minutes=10), timedelta(hours=24)
 
 
@@ -96,6 +99,15 @@ class Report:
     statuses: t.Mapping[str, PlacementStatus]
     changed: bool
     problems: tuple[Problem, ...] = ()
+
+    @property
+    def short(self) -> tuple[str, list[Problem]]:
+        """In what the plan falls short of what is wanted: ``stopped`` by brakes, else ``unfulfilled``, else nothing."""
+        stopped = stopping(self.plan)
+        if stopped:
+            return STOPPED, stopped
+        lacking = unfulfilled(self.plan)
+        return (UNFULFILLED, lacking) if lacking else ("", [])
 
     def of(self, placement: str) -> t.Mapping[str, MemberOutcome]:
         return self.outcomes.get(placement, {})
