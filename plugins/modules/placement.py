@@ -62,7 +62,9 @@ options:
     type: bool
     default: false
   digest:
-    description: Digest of the approved plan; any other plan is refused.
+    description:
+      - Digest of the approved plan; any other plan is refused.
+      - As it is shown it is enough, with at least 12 of its digits. A pipeline that trusts nobody gives all of them.
     type: str
   approved_plan:
     description:

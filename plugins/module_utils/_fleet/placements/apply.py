@@ -15,6 +15,7 @@ from ..._core.plan.member import NOT_GONE
 from ..._core.plan.outcome import APPLY_FAILED
 from ..._core.plan.status import placement_status
 from ..._core.schema.codec import decode, encode
+from ..._core.values.approved_digest import approves, lack
 from ..._store.records import Records
 from ..conductor.interrupts import Interrupts
 from ..keeping import INTERRUPTED, STOPS, Keeper
@@ -104,10 +105,10 @@ def unfulfilled(plan: FleetPlan) -> list[Problem]:
 
 def check_digest(plan: FleetPlan, approved: str) -> None:
     """Raises ``digest-mismatch`` when another plan than the approved one would be carried out."""
-    if approved and approved != plan.digest:
+    if approved and not approves(approved, plan.digest):
         raise FleetError(
             "digest-mismatch",
-            f"the approved plan has digest {approved[:16]}, the plan made now has {plan.digest[:16]}",
+            f"the approved plan has digest {approved[:16]}, the plan made now has {plan.digest[:16]}{lack(approved)}",
             hint="plan again, compare, and have the new digest approved",
         )
 
