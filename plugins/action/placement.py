@@ -18,6 +18,7 @@ from ..module_utils._fleet.placements.placement import (
 )
 from ..module_utils._report.markdown import plans_markdown
 from ..module_utils._report.text import first_text, notes_text, plan_text
+from ..plugin_utils._libraries import SERVERS
 from ..plugin_utils._verb import Answer, Run, Verb
 
 # Of the option facts; every other value is the path of a file.
@@ -28,6 +29,10 @@ class ActionModule(Verb):
     """Plan and carry out placements."""
 
     RULES: t.ClassVar[dict[str, t.Any]] = {"mutually_exclusive": [["src", "definition"]]}
+
+    def libraries(self, options: t.Mapping[str, t.Any]) -> t.Mapping[str, str]:
+        offline = options["state"] == "planned" and options["facts"] not in (AUTO, READ)
+        return {} if offline else SERVERS
 
     def carry_out(self, options: dict[str, t.Any], run_of: Run) -> Answer:
         approved = approved_plan(options["approved_plan"]) if options["approved_plan"] else None
@@ -75,6 +80,8 @@ def _answer(report: Report, options: dict[str, t.Any], run_of: Run) -> Answer:
     lines = first_text(report.plan.findings)
     lines += [line for plan in report.plan.plans for line in plan_text(plan, report.of(plan.name))]
     lines += notes_text(report.plan.findings)
+    if len(report.plan.plans) > 1:
+        lines.append(f"digest of all {len(report.plan.plans)} placements together: {report.plan.digest[:16]}")
     for line in lines:
         run_of.say(line)
     document = report.plan.as_dict()

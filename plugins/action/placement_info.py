@@ -42,7 +42,7 @@ class ActionModule(Verb):
             found = explanations(session, question) if question.clusters else ()
             bindings = [*session.records.list("ClusterResourceBinding", labels)]
         told = [each["sentence"] for each in found]
-        lines = told if question.clusters else placements_text(statuses_of(placements))
+        lines = told if question.clusters else placements_text(statuses_of(placements), session.records.place)
         for line in lines:
             run.say(line)
         return Answer(

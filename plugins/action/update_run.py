@@ -36,11 +36,15 @@ from ..module_utils._fleet.updates.update_run import (
     targets_of,
 )
 from ..module_utils._report.run_text import run_text, waits_for
+from ..plugin_utils._libraries import SERVERS
 from ..plugin_utils._verb import Answer, Run, Verb
 
 
 class ActionModule(Verb):
     """Make update runs, start, stop, conduct and delete them."""
+
+    def libraries(self, options: t.Mapping[str, t.Any]) -> t.Mapping[str, str]:
+        return SERVERS if options["state"] == "conducted" else {}
 
     def carry_out(self, options: dict[str, t.Any], run_of: Run) -> Answer:
         given = written(options["src"], options["definition"], options["strict"])

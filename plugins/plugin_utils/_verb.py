@@ -26,6 +26,7 @@ from ..module_utils._fleet.members.connection_notes import connection_notes
 from ..module_utils._fleet.session import Session, open_session, present
 from ..module_utils._fleet.showing import shown
 from ..module_utils._report.text import fitting
+from ._libraries import SERVERS, check_libraries
 from ._variables import check_extra_variables
 from ._voice import heard, say, warn, width
 
@@ -95,6 +96,7 @@ class Verb(ActionBase):
     """Subclasses implement ``carry_out``; ``RULES`` are rules between options (``mutually_exclusive``, ...)."""
 
     RULES: t.ClassVar[dict[str, t.Any]] = {}
+    LIBRARIES: t.ClassVar[dict[str, str]] = {}
 
     BYPASS_HOST_LOOP = True
     TRANSFERS_FILES = False
@@ -105,6 +107,11 @@ class Verb(ActionBase):
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
         raise NotImplementedError
 
+    def libraries(self, options: t.Mapping[str, t.Any]) -> t.Mapping[str, str]:
+        """What this task needs beside the Python library: modules, with the packages that bring them. Records on a hub
+        need something in any case."""
+        return self.LIBRARIES
+
     @_few_collections()
     def run(self, tmp: None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         result = super().run(tmp, task_vars or {})
@@ -113,6 +120,8 @@ class Verb(ActionBase):
             check_extra_variables(self._task.get_path() or "", self._loader)
             _checked, options = self.validate_argument_spec(spec, **self.RULES)
             _refuse_less_than_one(options)
+            on_hub = (options.get("records") or {}).get("type") == "hub"
+            check_libraries({**self.libraries(options), **(SERVERS if on_hub else {})})
         except AnsibleActionFail as error:
             return result | refused(FleetError("bad-option", error.message))
         except FleetError as error:

@@ -15,8 +15,11 @@ WORDS = {"True": "{}", "False": "not {}", "Unknown": "{}?"}
 Row = tuple[str, str, str]
 
 
-def placements_text(statuses: t.Mapping[str, PlacementStatus]) -> list[str]:
-    """One row a placement, one a cluster below it; of many clusters first those that are not as they should be."""
+def placements_text(statuses: t.Mapping[str, PlacementStatus], place: str) -> list[str]:
+    """One row a placement, one a cluster below it; of many clusters first those that are not as they should be.
+
+    ``place`` is where the records are: started in another folder, a run looks into others.
+    """
     rows: list[Row] = []
     for name, status in sorted(statuses.items()):
         prefixed = [(each, each.type.removeprefix("ClusterResourcePlacement")) for each in status.conditions]
@@ -29,7 +32,7 @@ def placements_text(statuses: t.Mapping[str, PlacementStatus]) -> list[str]:
         rows += clusters[:SHOWN]
         if len(clusters) > SHOWN:
             rows.append((f"  {len(clusters) - SHOWN} more", "", "all of them in the result"))
-    return table(("PLACEMENT", "STATE", "WHY"), rows, "") if rows else ["no placement is recorded"]
+    return table(("PLACEMENT", "STATE", "WHY"), rows, "") if rows else [f"no placement is recorded in {place}"]
 
 
 def _standing(conditions: t.Sequence[tuple[Condition, str]]) -> tuple[str, str]:

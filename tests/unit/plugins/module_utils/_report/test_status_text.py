@@ -33,7 +33,7 @@ def test_what_does_not_hold_is_told_first_and_why():
             on("", condition("Scheduled", "False", "c: its taint x is not tolerated")),
         ),
     )
-    assert placements_text({"web": status, "new": PlacementStatus()}) == [
+    assert placements_text({"web": status, "new": PlacementStatus()}, "here") == [
         "PLACEMENT       STATE          WHY",
         "new                            nothing is recorded of it yet",
         "web             Available?     not known on 1",
@@ -41,12 +41,12 @@ def test_what_does_not_hold_is_told_first_and_why():
         "  (none found)  not Scheduled  c: its taint x is not tolerated",
         "  a             Available      all 2 are available",
     ]
-    assert placements_text({}) == ["no placement is recorded"]
+    assert placements_text({}, "/a/records.db") == ["no placement is recorded in /a/records.db"]
 
 
 def test_a_large_placement_is_cut_and_says_so():
     fine = tuple(on(f"c-{number:03}", condition("Available", "True", "fine")) for number in range(60))
     status = PlacementStatus(placement_statuses=(*fine, on("late", condition("Applied", "Unknown", "not looked at"))))
-    lines = placements_text({"web": status})
+    lines = placements_text({"web": status}, "here")
     assert lines[2].split() == ["late", "Applied?", "not", "looked", "at"]
     assert len(lines) == 43 and lines[-1].split()[:2] == ["21", "more"]
