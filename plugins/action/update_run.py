@@ -7,9 +7,9 @@ import typing as t
 from datetime import timedelta
 
 from ..module_utils._core.errors import FleetError
-from ..module_utils._core.values.instants import write_time
 from ..module_utils._fleet.conductor.executor import Pace
 from ..module_utils._fleet.session import Session
+from ..module_utils._fleet.templates.present import as_text
 from ..module_utils._fleet.updates.conducting import (
     Wish,
     carry_on,
@@ -92,7 +92,7 @@ def _conducted(session: Session, name: str, given: Written, options: dict[str, t
         outcome=came.outcome,
         code=came.code,
         message=came.message,
-        resume_at=write_time(ending.resume_at) if ending.resume_at else "",
+        resume_at=as_text(ending.resume_at) if ending.resume_at else "",
         data=_shown(told, session),
     )
 

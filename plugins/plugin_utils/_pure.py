@@ -16,7 +16,7 @@ from datetime import UTC, date, datetime
 from ansible.errors import AnsibleFilterError
 
 from ..module_utils._core.errors import FleetError
-from ..module_utils._core.values.instants import write_time
+from ..module_utils._fleet.templates.present import as_text
 
 
 def pure(load: t.Callable[[], t.Callable[..., t.Any]]) -> t.Callable[..., t.Any]:
@@ -51,7 +51,7 @@ def plain(value: t.Any) -> t.Any:
 
 def _text(value: t.Any) -> t.Any:
     if isinstance(value, datetime):
-        return write_time(value if value.tzinfo else value.replace(tzinfo=UTC))
+        return as_text(value if value.tzinfo else value.replace(tzinfo=UTC))
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, (set, frozenset, tuple)):

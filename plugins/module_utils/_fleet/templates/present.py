@@ -9,7 +9,7 @@ import typing as t
 from datetime import UTC, datetime
 
 from ..._core.errors import FleetError
-from ..._core.values.instants import parse_time
+from ..._core.values.instants import parse_time, write_time
 
 
 def instant(value: t.Any = None, name: str = "now") -> datetime:
@@ -24,3 +24,8 @@ def instant(value: t.Any = None, name: str = "now") -> datetime:
         pass
     hint = "write it like 2026-05-01T12:00:00Z"
     raise FleetError("invalid-time", f"{value!r:.60} is not an instant", name, hint)
+
+
+def as_text(value: datetime) -> str:
+    """An aware instant in the form of manifests."""
+    return write_time(value)
