@@ -13,6 +13,7 @@ Private to this collection.
 from __future__ import annotations
 
 import contextlib
+import multiprocessing
 import os
 import select
 import signal
@@ -58,14 +59,21 @@ def heard() -> None:
         DISPLAY.display("", log_only=True)  # behind the last line: once it is taken out, that line was printed
     while not _is_closed() and not queue.empty():
         time.sleep(PAUSE)
-    if _is_closed():
+    if _is_closed() and _parent():
         with contextlib.suppress(ProcessLookupError):
-            os.kill(os.getppid(), signal.SIGINT)
+            os.kill(_parent(), signal.SIGINT)
 
 
 def _queue() -> t.Any:
     """The way to ansible-playbook; None where this is no worker."""
     return getattr(DISPLAY, "_final_q", None)
+
+
+def _parent() -> int:
+    """The process id of ansible-playbook; 0 when it has ended, which leaves its worker behind."""
+    forked_by = multiprocessing.parent_process()
+    pid = forked_by.pid if forked_by else 0
+    return pid if pid and os.getppid() == pid else 0
 
 
 def _has_room() -> bool:
@@ -83,8 +91,8 @@ def _is_text(callback: str) -> bool:
 
 def _streams() -> t.Iterator[str]:
     """Standard output and standard error of ansible-playbook, which a worker has not."""
-    if _queue() is not None:
-        yield from (f"/proc/{os.getppid()}/fd/{number}" for number in (1, 2))
+    if _queue() is not None and _parent():
+        yield from (f"/proc/{_parent()}/fd/{number}" for number in (1, 2))
 
 
 def _terminal() -> bool:
@@ -93,7 +101,9 @@ def _terminal() -> bool:
 
 
 def _is_closed() -> bool:
-    """Whether one of the streams is a pipe that nobody reads; only Linux can tell."""
+    """Whether ansible-playbook has ended, or one of its streams is a pipe that nobody reads (Linux can tell)."""
+    if _queue() is not None and not _parent():
+        return True
     for each in _streams():
         with contextlib.suppress(OSError):
             if stat.S_ISFIFO(os.stat(each).st_mode) and _without_reader(each):
