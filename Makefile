@@ -48,7 +48,7 @@ crds: ## write the CRD files of the role hub from the dataclasses
 	@$(RUN) env PYTHONPATH=.cache/collections python -m $(CODE)._core.objects.crds
 
 playbooks: ## write docs/playbooks.md from the playbooks and their verbs
-	@$(DEV) python tools/playbooks.py
+	@$(DEV) env PYTHONPATH=.cache/collections python tools/playbooks.py
 
 lock: ## write requirements*.txt, with hashes, from requirements*.in [UPGRADE=1]
 	@$(DEV) python tools/lock.py $(if $(UPGRADE),--upgrade)

@@ -19,11 +19,18 @@ import typing as t
 from pathlib import Path
 
 import yaml
+from ansible_collections.gitops.fleet.plugins.plugin_utils._variables import OURS_TO_LIST, known, names_in
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "playbooks.md"
 PLAYBOOKS = ROOT / "playbooks"
 VERB = "gitops.fleet."
+# What only a run that is made or carried on needs.
+CONDUCTING = {
+    *("src", "definition", "strict", "digest", "force", "drivers", "operations", "events", "time_limit", "max_idle"),
+    *("allow_self_approval", "verified_approvals", "approval_expires", "interval", "settle", "lost_after", "threads"),
+    "timeout",
+}
 # Options that are no variables, by playbook: what it fixes itself, and what belongs to another playbook or to a task.
 FIXED = {
     "apply": {"state", "definition"},
@@ -31,24 +38,43 @@ FIXED = {
     "drift": {
         *("state", "definition", "digest", "approved_plan", "facts", "prune_kinds", "max_removals", "validate"),
         *("max_object_removals", "allow_empty", "allow_no_objects", "allow_older", "removal_timeout"),
-        *("write_plan", "write_markdown"),
+        *("write_plan", "write_markdown", "fail_on"),
     },
     "facts": {"return_snapshot"},
     "join": {"state", "members", "forget_unreachable", "max_removals", "placed", "prune_kinds", "removal_timeout"},
     "approve": {"name"},
     "update": {"state", "definition", "force", "targets"},
+    "stop": {*CONDUCTING, "targets"},
+    "skip": CONDUCTING,
+    "leave": {"kubeconfig", "context_pattern", "labels", "taints"},
+    "end": {
+        *("src", "definition", "resources", "facts", "strict", "digest", "approved_plan", "max_object_removals"),
+        *("allow_no_objects", "max_facts_age", "allow_older", "validate", "fail_on"),
+    },
+    "explain": {"definition"},
+    "status": {"definition", "src", "explain", "facts"},
     "local_up": {"state"},
     "local_down": {"state"},
 }
-# Variables that are no option of a verb by themselves.
-OWN = {
-    "restart": "start a run again that is Stopped or Failed, and conduct it",
+# Variables that mean something else than the option that they are given to, if to any, by playbook.
+LOCAL_FLEET = {
     "members": "how many members the local fleet has",
     "nodes": "how many simulated nodes each member has",
     "version": "version of Kubernetes of hub and members",
-    "subject": "name of the user, group or service account that gets the rights",
-    "subject_kind": "User, Group or ServiceAccount",
-    "subject_namespace": "namespace of a ServiceAccount",
+}
+OWN = {
+    "end": {"names": "names of the placements that end"},
+    "explain": {"clusters": "names of the clusters that are asked about"},
+    "skip": {"targets": "what is left out, as `Member:c-1`, `Group:eu`, `Stage:prod` or `AfterStageWait:canary`"},
+    "leave": {"members": "names of the members that leave"},
+    "local_down": LOCAL_FLEET,
+    "local_up": LOCAL_FLEET,
+    "rbac": {
+        "subject": "name of the user, group or service account that gets the rights",
+        "subject_kind": "User, Group or ServiceAccount",
+        "subject_namespace": "namespace of a ServiceAccount",
+    },
+    "update": {"restart": "start a run again that is Stopped or Failed, and conduct it"},
 }
 HEAD = """# Playbooks and their variables
 
@@ -57,41 +83,56 @@ and maps as JSON (`-e '{"placements": ["a", "b"]}'`) or from a file (`-e @variab
 playbook does not know is refused, with the name that was probably meant. Variables of your own, which stand in
 values that you give, are named in `extra_variables`; those of Ansible, AWX and Tower are let pass. Where a
 playbook of ours is part of a larger one, only names are refused that are nearly one of its own.
+
+Tables are as wide as the terminal, and 80 columns without one. They go to standard output where the callback
+writes text for people (`default`, `minimal`, `oneline`), else to standard error, so that the output of a callback
+like `json` stays what it is; the results hold the same lines as `table` or `tree`. A play whose output nobody reads
+any more (`| head`) ends.
 """
 
 Document = dict[str, t.Any]
 
 
 def page() -> str:
-    sections = [section(file.stem) for file in sorted(PLAYBOOKS.glob("*.yml")) if file.stem != "demo"]
+    sections = [section(file) for file in sorted(PLAYBOOKS.glob("*.yml")) if file.stem != "demo"]
     return "\n".join([HEAD, *sections])
 
 
-def section(name: str) -> str:
-    (play,) = yaml.safe_load((PLAYBOOKS / f"{name}.yml").read_text(encoding="utf-8"))
-    lines = [f"## {name}", "", f"{play['name']}.", "", "| variable | default | meaning |", "| --- | --- | --- |"]
-    defaults = play.get("vars") or {}
-    for variable, (option, told) in sorted(variables(play).items()):
-        default = defaults.get(variable, told.get("default", ""))
-        meaning = OWN.get(variable) if not option else _first(told)
+def section(file: Path) -> str:
+    told = play(file)
+    lines = [f"## {file.stem}", "", f"{told['name']}.", "", "| variable | default | meaning |", "| --- | --- | --- |"]
+    defaults, own = told.get("vars") or {}, OWN.get(file.stem, {})
+    for variable, (_option, documented) in variables(file).items():
+        default = defaults.get(variable, "" if variable in own else documented.get("default", ""))
+        meaning = own.get(variable) or _first(documented)
         lines.append(f"| `{variable}` | {f'`{_plain(default)}`' if default not in ('', None) else ''} | {meaning} |")
     return "\n".join([*lines, ""])
 
 
-def variables(play: Document) -> dict[str, tuple[str, Document]]:
-    """Each variable with the option that it is given to, and its documentation; nothing for those of the play."""
-    found: dict[str, tuple[str, Document]] = {}
-    for verb, arguments in calls(play):
+def variables(file: Path) -> dict[str, tuple[str, Document]]:
+    """What a playbook takes: each variable with the option that it is given to, and the documentation of that; nothing
+    where it is given to none."""
+    given: dict[str, tuple[str, Document]] = {}
+    for verb, arguments in calls(play(file)):
         for option, value in arguments.items():
-            for name in re.findall(r"\{\{ (?:\[)?(\w+)", str(value)) if isinstance(value, str) else ():
-                found[name] = (option, options(verb)[option])
-    text = yaml.safe_dump(play)
-    found |= {name: ("", {}) for name in OWN if re.search(rf"\b{name}\b(?! ?:)", text) and _is_own(play, name)}
-    return {name: each for name, each in found.items() if name not in ("found", "wanted")}
+            for name in _names(value):
+                given.setdefault(name, (option, options(verb)[option]))
+    return {name: given.get(name, ("", {})) for name in sorted(known(str(file)) - {OURS_TO_LIST})}
 
 
-def _is_own(play: Document, name: str) -> bool:
-    return name in (play.get("vars") or {}) or name in ("restart", "subject", "subject_kind", "subject_namespace")
+def _names(value: t.Any) -> t.Iterator[str]:
+    if isinstance(value, dict):
+        value = list(value.values())
+    for each in value if isinstance(value, list) else [value]:
+        if isinstance(each, (dict, list)):
+            yield from _names(each)
+        elif isinstance(each, str):
+            yield from (name.name for name in names_in(each))
+
+
+def play(file: Path) -> Document:
+    (found,) = yaml.safe_load(file.read_text(encoding="utf-8"))
+    return dict(found)
 
 
 def calls(play: Document) -> t.Iterator[tuple[str, Document]]:

@@ -8,11 +8,14 @@ import typing as t
 from ..module_utils._fleet.files import prices_file, refuse_unwritable, write_file
 from ..module_utils._fleet.members.capture import capture
 from ..module_utils._report.text import facts_text
+from ..plugin_utils._libraries import SERVERS
 from ..plugin_utils._verb import Answer, Run, Verb
 
 
 class ActionModule(Verb):
     """Facts of all members: read once, recorded, and written to a snapshot file."""
+
+    LIBRARIES = SERVERS
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
         prices = prices_file(options["prices"])

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import typing as t
 
-from ..module_utils._fleet.members.rights import rights
+from ..module_utils._fleet.files import refuse_unwritable, write_file
+from ..module_utils._fleet.members.rights import as_yaml, rights
 from ..plugin_utils._verb import Answer, Run, Verb
 
 
@@ -13,5 +14,12 @@ class ActionModule(Verb):
     """The smallest set of rights for one purpose, as manifests."""
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
-        found = rights(options["purpose"], options["subject"], options["kinds"])
-        return Answer(changed=False, data={"manifests": found})
+        refuse_unwritable(options["dest"])
+        found = rights(options["purpose"], options["subject"], options["kinds"], options["resources"])
+        text = as_yaml(found)
+        if options["dest"]:
+            write_file(options["dest"], text)
+        else:
+            for line in text.splitlines():
+                run.say(line)
+        return Answer(changed=False, data={"manifests": found, "yaml": text})

@@ -8,11 +8,14 @@ import typing as t
 from ..module_utils._fleet.files import refuse_empty
 from ..module_utils._fleet.placements.placement import Asked
 from ..module_utils._fleet.placements.recovering import recover_records
+from ..plugin_utils._libraries import SERVERS
 from ..plugin_utils._verb import Answer, Run, Verb
 
 
 class ActionModule(Verb):
     """Records rebuilt from the members."""
+
+    LIBRARIES = SERVERS
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
         refuse_empty(options, "src", "resources")

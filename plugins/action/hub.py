@@ -6,11 +6,14 @@ from __future__ import annotations
 import typing as t
 
 from ..module_utils._fleet.environments.hub import CREATED, installed
+from ..plugin_utils._libraries import SERVERS
 from ..plugin_utils._verb import Answer, Run, Verb
 
 
 class ActionModule(Verb):
     """Our CRDs and policies on an API server."""
+
+    LIBRARIES = SERVERS
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
         outcome = installed(options, run.environ, write=not run.check_mode)

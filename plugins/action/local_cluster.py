@@ -6,11 +6,14 @@ from __future__ import annotations
 import typing as t
 
 from ..module_utils._fleet.environments.local import local_clusters
+from ..plugin_utils._libraries import KEYS, SERVERS
 from ..plugin_utils._verb import Answer, Run, Verb
 
 
 class ActionModule(Verb):
     """Local control planes: present, stopped, absent."""
+
+    LIBRARIES: t.ClassVar = {**SERVERS, **KEYS}
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
         fleet = local_clusters(options, run.check_mode, run.say)

@@ -10,6 +10,7 @@ from ..module_utils._fleet.members.join import Wish, join, wishes_of_contexts
 from ..module_utils._fleet.members.leave import Farewell, leave
 from ..module_utils._fleet.placements.placement import removal_limit
 from ..module_utils._fleet.session import Session
+from ..plugin_utils._libraries import SERVERS
 from ..plugin_utils._verb import Answer, Run, Verb
 
 FIELDS = ("group", "provider", "location", "driver", "maintenance")
@@ -17,6 +18,8 @@ FIELDS = ("group", "provider", "location", "driver", "maintenance")
 
 class ActionModule(Verb):
     """Members that join, change and leave."""
+
+    LIBRARIES = SERVERS
 
     RULES: t.ClassVar[dict[str, t.Any]] = {
         "required_one_of": [["members", "context_pattern"]],

@@ -19,6 +19,7 @@ from ..module_utils._fleet.placements.placement import (
 from ..module_utils._report.changes import plan_diff
 from ..module_utils._report.markdown import plans_markdown
 from ..module_utils._report.text import first_text, notes_text, plan_text
+from ..plugin_utils._libraries import SERVERS
 from ..plugin_utils._verb import Answer, Run, Verb
 
 # Of the option facts; every other value is the path of a file.
@@ -29,6 +30,10 @@ class ActionModule(Verb):
     """Plan and carry out placements."""
 
     RULES: t.ClassVar[dict[str, t.Any]] = {"mutually_exclusive": [["src", "definition"]]}
+
+    def libraries(self, options: t.Mapping[str, t.Any]) -> t.Mapping[str, str]:
+        offline = options["state"] == "planned" and options["facts"] not in (AUTO, READ)
+        return {} if offline else SERVERS
 
     def carry_out(self, options: dict[str, t.Any], run_of: Run) -> Answer:
         approved = approved_plan(options["approved_plan"]) if options["approved_plan"] else None
@@ -76,6 +81,8 @@ def _answer(report: Report, options: dict[str, t.Any], run_of: Run) -> Answer:
     lines = first_text(report.plan.findings)
     lines += [line for plan in report.plan.plans for line in plan_text(plan, report.of(plan.name))]
     lines += notes_text(report.plan.findings)
+    if len(report.plan.plans) > 1:
+        lines.append(f"digest of all {len(report.plan.plans)} placements together: {report.plan.digest[:16]}")
     for line in lines:
         run_of.say(line)
     document = report.plan.as_dict()
@@ -98,14 +105,21 @@ def _answer(report: Report, options: dict[str, t.Any], run_of: Run) -> Answer:
         "problems": [each.as_dict() for each in report.problems],
         "validated_by": "server" if options["validate"] == "server" else "recorded hashes and field ownership",
     }
+    short, lacks = report.short
     fails = [each for each in report.problems if options["unreachable"] == "fail" or each.code not in UNREACHABLE]
-    outcome = "planned" if run_of.check_mode or options["state"] == "planned" else "done"
+    outcome = short or ("planned" if run_of.check_mode or options["state"] == "planned" else "done")
     if fails:
         message = "\n".join(str(each) for each in fails)
         return Answer(changed=report.changed, outcome="partial", code=fails[0].code, message=message, data=data)
-    code = report.problems[0].code if report.problems else ""
-    diff = [each for plan in report.plan.plans for each in plan_diff(plan, report.of(plan.name))]
-    return Answer(changed=report.changed, outcome=outcome, code=code, data=data, diff=diff)
+    told = [*lacks, *report.problems]
+    return Answer(
+        changed=report.changed,
+        outcome=outcome,
+        code=told[0].code if told else "",
+        message="\n".join(map(str, lacks)),
+        data=data,
+        diff=[each for plan in report.plan.plans for each in plan_diff(plan, report.of(plan.name))],
+    )
 
 
 UNREACHABLE = ("unreachable", "timeout", "certificate", "credentials-expired", "unauthorized", "partly-read")

@@ -8,6 +8,8 @@ import typing as t
 from ..module_utils._core.errors import FleetError
 from ..module_utils._fleet.files import facts_file
 from ..module_utils._fleet.placements.explaining import Question, explanations
+from ..module_utils._fleet.placements.recorded import statuses_of
+from ..module_utils._report.status_text import placements_text
 from ..plugin_utils._verb import Answer, Run, Verb
 
 PARENT = "kubernetes-fleet.io/parent-CRP"
@@ -39,9 +41,11 @@ class ActionModule(Verb):
             )
             found = explanations(session, question) if question.clusters else ()
             bindings = [*session.records.list("ClusterResourceBinding", labels)]
-        for each in found:
-            run.say(each["sentence"])
+        told = [each["sentence"] for each in found]
+        lines = told if question.clusters else placements_text(statuses_of(placements), session.records.place)
+        for line in lines:
+            run.say(line)
         return Answer(
             changed=False,
-            data={"placements": placements, "bindings": bindings, "explanations": list(found)},
+            data={"placements": placements, "bindings": bindings, "explanations": list(found), "table": lines},
         )

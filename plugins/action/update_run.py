@@ -35,11 +35,15 @@ from ..module_utils._fleet.updates.update_run import (
     targets_of,
 )
 from ..module_utils._report.run_text import run_text, waits_for
+from ..plugin_utils._libraries import SERVERS
 from ..plugin_utils._verb import Answer, Run, Verb
 
 
 class ActionModule(Verb):
     """Make update runs, start, stop, conduct and delete them."""
+
+    def libraries(self, options: t.Mapping[str, t.Any]) -> t.Mapping[str, str]:
+        return SERVERS if options["state"] == "conducted" else {}
 
     def carry_out(self, options: dict[str, t.Any], run_of: Run) -> Answer:
         given = written(options["src"], options["definition"], options["strict"])
@@ -51,16 +55,16 @@ class ActionModule(Verb):
             if state == "absent":
                 return Answer(changed=absent(records, name, options["force"], write), data={"name": name})
             if state == "stopped":
-                return _answer(stopped(session, name, write))
+                return _answer(stopped(session, name, write), session)
             if state == "skipped":
-                return _answer(skipped(session, name, targets, write))
+                return _answer(skipped(session, name, targets, write), session)
             if state == "conducted":
                 return _conducted(session, name, given, options, run_of.check_mode)
             who = user(session) if write else ""
             made = _made(session, name, given, options["digest"], write, who)
             if state == "present":
-                return _answer(made)
-            return _answer(_both(made, started(session, made.run, {}, write, who)))
+                return _answer(made, session)
+            return _answer(_both(made, started(session, made.run, {}, write, who)), session)
 
 
 def _made(session: Session, name: str, given: Written, digest: str, write: bool, who: str = "") -> Outcome:
@@ -75,21 +79,20 @@ def _conducted(session: Session, name: str, given: Written, options: dict[str, t
     made = _made(session, name, given, options["digest"], write=False)
     if check:
         then = rehearse(session, made.run, given, wish)
-        return _answer(_both(made, then), "planned")
+        return _answer(_both(made, then), session, "planned")
     refuse_unfit(session, made.run, given, wish)
     who = user(session)
     made = _made(session, name, given, options["digest"], write=True, who=who)
     ending = carry_on(session, made.run, wish, who)
-    for line in run_text(ending.run):
-        session.say(line)
+    told = Outcome(run=ending.run, changed=made.changed or ending.changed, notes=made.notes)
     came = verdict(ending)
     return Answer(
-        changed=made.changed or ending.changed,
+        changed=told.changed,
         outcome=came.outcome,
         code=came.code,
         message=came.message,
         resume_at=ending.resumes,
-        data=_data(Outcome(run=ending.run, changed=True, notes=made.notes)),
+        data=_shown(told, session),
     )
 
 
@@ -114,9 +117,13 @@ def _both(made: Outcome, then: Outcome) -> Outcome:
     return Outcome(run=then.run, changed=made.changed or then.changed, notes=made.notes)
 
 
-def _answer(outcome: Outcome, word: str = "done") -> Answer:
-    return Answer(changed=outcome.changed, outcome=word, data=_data(outcome))
+def _answer(outcome: Outcome, session: Session, word: str = "done") -> Answer:
+    return Answer(changed=outcome.changed, outcome=word, data=_shown(outcome, session))
 
 
-def _data(outcome: Outcome) -> dict[str, t.Any]:
-    return as_data(outcome) | {"tree": run_text(outcome.run), "waits_for": waits_for(outcome.run)}
+def _shown(outcome: Outcome, session: Session) -> dict[str, t.Any]:
+    """The run as data, after its tree was printed."""
+    tree = run_text(outcome.run)
+    for line in tree:
+        session.say(line)
+    return as_data(outcome) | {"tree": tree, "waits_for": waits_for(outcome.run)}

@@ -43,6 +43,16 @@ options:
       namespace:
         description: Namespace of a ServiceAccount.
         type: str
+  resources:
+    description:
+      - Files and folders with the resources that are placed; their kinds are added to O(kinds). Plural and scope of a
+        kind that is not Kubernetes' own are read from its definition, if that is among them.
+    type: list
+    elements: path
+    default: []
+  dest:
+    description: File to write the manifests to, as YAML for C(kubectl apply -f). Without it they are printed.
+    type: path
   kinds:
     description: Kinds that are placed.
     type: list
@@ -71,13 +81,16 @@ EXAMPLES = r"""
   gitops.fleet.fleet_rbac_info:
     subject:
       name: fleet-planner
-    kinds:
-      - api_version: apps/v1
-        kind: Deployment
+    resources: [fleet/resources]
+    dest: rights.yml
   register: rights
 """
 
 RETURN = r"""
+yaml:
+  description: The same manifests as YAML.
+  returned: success
+  type: str
 manifests:
   description: Roles and bindings, to be applied on each member by its owner.
   returned: success

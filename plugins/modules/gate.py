@@ -43,7 +43,9 @@ options:
     description: The gate's display name.
     type: str
   digest:
-    description: Digest of the run that was looked at. The approval is refused if the run has another one by now.
+    description:
+      - Digest of the run that was looked at, or at least 12 digits from its beginning. The approval is refused if the
+        run has another one by now.
     type: str
     default: ""
   reason:

@@ -62,7 +62,9 @@ options:
     type: bool
     default: false
   digest:
-    description: Digest of the approved plan; any other plan is refused.
+    description:
+      - Digest of the approved plan; any other plan is refused.
+      - As it is shown it is enough, with at least 12 of its digits. A pipeline that trusts nobody gives all of them.
     type: str
   approved_plan:
     description:
@@ -130,6 +132,14 @@ options:
     type: str
     choices: [fail, report]
     default: fail
+  fail_on:
+    description:
+      - Outcomes that fail the task besides C(partial) and C(failed). V(stopped) is a plan that a brake stops, which as
+        an apply would be refused; V(unfulfilled) one that finds fewer clusters than a policy asks for.
+    type: list
+    elements: str
+    choices: [stopped, unfulfilled]
+    default: []
   threads:
     description: Members that are worked on at the same time.
     type: int
@@ -223,7 +233,10 @@ validated_by:
   returned: success
   type: str
 fleet:
-  description: Outcome (C(done), C(planned), C(waiting), C(partial), C(failed)), a code, and when to resume.
+  description:
+    - Outcome, a code, and when to resume. The outcome is C(done) or C(planned); C(stopped) where a brake stops the plan
+      (an apply is refused then); C(unfulfilled) where fewer clusters are picked than a policy asks for; C(partial) or
+      C(failed).
   returned: always
   type: dict
   sample: {"outcome": "done", "code": "", "resume_at": ""}

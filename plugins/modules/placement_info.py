@@ -12,7 +12,7 @@ short_description: Status of placements, and why a cluster has one or has it not
 version_added: 0.1.0
 description:
   - Returns what the records hold of placements. With O(explain) it also decides anew on the facts given, or on those
-    recorded, and says for each named cluster which rule decided.
+    recorded, and says for each named cluster all that is against it, in the order in which KubeFleet judges.
   - Asks no member.
 author:
   - Contributors to the gitops.fleet project (@gitops-fleet)
@@ -58,13 +58,20 @@ placements:
   returned: success
   type: list
   elements: dict
+table:
+  description: The answers, or without O(explain) the state of placements and of each cluster, line by line.
+  returned: success
+  type: list
+  elements: str
 bindings:
   description: The recorded bindings of these placements.
   returned: success
   type: list
   elements: dict
 explanations:
-  description: One sentence and the data behind it for each cluster in O(explain).
+  description:
+    - The answer and the data behind it for each cluster in O(explain). C(blockers) are all rules that refuse the
+      cluster, C(refusal) is the first of them, which alone KubeFleet says.
   returned: success
   type: list
   elements: dict

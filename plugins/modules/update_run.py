@@ -53,7 +53,9 @@ options:
     type: bool
     default: false
   digest:
-    description: Digest of the approved run; a run that would do anything else is refused.
+    description:
+      - Digest of the approved run, or at least 12 digits from its beginning; a run that would do anything else is
+        refused.
     type: str
     default: ""
   targets:

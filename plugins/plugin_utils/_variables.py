@@ -87,6 +87,10 @@ def _collect(value: t.Any, used: set[str], made: set[str], key: str = "") -> Non
         for each in value:
             _collect(each, used, made, key)
     elif isinstance(value, str):
-        template = f"{{{{ {value} }}}}" if key in _CONDITIONS else value
-        for name in Environment().parse(template).find_all(nodes.Name):  # nothing is rendered
+        for name in names_in(f"{{{{ {value} }}}}" if key in _CONDITIONS else value):
             (used if name.ctx == "load" else made).add(name.name)
+
+
+def names_in(template: str) -> t.Iterator[nodes.Name]:
+    """Every name of a template, as it is read or set; nothing is rendered."""
+    return Environment().parse(template).find_all(nodes.Name)

@@ -19,16 +19,17 @@ from datetime import datetime
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.plugins.loader import fragment_loader
-from ansible.utils.display import Display
 from ansible.utils.plugin_docs import get_docstring
 
 from ..module_utils._core.errors import FleetError, Problem, fault
 from ..module_utils._fleet.members.connection_notes import connection_notes
 from ..module_utils._fleet.session import Session, open_session, present
-from ..module_utils._fleet.showing import said, shown
+from ..module_utils._fleet.showing import shown
+from ..module_utils._report.text import fitting
+from ._libraries import SERVERS, check_libraries
 from ._variables import check_extra_variables
+from ._voice import heard, say, warn, width
 
-DISPLAY = Display()
 MOST_NAMES = 50  # in a warning; the result has all
 NEW_OBJECTS = 50_000  # some MB
 SPEC_KEYS = ("type", "required", "default", "choices", "elements", "aliases")
@@ -67,7 +68,8 @@ class Run:
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """What a verb gives back. ``outcome`` is done, planned, waiting, partial or failed; the last two fail the task."""
+    """What a verb gives back. ``outcome`` is done, planned, stopped, unfulfilled, waiting, partial or failed; the last
+    two fail the task, and others those that its option ``fail_on`` names."""
 
     changed: bool
     outcome: str = "done"
@@ -94,6 +96,7 @@ class Verb(ActionBase):
     """Subclasses implement ``carry_out``; ``RULES`` are rules between options (``mutually_exclusive``, ...)."""
 
     RULES: t.ClassVar[dict[str, t.Any]] = {}
+    LIBRARIES: t.ClassVar[dict[str, str]] = {}
 
     BYPASS_HOST_LOOP = True
     TRANSFERS_FILES = False
@@ -104,6 +107,11 @@ class Verb(ActionBase):
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
         raise NotImplementedError
 
+    def libraries(self, options: t.Mapping[str, t.Any]) -> t.Mapping[str, str]:
+        """What this task needs beside the Python library: modules, with the packages that bring them. Records on a hub
+        need something in any case."""
+        return self.LIBRARIES
+
     @_few_collections()
     def run(self, tmp: None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         result = super().run(tmp, task_vars or {})
@@ -112,6 +120,8 @@ class Verb(ActionBase):
             check_extra_variables(self._task.get_path() or "", self._loader)
             _checked, options = self.validate_argument_spec(spec, **self.RULES)
             _refuse_less_than_one(options)
+            on_hub = (options.get("records") or {}).get("type") == "hub"
+            check_libraries({**self.libraries(options), **(SERVERS if on_hub else {})})
         except AnsibleActionFail as error:
             return result | refused(FleetError("bad-option", error.message))
         except FleetError as error:
@@ -119,23 +129,30 @@ class Verb(ActionBase):
         connection_notes()  # of an earlier task, if this process has carried out one
         run = Run(
             check_mode=bool(self._task.check_mode),
-            say=lambda text: DISPLAY.display(said(text)),
+            say=say,
             environ=dict(os.environ) | self._task_environment(),
         )
         try:
-            answer = self.carry_out(_plain(options), run)
+            return result | self._carried_out(options, run)
+        finally:
+            heard()
+
+    def _carried_out(self, options: dict[str, t.Any], run: Run) -> dict[str, t.Any]:
+        try:
+            with fitting(width()):
+                answer = self.carry_out(_plain(options), run)
         except FleetError as error:
-            return result | refused(error) | _noted()
+            return refused(error) | _noted()
         except Exception as error:  # noqa: BLE001  # without its text, for nobody knows what is in it
-            return result | refused(fault(error)) | _noted()
-        result |= shown(dict(answer.data)) | _noted()
+            return refused(fault(error)) | _noted()
+        result = shown(dict(answer.data)) | _noted()
         result["changed"] = answer.changed
         result["fleet"] = {"outcome": answer.outcome, "code": answer.code, "resume_at": answer.resume_at}
         if answer.message:
             result["msg"] = shown(answer.message)
         if answer.diff and self._task.diff:
             result["diff"] = shown(list(answer.diff))
-        if answer.outcome in ("partial", "failed"):
+        if answer.outcome in ("partial", "failed", *(options.get("fail_on") or ())):
             result["failed"] = True
         return result
 
@@ -151,7 +168,7 @@ def _noted() -> dict[str, t.Any]:
     for text in dict.fromkeys(text for texts in notes.values() for text in texts):
         names = [name for name, texts in notes.items() if text in texts]
         more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-        DISPLAY.warning(said(f"{', '.join(names[:MOST_NAMES])}{more}: {text}"))
+        warn(f"{', '.join(names[:MOST_NAMES])}{more}: {text}")
     return {"connection_notes": notes} if notes else {}
 
 
@@ -161,8 +178,12 @@ def refused(error: FleetError) -> dict[str, t.Any]:
         "failed": True,
         "msg": shown(str(error)),
         "problems": shown([each.as_dict() for each in error.problems]),
-        "fleet": {"outcome": "failed", "code": error.code, "resume_at": ""},
+        "fleet": {"outcome": "stopped" if _by_brakes(error) else "failed", "code": error.code, "resume_at": ""},
     }
+
+
+def _by_brakes(error: FleetError) -> bool:
+    return all(each.code.startswith("brake-") for each in error.problems)
 
 
 def argument_spec(name: str) -> dict[str, t.Any]:

@@ -5,11 +5,9 @@
 
 from __future__ import annotations
 
-import typing as t
 from pathlib import Path
 
 import pytest
-import yaml
 from ansible_collections.gitops.fleet.plugins.plugin_utils._variables import OURS_TO_LIST, known
 from ansible_collections.gitops.fleet.tools import playbooks
 
@@ -18,25 +16,26 @@ ROOT = Path(__file__).resolve().parents[2]
 FILES = [file for file in sorted((ROOT / "playbooks").glob("*.yml")) if file.stem != "demo"]
 
 
-def play(file: Path) -> dict[str, t.Any]:
-    (found,) = yaml.safe_load(file.read_text(encoding="utf-8"))
-    return dict(found)
-
-
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_every_option_is_a_variable_or_fixed(file: Path) -> None:
     given: dict[str, set[str]] = {}
-    for verb, arguments in playbooks.calls(play(file)):
+    for verb, arguments in playbooks.calls(playbooks.play(file)):
         given.setdefault(verb, set()).update(arguments)
     fixed = playbooks.FIXED.get(file.stem, set())
     for verb, there in given.items():
         assert set(playbooks.options(verb)) - there - fixed == set(), verb
-        assert fixed <= set(playbooks.options(verb)), "a fixed option that the verb has not"
+    of_verbs = {option for verb in given for option in playbooks.options(verb)}
+    assert fixed <= of_verbs, "a fixed option that no verb has"
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_every_variable_is_on_the_page(file: Path) -> None:
-    assert known(str(file)) - set(playbooks.variables(play(file))) - {OURS_TO_LIST} == set()
+def test_every_variable_is_on_the_page_with_its_meaning(file: Path) -> None:
+    rows = playbooks.section(file).splitlines()
+    for name in known(str(file)) - {OURS_TO_LIST}:
+        (row,) = [each for each in rows if each.startswith(f"| `{name}` |")]
+        assert not row.endswith("|  |"), row
+    own = playbooks.OWN.get(file.stem, {})
+    assert set(own) - known(str(file)) <= {"nodes", "version"}, "a meaning of what the playbook does not take"
 
 
 def test_the_page_is_up_to_date() -> None:

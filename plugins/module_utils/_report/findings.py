@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Findings of the linter as text of at most 80 columns, and as data."""
+"""Findings of the linter as text, and as data."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import typing as t
 from .._core.disruption.budgets.lint import ERROR, NOTE, WARNING
 from .._core.foreign import in_line
 from .._core.lint.remark import LONGEST, Remark
-from .text import WIDTH
+from .text import columns
 
 # Texts that YAML reads as themselves without quotes.
 _PLAIN = re.compile(r"[A-Za-z/][A-Za-z0-9_./-]*")
@@ -102,7 +102,7 @@ def _path(text: str, indent: str) -> list[str]:
     """Field paths are long: a new line begins before a dot, and what follows the path stays with its last part."""
     lines = [indent]
     for part in re.findall(r"\.?[^.]+|\.", text):
-        if len(lines[-1]) + len(part) > WIDTH and lines[-1].strip():
+        if len(lines[-1]) + len(part) > columns() and lines[-1].strip():
             lines.append(f"{indent}    ")
         lines[-1] += part
     return [short for line in lines for short in _wrapped(line.strip(), line[: len(line) - len(line.lstrip())], indent)]
@@ -127,5 +127,5 @@ def _scalar(value: t.Any) -> str:
 
 def _wrapped(text: str, first: str, further: str) -> list[str]:
     return textwrap.wrap(
-        in_line(text), WIDTH, initial_indent=first, subsequent_indent=further, break_on_hyphens=False
+        in_line(text), columns(), initial_indent=first, subsequent_indent=further, break_on_hyphens=False
     ) or [first]

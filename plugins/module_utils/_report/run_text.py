@@ -37,7 +37,7 @@ Makers = tuple[str, ...]
 
 
 def run_text(run: UpdateRun) -> list[str]:
-    """The tree, at most 80 columns wide; of a large group what failed, runs or waits comes first."""
+    """The tree; of a large group what failed, runs or waits comes first."""
     status = run.status
     goal = f"{run.spec.managed_cluster_update.upgrade.type} to {status.target_version or 'newer node images'}"
     members = status.members

@@ -1,12 +1,14 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Plans, facts and outcomes as text of at most 80 columns, for a terminal and for logs."""
+"""Plans, facts and outcomes as text, as wide as the terminal, for logs of at most 80 columns."""
 
 from __future__ import annotations
 
+import contextlib
 import textwrap
 import typing as t
+from contextvars import ContextVar
 from dataclasses import replace
 
 from .._core.cluster.facts.prices import CURRENCY, PERIOD, UNITS
@@ -32,6 +34,7 @@ from .._core.schema.meta import find_condition
 from .changes import field_lines, unseen
 
 WIDTH = 80
+_COLUMNS = ContextVar("columns", default=WIDTH)
 MARKS = {GAINED: "+", KEPT: "=", LOST: "-"}
 SHOWN = 40
 GOING = {
@@ -42,6 +45,21 @@ GOING = {
 LOOK_AGAIN = "look again: ansible-playbook gitops.fleet.drift, which reads the members and changes nothing"
 GAP, ROOM = 2, 24
 VALUE, CELL = 120, 1_000
+
+
+def columns() -> int:
+    """How wide text may be."""
+    return _COLUMNS.get()
+
+
+@contextlib.contextmanager
+def fitting(width: int) -> t.Iterator[None]:
+    """While entered, text is made for so many columns."""
+    before = _COLUMNS.set(width)
+    try:
+        yield
+    finally:
+        _COLUMNS.reset(before)
 
 
 def table(header: t.Sequence[str], rows: t.Iterable[t.Sequence[str]], indent: str = "  ") -> list[str]:
@@ -58,7 +76,7 @@ def table(header: t.Sequence[str], rows: t.Iterable[t.Sequence[str]], indent: st
                 place = len(indent) + sum(each + GAP for each in widths[: column + 1])
                 lines += _folded(line.rstrip(), "")
                 line = " " * place
-        first, *more = textwrap.wrap(row[-1], WIDTH - start, break_on_hyphens=False) or [""]
+        first, *more = textwrap.wrap(row[-1], columns() - start, break_on_hyphens=False) or [""]
         lines.append((line + first).rstrip())
         lines += [" " * start + part for part in more]
     return [line for line in lines if line]
@@ -67,7 +85,7 @@ def table(header: t.Sequence[str], rows: t.Iterable[t.Sequence[str]], indent: st
 def _widths(widths: list[int], indent: int) -> list[int]:
     """The widest columns made narrower until the last one has room."""
     widths = list(widths)
-    while len(widths) > 1 and indent + sum(width + GAP for width in widths[:-1]) + min(widths[-1], ROOM) > WIDTH:
+    while len(widths) > 1 and indent + sum(width + GAP for width in widths[:-1]) + min(widths[-1], ROOM) > columns():
         widest = max(range(len(widths) - 1), key=lambda column: widths[column])
         widths[widest] -= 1
     return widths
@@ -262,7 +280,7 @@ def _cut(rows: t.Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
 
 
 def _folded(text: str, indent: str = "  ", most: int = LINE) -> list[str]:
-    """Lines of at most 80 columns; those after the first stand further in."""
+    """Lines that fit; those after the first stand further in."""
     return textwrap.wrap(
-        in_line(text, most), WIDTH, initial_indent=indent, subsequent_indent=indent + "    ", break_on_hyphens=False
+        in_line(text, most), columns(), initial_indent=indent, subsequent_indent=indent + "    ", break_on_hyphens=False
     ) or [""]

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What an upgrade would do to each member, as text of at most 80 columns: versions, images and why these."""
+"""What an upgrade would do to each member, as text: versions, images and why these."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .._core.updates.releases.targets import (
     Work,
 )
 from .._core.updates.run import Obstacle
-from .text import WIDTH, table
+from .text import columns, table
 
 SHOWN = 40
 Row = tuple[str, str, str, str]
@@ -77,4 +77,6 @@ def _listed(names: t.Sequence[str]) -> str:
 
 
 def _folded(text: str) -> list[str]:
-    return textwrap.wrap(in_line(text), WIDTH, initial_indent="  ", subsequent_indent="      ", break_on_hyphens=False)
+    return textwrap.wrap(
+        in_line(text), columns(), initial_indent="  ", subsequent_indent="      ", break_on_hyphens=False
+    )

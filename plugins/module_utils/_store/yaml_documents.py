@@ -110,6 +110,14 @@ def read_yaml(text: str, path: str) -> t.Iterator[YamlDocument | Problem]:
             parser.dispose()
 
 
+def write_yaml(documents: t.Iterable[t.Mapping[str, t.Any]]) -> str:
+    """The documents as one file, their fields in the order that they have; FleetError ``missing-library``."""
+    if yaml is None:
+        raise FleetError("missing-library", "the Python library PyYAML is not installed", hint="pip install PyYAML")
+    plain = json.loads(json.dumps(list(documents)))  # without objects that stand in it twice, and so without anchors
+    return str(yaml.safe_dump_all(plain, explicit_start=True, sort_keys=False, allow_unicode=False))
+
+
 class _Builder:
     def __init__(self, path: str) -> None:
         self.found: list[YamlDocument | Problem] = []

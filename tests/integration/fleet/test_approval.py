@@ -30,7 +30,10 @@ def test_what_was_approved_is_applied_though_the_fleet_went_on(fleet: Fleet) -> 
     approved = fleet.look(facts=facts, look=False)
     fleet.later = timedelta(hours=2)
     fleet.join("m4")
-    report = fleet.apply(facts=facts, approved=approved.plan.digest)
+    shown = plan_text(approved.plan.plans[0])[0].rsplit(" ", 1)[-1]
+    with pytest.raises(FleetError, match="needs 12 at least"):
+        fleet.apply(facts=facts, approved=shown[:11])
+    report = fleet.apply(facts=facts, approved=shown)
     assert report.plan.digest == approved.plan.digest and not report.problems
     assert fleet.holders() == sorted(each.cluster for each in approved.plan.plans[0].clusters)
 

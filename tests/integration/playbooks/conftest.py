@@ -18,7 +18,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._local.kubeconfigs im
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from playing import Fleet, Player, merged
+from playing import PLAYS, Fleet, Player, given, merged
 
 
 @pytest.fixture
@@ -46,3 +46,20 @@ def fleet(local_cluster_factory: t.Any, tmp_path_factory: pytest.TempPathFactory
         ports=f"{ports.first}-{ports.last}",
         root=local_cluster_factory.root,
     )
+
+
+@pytest.fixture
+def joined(play: Player, fleet: Fleet) -> dict[str, t.Any]:
+    """Both clusters are members, reached with the account that may only read."""
+    values = given(play.folder, fleet, fleet.reader)
+    play("member_cluster", **values).clean()
+    return values
+
+
+@pytest.fixture
+def driven(play: Player, joined: dict[str, t.Any]) -> dict[str, t.Any]:
+    """The members have a driver, which takes their versions from files."""
+    for name in ("east", "west"):
+        (play.folder / f"version-{name}").write_text("v1.35.4\n")
+    play(PLAYS.parent / "drive.yml", **joined).clean()
+    return joined

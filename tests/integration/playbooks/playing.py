@@ -110,6 +110,12 @@ class Fleet:
         return found
 
 
+def given(folder: Path, fleet: Fleet, kubeconfig: str) -> dict[str, t.Any]:
+    """Variables of the plays of these tests; records lie in the folder."""
+    records = {"type": "sqlite", "path": str(folder / "records.db")}
+    return {"records": records, "kubeconfig": kubeconfig, "ports": fleet.ports}
+
+
 def merged(target: Path, files: t.Sequence[Path]) -> str:
     """One kubeconfig with the contexts of several."""
     parts = [json.loads(file.read_text()) for file in files]

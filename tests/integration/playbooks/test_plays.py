@@ -9,23 +9,9 @@ import json
 import typing as t
 from pathlib import Path
 
-import pytest
-from playing import CANARY, PLAYS, ROOT, Fleet, Player
+from playing import CANARY, PLAYS, ROOT, Fleet, Player, given
 
 VERBS = sorted(file.stem for file in (ROOT / "plugins" / "modules").glob("*.py"))
-
-
-def given(folder: Path, fleet: Fleet, kubeconfig: str) -> dict[str, t.Any]:
-    records = {"type": "sqlite", "path": str(folder / "records.db")}
-    return {"records": records, "kubeconfig": kubeconfig, "ports": fleet.ports}
-
-
-@pytest.fixture
-def joined(play: Player, fleet: Fleet) -> dict[str, t.Any]:
-    """Both clusters are members, reached with the account that may only read."""
-    values = given(play.folder, fleet, fleet.reader)
-    play("member_cluster", **values).clean()
-    return values
 
 
 def snapshot(folder: Path) -> dict[str, bytes]:
@@ -147,15 +133,6 @@ def test_fleet_rbac_info(play: Player):
     play("fleet_rbac_info").clean()
     assert play("fleet_rbac_info").clean().changed == 0
     assert play("fleet_rbac_info", "--check").clean().changed == 0
-
-
-@pytest.fixture
-def driven(play: Player, joined: dict[str, t.Any]) -> dict[str, t.Any]:
-    """The members have a driver, which takes their versions from files."""
-    for name in ("east", "west"):
-        (play.folder / f"version-{name}").write_text("v1.35.4\n")
-    play(PLAYS.parent / "drive.yml", **joined).clean()
-    return joined
 
 
 def versions(play: Player) -> set[str]:

@@ -46,7 +46,7 @@ class Conducting:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, number)
 
-    def ended(self, seconds: float = 60) -> Conducting:
+    def ended(self, seconds: float = 300) -> Conducting:
         """When it has; not how."""
         self.process.wait(seconds)
         return self
@@ -98,7 +98,7 @@ class Plays:
         return self.started[-1]
 
     def __call__(self, playbook: str, *flags: str, **variables: t.Any) -> Conducting:
-        return self.start(playbook, *flags, **variables).ended(120)
+        return self.start(playbook, *flags, **variables).ended()
 
     def environ(self) -> dict[str, str]:
         settings = self.folder / "ansible.cfg"
@@ -138,7 +138,7 @@ def is_alive(pid: int) -> bool:
         return False
 
 
-def gone(pid: int, seconds: float) -> bool:
+def gone(pid: int, seconds: float = 300) -> bool:
     """Whether the process has ended in time."""
     end = time.monotonic() + seconds
     while is_alive(pid) and time.monotonic() < end:

@@ -38,7 +38,7 @@ def test_the_conductor_is_killed_and_the_next_one_goes_on(fleet: UpdateFleet, pl
     (name,) = fleet.members("all")
     fleet.write(sequence(("all",)))
     first = plays.start(CONDUCT, **fleet.variables())
-    until(lambda: POINTS[point](fleet), 60)
+    until(lambda: POINTS[point](fleet))
     first.kill(signal.SIGKILL, first.worker, first.pid)
     first.ended()
     assert fleet.row(name).status.state == "Running"
@@ -58,7 +58,7 @@ def test_upgrades_that_are_killed_have_failed_and_are_tried_once_more(fleet: Upd
     names = fleet.members("all", "all")
     fleet.write(sequence(("all",), at_once=2))
     first = plays.start(CONDUCT, **fleet.variables())
-    until(lambda: len(fleet.upgrades()) == 2, 60)
+    until(lambda: len(fleet.upgrades()) == 2)
     for name, number in zip(names, (signal.SIGTERM, signal.SIGKILL), strict=True):
         pid = until(lambda name=name: fleet.row(name).reference.split(":")[2:])[0]
         first.kill(number, int(pid))

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import skipped, stopped, targets_of
 from conducting import Plays
-from update_fleet import OLD, UpdateFleet, sequence, until
+from update_fleet import HELD, OLD, UpdateFleet, sequence, until
 
 
 def test_a_run_is_stopped_while_it_is_conducted_and_goes_on_without_who_was_skipped(
@@ -17,10 +17,11 @@ def test_a_run_is_stopped_while_it_is_conducted_and_goes_on_without_who_was_skip
 ) -> None:
     fleet.file_members(a=OLD, b=OLD, c=OLD)
     fleet.write(sequence(("all",)))
-    variables = fleet.variables(drivers={"command": fleet.file_driver(seconds=1.5)})
+    variables = fleet.variables(drivers={"command": fleet.file_driver(begin=HELD)})
     conducting = plays.start("gitops.fleet.update", **variables)
     until(lambda: fleet.file_upgrades() == ["a"])
     assert stopped(fleet.session(), fleet.run_name, write=True).changed
+    fleet.let_go()
     conducting.code(0)
     assert (conducting.fleet["outcome"], conducting.fleet["code"]) == ("waiting", "stopped")
     assert fleet.states() == {"a": "Completed", "b": "NotStarted", "c": "NotStarted"}
@@ -36,10 +37,11 @@ def test_a_run_is_stopped_while_it_is_conducted_and_goes_on_without_who_was_skip
 
 def test_when_its_time_is_up_nothing_new_begins_and_what_is_in_flight_goes_on(fleet: UpdateFleet) -> None:
     fleet.file_members(a=OLD, b=OLD)
-    drivers = {"command": fleet.file_driver(seconds=2)}
-    came = fleet.conduct(fleet.run(sequence(("all",))), drivers, time_limit=timedelta(seconds=1))
+    drivers = {"command": fleet.file_driver(begin=HELD)}
+    came = fleet.conduct(fleet.run(sequence(("all",))), drivers, time_limit=timedelta(seconds=10))
     assert (came.outcome, came.code) == ("waiting", "time-limit")
     assert fleet.states() == {"a": "Running", "b": "NotStarted"} and fleet.leftovers()
+    fleet.let_go()
     assert fleet.conduct(drivers=drivers).outcome == "done"
     assert fleet.file_upgrades() == ["a", "b"] and {each.attempt for each in fleet.rows()} == {1}
 

@@ -98,15 +98,15 @@ def test_the_lease_outlives_a_killed_conductor_and_keeps_others_off(
     (name,) = fleet.members("all")
     fleet.write(sequence(("all",)))
     first = plays.start("gitops.fleet.update", **fleet.variables())
-    held = until(lambda: lease(fleet, name), 60)
+    held = until(lambda: lease(fleet, name))
     assert held["spec"]["leaseDurationSeconds"] == 900 and f"run/{fleet.run_name}" in held["spec"]["holderIdentity"]
-    until(fleet.upgrades, 60)
+    until(fleet.upgrades)
     log = (fleet.clusters.root / upgrades.LOG).read_text().splitlines()
     (at,) = [each["at"] for each in map(json.loads, log) if each["member"] == name]
     assert datetime.fromisoformat(held["metadata"]["creationTimestamp"]) <= datetime.fromisoformat(at)
     first.kill(signal.SIGKILL, first.worker, first.pid)
     first.ended()
-    until(lambda: lease(fleet, name), 60)
+    until(lambda: lease(fleet, name))
     with client(fleet, name) as on_member, pytest.raises(FleetError) as refused:
         MemberLeases(other_records, "ann").take(on_member, "placement/web")
     assert refused.value.code == "member-held" and f"run/{fleet.run_name}" in str(refused.value)

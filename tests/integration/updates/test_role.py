@@ -74,7 +74,7 @@ def test_a_role_upgrades_two_members_below_a_job_runner_that_is_killed(fleet: Up
         return plays.start("gitops.fleet.update", "-i", "inventory", environ=environ | cache, **variables)
 
     first = job()
-    until(lambda: len([name for name in names if _begun(fleet, name)]) == 2, 60)
+    until(lambda: len([name for name in names if _begun(fleet, name)]) == 2)
     worker = first.worker
     os.killpg(first.pid, signal.SIGKILL)  # what a job runner does to a job that is cancelled
     assert gone(worker, 10), "the worker did not end by itself"

@@ -12,10 +12,9 @@ from pathlib import Path
 
 import pytest
 from conducting import Conducting, Plays, gone
-from update_fleet import OLD, TARGET, UpdateFleet, sequence, until
+from update_fleet import HELD, OLD, TARGET, UpdateFleet, sequence, until
 
-# An upgrade, and a look at a member, that take until a test lets them end.
-HELD = 'echo "$2" >> "$1/begun.log"; until [ -e "$1/go" ]; do sleep 0.1; done; echo "v$3" > "$1/$2"'
+# A look at a member that takes until a test lets it end.
 LOOKING = 'touch "$1/looked"; until [ -e "$1/go" ]; do sleep 0.1; done; cat "$1/$2"'
 CONDUCT = str(Path(__file__).with_name("conduct.yml"))
 SIGNALS: dict[str, t.Callable[[Conducting], None]] = {
@@ -37,18 +36,18 @@ def test_the_upgrade_in_flight_goes_on_and_nothing_new_begins(fleet: UpdateFleet
     fleet.write(sequence(("all",)))
     variables = fleet.variables(drivers={"command": fleet.file_driver(begin=HELD)})
     first = plays.start(CONDUCT, **variables)
-    until(lambda: fleet.file_upgrades() == ["a"], 60)
+    until(lambda: fleet.file_upgrades() == ["a"])
     worker = first.worker
     SIGNALS[sent](first)
-    assert gone(worker, 60), "the worker did not end by itself"
+    assert gone(worker), "the worker did not end by itself"
     first.ended()
     assert "Traceback" not in first.output
     if "worker" in sent:
         assert first.code(0).fleet["code"] == "interrupted"
     assert fleet.states() == {"a": "Running", "b": "NotStarted"}
     assert len(fleet.leftovers()) > 0, "the upgrade goes on without its conductor"
-    (fleet.folder / "files" / "go").touch()
-    until(lambda: not fleet.leftovers(), 60)
+    fleet.let_go()
+    until(lambda: not fleet.leftovers())
     assert fleet.file_upgrades() == ["a"]
 
     second = plays(CONDUCT, **variables).code(0)
@@ -70,12 +69,12 @@ def test_what_comes_before_anything_was_begun_begins_nothing(
     driver = fleet.file_driver()
     driver["observe"][2] = LOOKING
     first = plays.start(CONDUCT, **fleet.variables(drivers={"command": driver}))
-    until((fleet.folder / "files" / "looked").exists, 60)
+    until((fleet.folder / "files" / "looked").exists)
     worker = first.worker
     first.kill(number, first.pid)
     first.ended()
-    (fleet.folder / "files" / "go").touch()
-    assert gone(worker, 60), "the worker did not end by itself"
+    fleet.let_go()
+    assert gone(worker), "the worker did not end by itself"
     assert fleet.file_upgrades() == [] and fleet.leftovers() == []
     assert plays(CONDUCT, **fleet.variables(drivers={"command": driver})).code(0).fleet["outcome"] == "done"
     assert fleet.file_upgrades() == ["a"]

@@ -11,13 +11,13 @@ from datetime import timedelta
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from conducting import Plays
-from update_fleet import OLD, UpdateFleet, sequence, until
+from update_fleet import HELD, OLD, UpdateFleet, sequence, until
 
 
 def test_the_second_is_refused_and_takes_over_when_the_lease_has_run_out(fleet: UpdateFleet, plays: Plays) -> None:
     """The first one's machine is suspended meanwhile, as a paused virtual machine is."""
     fleet.file_members(a=OLD, b=OLD)
-    drivers = {"command": fleet.file_driver(seconds=3)}
+    drivers = {"command": fleet.file_driver(begin=HELD)}
     fleet.write(sequence(("all",)))
     first = plays.start("gitops.fleet.update", **fleet.variables(drivers=drivers))
     until(lambda: fleet.file_upgrades() == ["a"])
@@ -42,6 +42,7 @@ def test_the_second_is_refused_and_takes_over_when_the_lease_has_run_out(fleet: 
     assert first.fleet["code"] == "lease-lost" and f"no longer holds run/{fleet.run_name}" in first.output
     assert fleet.recorded() == taken_over, "nothing was written"
 
+    fleet.let_go()
     assert fleet.conduct(drivers=drivers).outcome == "done"
     assert fleet.file_upgrades() == ["a", "b"] and fleet.recorded().status.epoch == 3
     assert [each for each in fleet.records.leases() if each.name.startswith("run/")] == []

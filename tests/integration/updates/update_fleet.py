@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import threading
 import time
 import typing as t
 from dataclasses import dataclass, field
@@ -54,6 +55,8 @@ MERGE = "application/merge-patch+json"
 API = "gitops.fleet/v1alpha1"
 # Members that are files: what stands in one is the version, and an upgrade is a line more in another.
 _OBSERVE = 'cat "$1/$2"'
+# An upgrade that takes until a test lets it end (``let_go``).
+HELD = 'echo "$2" >> "$1/begun.log"; until [ -e "$1/go" ]; do sleep 0.1; done; echo "v$3" > "$1/$2"'
 _BEGIN = 'echo "$2" >> "$1/begun.log"; sleep "$4"; echo "v$3" > "$1/$2"'
 
 
@@ -134,6 +137,27 @@ class UpdateFleet:
             "observe": ["sh", "-c", _OBSERVE, "observe", files, "{member}"],
             "begin": ["sh", "-c", begin, "begin", files, "{member}", "{target}", str(seconds)],
         }
+
+    def let_go(self) -> None:
+        """Upgrades that are held end."""
+        (self.folder / "files" / "go").touch()
+
+    @contextlib.contextmanager
+    def let_go_once(self, reached: t.Callable[[], bool]) -> t.Iterator[None]:
+        """Upgrades that are held end when ``reached`` says so, while this process is busy, and with the block."""
+        left = threading.Event()
+
+        def release() -> None:
+            until(lambda: left.is_set() or reached())
+            self.let_go()
+
+        waiting = threading.Thread(target=release)
+        waiting.start()
+        try:
+            yield
+        finally:
+            left.set()
+            waiting.join()
 
     def file_upgrades(self) -> list[str]:
         """Members that are files, as often as their upgrade was begun."""
@@ -276,8 +300,8 @@ class UpdateFleet:
         return lambda: cluster.absent(name, self.clusters.root)
 
 
-def until(holds: t.Callable[[], t.Any], seconds: float = 30, pause: float = 0.005) -> t.Any:
-    """What ``holds`` gives as soon as that is something."""
+def until(holds: t.Callable[[], t.Any], seconds: float = 300, pause: float = 0.005) -> t.Any:
+    """What ``holds`` gives as soon as that is something. The time is for machines that have much else to do."""
     end = time.monotonic() + seconds
     while not (found := holds()):
         assert time.monotonic() < end, "it does not come"

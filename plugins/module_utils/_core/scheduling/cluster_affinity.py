@@ -76,8 +76,15 @@ class ClusterAffinity:
     def refusal(self, position: int) -> Refusal | None:
         if bitset.has(self.bits, position):
             return None
-        parts = tuple(_mismatch(self.index, number, term, position) for number, term in enumerate(self.terms, 1))
+        parts = tuple(next(_mismatches(self.index, *each, position)) for each in enumerate(self.terms, 1))
         return Refusal(NAME, "no-term-matches", parts=parts)
+
+    def blockers(self, position: int) -> t.Iterator[Refusal]:
+        """One refusal, with all that the cluster lacks of every term."""
+        if bitset.has(self.bits, position):
+            return
+        parts = (part for each in enumerate(self.terms, 1) for part in _mismatches(self.index, *each, position))
+        yield Refusal(NAME, "no-term-matches", parts=tuple(parts))
 
 
 def _judge(index: FleetIndex, number: int, term: ClusterSelectorTerm, upstream: bool) -> Term:
@@ -143,11 +150,16 @@ def malformed_values(index: FleetIndex, column: PropertyColumn, among: int) -> l
     ]
 
 
-def _mismatch(index: FleetIndex, number: int, term: Term, position: int) -> Refusal:
-    """The first part of a term that the cluster does not meet."""
+def _mismatches(index: FleetIndex, number: int, term: Term, position: int) -> t.Iterator[Refusal]:
+    """The parts of a term that the cluster does not meet, in the order in which upstream asks."""
     if term.label_selector and not bitset.has(term.labelled, position):
-        return _label_mismatch(index, number, term.label_selector, position)
-    failed = next(one for one in term.requirements if not bitset.has(one.bits, position))
+        yield from _label_mismatches(index, number, term.label_selector, position)
+    for one in term.requirements:
+        if not bitset.has(one.bits, position):
+            yield _property_mismatch(number, one, position)
+
+
+def _property_mismatch(number: int, failed: Requirement, position: int) -> Refusal:
     details = {
         "term": number,
         "property": failed.wanted.name,
@@ -163,18 +175,14 @@ def _mismatch(index: FleetIndex, number: int, term: Term, position: int) -> Refu
     return Refusal(NAME, code, details | {"observed": column.texts[position]})
 
 
-def _label_mismatch(index: FleetIndex, number: int, selector: LabelSelector, position: int) -> Refusal:
-    singles = [LabelSelector({key: value}) for key, value in selector.match_labels.items()]
-    singles += [LabelSelector({}, (one,)) for one in selector.match_expressions]
-    failed = next(one for one in singles if not bitset.has(index.selected(one), position))
-    if failed.match_labels:
-        ((key, value),) = failed.match_labels.items()
-        wanted = f"{key}={value}"
-    else:
-        key, wanted = failed.match_expressions[0].key, _expression(failed.match_expressions[0])
-    observed = index.clusters[position].metadata.labels.get(key)
-    has = "no such label" if observed is None else f"{key}={observed}"
-    return Refusal(NAME, "label-mismatch", {"term": number, "wanted": wanted, "observed": has})
+def _label_mismatches(index: FleetIndex, number: int, selector: LabelSelector, position: int) -> t.Iterator[Refusal]:
+    singles = [(key, f"{key}={value}", LabelSelector({key: value})) for key, value in selector.match_labels.items()]
+    singles += [(one.key, _expression(one), LabelSelector({}, (one,))) for one in selector.match_expressions]
+    labels = index.clusters[position].metadata.labels
+    for key, wanted, single in singles:
+        if not bitset.has(index.selected(single), position):
+            has = f"{key}={labels[key]}" if key in labels else "no such label"
+            yield Refusal(NAME, "label-mismatch", {"term": number, "wanted": wanted, "observed": has})
 
 
 def _expression(one: LabelSelectorRequirement) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from ..objects.clusters.member_cluster import MemberCluster
-from ..schema.meta import find_condition
+from ..schema.meta import Condition, find_condition
 from .reasons import Refusal
 
 if t.TYPE_CHECKING:
@@ -33,31 +33,43 @@ class ClusterEligibility:
     def refusal(self, position: int) -> Refusal | None:
         return judge(self.index.clusters[position], self.index.now)
 
+    def blockers(self, position: int) -> t.Iterator[Refusal]:
+        return faults(self.index.clusters[position], self.index.now)
+
 
 def judge(cluster: MemberCluster, now: datetime) -> Refusal | None:
-    """Why a cluster is not eligible at ``now``; both limits are exclusive."""
+    """Why a cluster is not eligible at ``now``: the first of its faults."""
+    return next(faults(cluster, now), None)
+
+
+def faults(cluster: MemberCluster, now: datetime) -> t.Iterator[Refusal]:
+    """All that makes a cluster not eligible at ``now``, in upstream's order; both limits are exclusive."""
     if cluster.metadata.deletion_timestamp is not None:
-        return Refusal(NAME, "leaving")
+        yield Refusal(NAME, "leaving")
     agent = next((each for each in cluster.status.agent_status if each.type == "MemberAgent"), None)
     if agent is None:
-        return Refusal(NAME, "agent-not-online")
+        yield Refusal(NAME, "agent-not-online")
+        return
     heartbeat = agent.last_received_heartbeat
     if heartbeat is None:
-        return Refusal(NAME, "heartbeat-missing")
-    if now - heartbeat > HEARTBEAT_LIMIT:
-        return _too_long("heartbeat-too-old", now - heartbeat, HEARTBEAT_LIMIT)
+        yield Refusal(NAME, "heartbeat-missing")
+    elif now - heartbeat > HEARTBEAT_LIMIT:
+        yield _too_long("heartbeat-too-old", now - heartbeat, HEARTBEAT_LIMIT)
     joined = find_condition(agent.conditions, "Joined")
     if joined is None or joined.status != "True":
-        return Refusal(NAME, "agent-not-joined")
-    healthy = find_condition(agent.conditions, "Healthy")
+        yield Refusal(NAME, "agent-not-joined")
+    yield from _unhealthy(find_condition(agent.conditions, "Healthy"), now)
+
+
+def _unhealthy(healthy: Condition | None, now: datetime) -> t.Iterator[Refusal]:
     if healthy is None:
-        return Refusal(NAME, "health-unknown")
-    if healthy.status == "True":
-        return None
-    since = healthy.last_transition_time
-    if since is None:
-        return Refusal(NAME, "unhealthy")
-    return _too_long("unhealthy-too-long", now - since, HEALTH_LIMIT) if now - since > HEALTH_LIMIT else None
+        yield Refusal(NAME, "health-unknown")
+    elif healthy.status != "True":
+        since = healthy.last_transition_time
+        if since is None:
+            yield Refusal(NAME, "unhealthy")
+        elif now - since > HEALTH_LIMIT:
+            yield _too_long("unhealthy-too-long", now - since, HEALTH_LIMIT)
 
 
 def _too_long(code: str, span: timedelta, limit: timedelta) -> Refusal:

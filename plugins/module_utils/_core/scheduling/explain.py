@@ -14,7 +14,7 @@ from ..objects.placements.binding import UNSCHEDULED, ClusterResourceBinding, Cl
 from ..objects.placements.cluster_resource_placement import ClusterResourcePlacement
 from ..objects.placements.policy import PICK_FIXED, PICK_N
 from ..objects.placements.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
-from . import bitset, reasons
+from . import bitset, cluster_eligibility, reasons
 from .cycle import Scheduled, schedule
 from .index import FleetIndex
 from .picking.bindings import DROPPED, REBASED
@@ -28,6 +28,8 @@ from .topology_spread import DomainCount, Spread
 class Explanation:
     """One cluster's answer. ``change`` is what scheduling does to its binding: created, rebased, restored,
     unscheduled, or empty. ``would_refuse`` is why a cluster that holds the placement would not be picked afresh.
+    ``blockers`` are all that stands against the cluster, in the order in which upstream judges: ``refusal`` and
+    ``would_refuse`` say only what upstream says, which stops at the first.
     """
 
     placement: str
@@ -37,6 +39,7 @@ class Explanation:
     change: str = ""
     refusal: Refusal | None = None
     would_refuse: Refusal | None = None
+    blockers: tuple[Refusal, ...] = ()
     score: ClusterScore | None = None
     terms: tuple[TermScore, ...] = ()
     spread: tuple[DomainCount, ...] = ()
@@ -53,6 +56,7 @@ class Explanation:
             "change": self.change,
             "refusal": self.refusal.as_dict() if self.refusal else None,
             "wouldRefuse": self.would_refuse.as_dict() if self.would_refuse else None,
+            "blockers": [each.as_dict() for each in self.blockers],
             "affinityScore": score.affinity_score if score else None,
             "topologySpreadScore": score.priority_score if score else None,
             "terms": [each.as_dict() for each in self.terms],
@@ -80,6 +84,7 @@ def explain_outcome(outcome: Scheduled, cluster: str) -> Explanation:
     decision = None if holder else _decision(outcome, cluster, position)
     scored = asked.policy.placement_type == PICK_N and position is not None
     would_refuse = outcome.not_afresh.get(cluster)
+    blockers = _blockers(outcome, position, decision, would_refuse)
     terms: tuple[TermScore, ...] = ()
     spread: tuple[DomainCount, ...] = ()
     if scored and position is not None:
@@ -89,10 +94,11 @@ def explain_outcome(outcome: Scheduled, cluster: str) -> Explanation:
         placement=asked.placement.metadata.name,
         cluster=cluster,
         picked=holder is not None,
-        sentence=_sentence(cluster, change, holder, decision, would_refuse),
+        sentence=_sentence(cluster, change, holder, decision, would_refuse, blockers),
         change=change,
         refusal=decision.refusal if decision else None,
         would_refuse=would_refuse,
+        blockers=blockers,
         score=(holder.spec.cluster_decision.cluster_score if holder else None)
         or (decision.score if decision else None),
         terms=terms,
@@ -118,6 +124,22 @@ def _decision(outcome: Scheduled, cluster: str, position: int | None) -> Decisio
     raise FleetError("unknown-cluster", f"no cluster of the fleet is named {cluster!r}", "", hint)
 
 
+def _blockers(
+    outcome: Scheduled, position: int | None, decision: Decision | None, would_refuse: Refusal | None
+) -> tuple[Refusal, ...]:
+    """All that is against a cluster; a refusal that no filter made (not named, not needed) stands alone or first."""
+    refusal = decision.refusal if decision else would_refuse
+    if refusal is None or position is None:
+        return (refusal,) if refusal else ()
+    index = outcome.asked.index
+    if outcome.asked.policy.placement_type == PICK_FIXED:
+        not_named = (refusal,) if refusal.code == reasons.NOT_NAMED else ()
+        return (*not_named, *cluster_eligibility.faults(index.clusters[position], index.now))
+    look = outcome.look
+    found = tuple(look.blockers(position) if decision else look.profile.blockers(position))
+    return found or (refusal,)
+
+
 def _spread(outcome: Scheduled) -> Spread:
     """The constraints as the last cycle saw them, or as they are where no cycle was needed."""
     asked = outcome.asked
@@ -133,13 +155,16 @@ def _sentence(
     holder: ClusterResourceBinding | None,
     decision: Decision | None,
     would_refuse: Refusal | None,
+    blockers: tuple[Refusal, ...],
 ) -> str:
+    why, *others = [each.sentence for each in blockers] or [""]
+    besides = f" Besides: {'; '.join(others)}." if others else ""
     if decision:
         verb = "loses the placement" if change == DROPPED else "is not picked"
-        return f"{cluster} {verb}: {decision.reason}."
+        return f"{cluster} {verb}: {why}.{besides}"
     if holder and change:
         verb = "keeps the placement under the changed policy:" if change == REBASED else "is"
         return f"{cluster} {verb} {holder.spec.cluster_decision.reason}."
     if would_refuse:
-        return f"{cluster} keeps the placement, though it would not be picked afresh: {would_refuse.sentence}."
+        return f"{cluster} keeps the placement, though it would not be picked afresh: {why}.{besides}"
     return f"{cluster} keeps the placement, which it holds under this policy already."

@@ -40,6 +40,11 @@ class NamespaceAffinity:
             return None
         return judge(self.index.clusters[position], self.namespace, upstream=self.upstream)
 
+    def blockers(self, position: int) -> t.Iterator[Refusal]:
+        refusal = self.refusal(position)
+        if refusal:
+            yield refusal
+
 
 def judge(cluster: MemberCluster, namespace: str, *, upstream: bool) -> Refusal | None:
     """Members that do not collect namespaces pass. Upstream takes one beyond the reporting limit for missing."""

@@ -18,12 +18,14 @@ from .taint_toleration import TaintToleration
 
 
 class Filter(t.Protocol):
-    """``bits`` pass; ``refusal`` says why a cluster does not, or None."""
+    """``bits`` pass; ``refusal`` says why a cluster does not, as upstream does, or None; ``blockers`` say all of it."""
 
     @property
     def bits(self) -> int: ...
 
     def refusal(self, position: int) -> Refusal | None: ...
+
+    def blockers(self, position: int) -> t.Iterator[Refusal]: ...
 
 
 @dataclass(frozen=True)
@@ -54,3 +56,9 @@ class Profile:
             if not each.bits >> position & 1:
                 return each.refusal(position)
         return None
+
+    def blockers(self, position: int) -> t.Iterator[Refusal]:
+        """Everything that any filter has against a cluster, in the order in which they judge."""
+        for each in self.filters:
+            if not each.bits >> position & 1:
+                yield from each.blockers(position)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
-from ..objects.clusters.tolerations import first_untolerated
+from ..objects.clusters.tolerations import first_untolerated, untolerated
 from ..objects.placements.policy import Toleration
 from .index import FleetIndex
 from .reasons import Refusal
@@ -32,8 +32,9 @@ class TaintToleration:
         return cls(index, tolerations, bits)
 
     def refusal(self, position: int) -> Refusal | None:
-        taint = first_untolerated(self.index.clusters[position].taints, self.tolerations)
-        if taint is None:
-            return None
-        text = f"{taint.key}={taint.value}" if taint.value else taint.key
-        return Refusal(NAME, "taint-not-tolerated", {"taint": f"{text}:{taint.effect}"})
+        return next(self.blockers(position), None)
+
+    def blockers(self, position: int) -> t.Iterator[Refusal]:
+        for taint in untolerated(self.index.clusters[position].taints, self.tolerations):
+            text = f"{taint.key}={taint.value}" if taint.value else taint.key
+            yield Refusal(NAME, "taint-not-tolerated", {"taint": f"{text}:{taint.effect}"})

@@ -103,10 +103,13 @@ class Spread:
         """The first constraint that forbids the cluster's domain."""
         if self.scores[self.topology.group_of[position]] > FORBIDDEN:
             return None
+        return next(self.blockers(position), None)
+
+    def blockers(self, position: int) -> t.Iterator[Refusal]:
+        """Every constraint that forbids the cluster's domain."""
         for worth, one in zip(self.worth, self.domains(position), strict=True):
             if worth[one.domain] == REFUSED:
-                return Refusal(NAME, "skew-too-large", one.as_dict())
-        return None
+                yield Refusal(NAME, "skew-too-large", one.as_dict())
 
     def domains(self, position: int) -> tuple[DomainCount, ...]:
         """Each constraint's view of a cluster, before it is picked."""

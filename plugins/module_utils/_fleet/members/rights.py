@@ -10,15 +10,43 @@ import typing as t
 from ..._core.errors import FleetError
 from ..._kube.paths import BUILT_IN, Resource
 from ..._kube.rbac import Subject, apply_manifests, read_only_manifests
+from ..._store.manifests import Manifest, read_manifests
+from ..._store.yaml_documents import write_yaml
+from ..placements.sources import resources_in
 
 
 def rights(
-    purpose: str, subject: t.Mapping[str, t.Any], kinds: t.Iterable[t.Mapping[str, t.Any]]
+    purpose: str,
+    subject: t.Mapping[str, t.Any],
+    kinds: t.Iterable[t.Mapping[str, t.Any]],
+    resources: t.Sequence[str] = (),
 ) -> list[dict[str, t.Any]]:
-    """Roles and bindings for ``purpose`` read or apply; FleetError ``unknown-kind`` where a plural is missing."""
+    """Roles and bindings for ``purpose`` read or apply, on ``kinds`` and on those of the manifests below ``resources``.
+
+    FleetError ``unknown-kind`` where a plural is missing.
+    """
     who = Subject(subject["kind"], subject["name"], subject.get("namespace") or "")
     make = apply_manifests if purpose == "apply" else read_only_manifests
-    return [dict(each) for each in make(who, [_resource(each) for each in kinds])]
+    placed = dict.fromkeys([*map(_resource, kinds), *_kinds_of(resources_in(read_manifests(resources)))])
+    return [dict(each) for each in make(who, placed)]
+
+
+def as_yaml(manifests: t.Iterable[t.Mapping[str, t.Any]]) -> str:
+    """The manifests as kubectl reads them."""
+    return write_yaml(manifests)
+
+
+def _kinds_of(manifests: t.Sequence[Manifest]) -> t.Iterator[Resource]:
+    """The kinds of these manifests; plural and scope of those that are not Kubernetes' own are in their definitions."""
+    documents = [each.document for each in manifests]
+    defined = dict(_defined(each["spec"]) for each in documents if each["kind"] == "CustomResourceDefinition")
+    for api_version, kind in dict.fromkeys((each["apiVersion"], each["kind"]) for each in documents):
+        plural, namespaced = defined.get((api_version.rpartition("/")[0], kind), ("", True))
+        yield _resource({"api_version": api_version, "kind": kind, "plural": plural, "namespaced": namespaced})
+
+
+def _defined(spec: t.Mapping[str, t.Any]) -> tuple[tuple[str, str], tuple[str, bool]]:
+    return (spec["group"], spec["names"]["kind"]), (spec["names"]["plural"], spec["scope"] == "Namespaced")
 
 
 def _resource(each: t.Mapping[str, t.Any]) -> Resource:
@@ -30,7 +58,7 @@ def _resource(each: t.Mapping[str, t.Any]) -> Resource:
             "unknown-kind",
             f"{each['kind']} in {each['api_version']} is not a kind of Kubernetes itself",
             "kinds",
-            "give its plural and whether it is namespaced",
+            "give it in kinds, with its plural and whether it is namespaced",
         )
     group, _slash, version = each["api_version"].rpartition("/")
     return Resource(group, version, each["kind"], each["plural"], bool(each["namespaced"]))

@@ -16,6 +16,7 @@ from ..._core.plan.outcome import APPLY_FAILED
 from ..._core.plan.reached import reached
 from ..._core.plan.status import placement_status
 from ..._core.schema.codec import decode, encode
+from ..._core.values.approved_digest import approves, lack
 from ..._store.records import Records
 from ..conductor.interrupts import Interrupts
 from ..keeping import INTERRUPTED, STOPS, Keeper
@@ -73,7 +74,14 @@ def failures(outcomes: t.Mapping[str, Outcomes]) -> tuple[Problem, ...]:
 
 def check_brakes(plan: FleetPlan) -> None:
     """Raises all brakes that stop the plan, each with the option that lifts it."""
-    stopped = [
+    stopped = stopping(plan)
+    if stopped:
+        raise FleetError.of(stopped)
+
+
+def stopping(plan: FleetPlan) -> list[Problem]:
+    """The brakes for which an apply is refused, each with the option that lifts it."""
+    found = [
         Problem(
             f"brake-{brake.name.replace('_', '-')}",
             brake.message.removeprefix(f"{each.name}: "),
@@ -84,16 +92,25 @@ def check_brakes(plan: FleetPlan) -> None:
         for brake in each.brakes
         if brake.stops
     ]
-    if stopped:
-        raise FleetError.of(list(dict.fromkeys(stopped)))
+    return list(dict.fromkeys(found))
+
+
+def unfulfilled(plan: FleetPlan) -> list[Problem]:
+    """The placements that get fewer clusters than their policies ask for."""
+    hint = "placement_info with explain tells what is against a cluster"
+    return [
+        Problem("unfulfilled", f"{each.picked} of {each.wanted} clusters that the policy asks for", each.name, hint)
+        for each in plan.plans
+        if not each.fulfilled
+    ]
 
 
 def check_digest(plan: FleetPlan, approved: str) -> None:
     """Raises ``digest-mismatch`` when another plan than the approved one would be carried out."""
-    if approved and approved != plan.digest:
+    if approved and not approves(approved, plan.digest):
         raise FleetError(
             "digest-mismatch",
-            f"the approved plan has digest {approved[:16]}, the plan made now has {plan.digest[:16]}",
+            f"the approved plan has digest {approved[:16]}, the plan made now has {plan.digest[:16]}{lack(approved)}",
             hint="plan again, compare, and have the new digest approved",
         )
 

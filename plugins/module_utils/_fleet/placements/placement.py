@@ -42,6 +42,8 @@ from .apply import (
     check_brakes,
     check_digest,
     failures,
+    stopping,
+    unfulfilled,
 )
 from .look import Outcomes, Ways, on_members
 from .plan import (
@@ -61,6 +63,7 @@ from .sources import (
     without_manifests,
 )
 
+STOPPED, UNFULFILLED = "stopped", "unfulfilled"
 APPLY_AGE, FILE_AGE = timedelta(minutes=10), timedelta(hours=24)
 
 
@@ -98,6 +101,15 @@ class Report:
     statuses: t.Mapping[str, PlacementStatus]
     changed: bool
     problems: tuple[Problem, ...] = ()
+
+    @property
+    def short(self) -> tuple[str, list[Problem]]:
+        """In what the plan falls short of what is wanted: ``stopped`` by brakes, else ``unfulfilled``, else nothing."""
+        stopped = stopping(self.plan)
+        if stopped:
+            return STOPPED, stopped
+        lacking = unfulfilled(self.plan)
+        return (UNFULFILLED, lacking) if lacking else ("", [])
 
     def of(self, placement: str) -> t.Mapping[str, MemberOutcome]:
         """Outcomes of one placement by cluster; empty if nothing was looked at."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from ..._core.errors import FleetError
 from ..._core.objects.identity import identify
 from ..._core.objects.placements.binding import ClusterResourceBinding
-from ..._core.objects.placements.cluster_resource_placement import ClusterResourcePlacement
+from ..._core.objects.placements.cluster_resource_placement import ClusterResourcePlacement, PlacementStatus
 from ..._core.objects.placements.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
 from ..._core.plan.changes import Earlier
 from ..._core.plan.compose import Known
@@ -52,6 +52,11 @@ class RecordedPlacement:
     def uid(self) -> str:
         """Of the record; empty if there is none."""
         return str(self.document["metadata"]["uid"]) if self.document else ""
+
+
+def statuses_of(placements: t.Iterable[Document]) -> dict[str, PlacementStatus]:
+    """The status of each recorded placement by its name; of one that has none yet an empty one."""
+    return {each["metadata"]["name"]: decode(PlacementStatus, each.get("status") or {}) for each in placements}
 
 
 def is_recovering(document: Document | None) -> bool:

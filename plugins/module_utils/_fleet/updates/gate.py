@@ -17,6 +17,7 @@ from ..._core.objects.updates.update_run import UpdateRun
 from ..._core.updates.approvals import mistaken, named_makers
 from ..._core.updates.record.tree import run_of
 from ..._core.updates.run import RunState
+from ..._core.values.approved_digest import approves, lack
 from ..._core.values.instants import write_time
 from ..._core.values.update_states import (
     COMPLETED,
@@ -106,10 +107,10 @@ def complete(
     """
     records = session.records
     found = read_run(records, run)
-    if digest and digest != found.status.digest:
+    if digest and not approves(digest, found.status.digest):
         raise FleetError(
             "digest-mismatch",
-            f"approved was {digest}, the run has {found.status.digest}",
+            f"approved was {digest}, the run has {found.status.digest}{lack(digest)}",
             run,
             "look at the run again: what it will do is not what was approved",
         )

@@ -25,6 +25,7 @@ from ..._core.updates.retry import limited_to
 from ..._core.updates.run import RunState
 from ..._core.updates.status import derive
 from ..._core.updates.strategy import Candidate, Resolved, resolve
+from ..._core.values.approved_digest import approves, lack
 from ..._core.values.update_states import (
     NEW,
     RUNNING,
@@ -309,10 +310,10 @@ def _kept(
 
 
 def _check_digest(run: UpdateRun, approved: str) -> None:
-    if approved and approved != run.status.digest:
+    if approved and not approves(approved, run.status.digest):
         raise FleetError(
             "digest-mismatch",
-            f"approved was {approved}, the run now is {run.status.digest}",
+            f"approved was {approved}, the run now is {run.status.digest}{lack(approved)}",
             run.name,
             "members or the definition have changed; look at it again and have the new digest approved",
         )

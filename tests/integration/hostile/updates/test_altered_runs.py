@@ -24,7 +24,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.source
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
 from conducting import Plays
 from few_rights import STATUS_WRITER, User
-from update_fleet import NEW, OLD, TARGET, Document, UpdateFleet, sequence, until
+from update_fleet import HELD, NEW, OLD, TARGET, Document, UpdateFleet, sequence, until
 
 BOARD = {"type": "Approval", "displayName": "change board"}
 CANARY_FIRST = sequence(
@@ -176,11 +176,13 @@ def test_a_run_that_is_conducted_is_looked_at_again(fleet: UpdateFleet, plays: P
     """The change comes while a conductor is at work; what is in flight ends by itself."""
     fleet.file_members(a=OLD, b=OLD)
     fleet.write(sequence(("all",)))
-    first = plays.start("gitops.fleet.update", **fleet.variables(drivers={"command": fleet.file_driver(seconds=15)}))
-    until(lambda: fleet.file_upgrades() == ["a"], 60)
+    first = plays.start("gitops.fleet.update", **fleet.variables(drivers={"command": fleet.file_driver(begin=HELD)}))
+    until(lambda: fleet.file_upgrades() == ["a"])
     alter(fleet, lambda one: stages(one)[0]["groups"][0].update(maxConcurrency=2))
     first.code(2)
     assert first.fleet["code"] == "record-altered" and fleet.file_upgrades() == ["a"]
+    fleet.let_go()
+    until(lambda: not fleet.leftovers())
 
 
 def test_every_verb_refuses_it(fleet: UpdateFleet, plays: Plays) -> None:

@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.executor import Pace
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers import host
-from update_fleet import NEW, OLD, UpdateFleet, sequence, until
+from update_fleet import HELD, NEW, OLD, UpdateFleet, sequence, until
 
 SCRIPT = Path(__file__).with_name("killed_conductor.py")
 SOON = Pace(interval=0.1, settle=20, lost_after=2)
@@ -78,15 +78,21 @@ COMING: dict[str, t.Callable[[UpdateFleet], dict[str, t.Any]]] = {
 @pytest.mark.parametrize("coming", COMING)
 def test_who_cannot_see_it_waits_for_the_member(fleet: UpdateFleet, coming: str) -> None:
     fleet.file_members(a=OLD, b=OLD)
-    drivers = {"command": fleet.file_driver(seconds=4)}
+    drivers = {"command": fleet.file_driver(begin=HELD)}
     killed(fleet, drivers, "begun")
     until(lambda: fleet.file_upgrades() == ["a"])
-    came = fleet.conduct(drivers=drivers, pace=Pace(interval=0.1, settle=20, lost_after=60), **COMING[coming](fleet))
+    with fleet.let_go_once(lambda: _watched(fleet)):
+        pace = Pace(interval=0.1, settle=120, lost_after=300)
+        came = fleet.conduct(drivers=drivers, pace=pace, **COMING[coming](fleet))
     assert came.outcome == "done"
     assert fleet.file_upgrades() == ["a", "b"], "each was begun once"
     row = fleet.row("a")
     assert (row.status.state, row.attempt, row.version_after) == ("Completed", 1, NEW)
-    assert any("watching a itself" in line for line in fleet.said), fleet.said
+    assert _watched(fleet), fleet.said
+
+
+def _watched(fleet: UpdateFleet) -> bool:
+    return any("watching a itself" in line for line in fleet.said)
 
 
 def test_another_user_with_another_home_waits_too(
@@ -94,13 +100,15 @@ def test_another_user_with_another_home_waits_too(
 ) -> None:
     """As two containers on one host have it, or a job runner that gives each job a home."""
     fleet.file_members(a=OLD, b=OLD)
-    drivers = {"command": fleet.file_driver(seconds=4)}
+    drivers = {"command": fleet.file_driver(begin=HELD)}
     homes = [{"HOME": str(tmp_path / name), "USER": name, "XDG_STATE_HOME": ""} for name in ("first", "second")]
     killed(fleet, drivers, "begun", **homes[0])
     until(lambda: fleet.file_upgrades() == ["a"])
     for name, value in homes[1].items():
         monkeypatch.setenv(name, value)
-    came = fleet.conduct(drivers=drivers, operations="", pace=Pace(interval=0.1, settle=20, lost_after=60))
+    with fleet.let_go_once(lambda: _watched(fleet)):
+        pace = Pace(interval=0.1, settle=120, lost_after=300)
+        came = fleet.conduct(drivers=drivers, operations="", pace=pace)
     assert came.outcome == "done" and fleet.file_upgrades() == ["a", "b"]
     folders = [sorted(each.name for each in tmp_path.glob(f"{name}/.local/state/gitops-fleet/operations/[!.]*"))
                for name in ("first", "second")]  # fmt: skip

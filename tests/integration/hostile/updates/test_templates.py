@@ -316,7 +316,7 @@ def test_a_run_by_roles_over_a_real_cluster(canary: Canary, fleet: UpdateFleet, 
     canary.played("update_run", options, told=False)
     records.close()
     seen = fleet.folder / ("seen.txt" if "." in role else "seen.json")
-    until(seen.exists, 60)
+    until(seen.exists)
     assert TEMPLATE in seen.read_text(), "the role ran, and was told the names as they are"
 
 

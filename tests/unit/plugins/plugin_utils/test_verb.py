@@ -13,7 +13,7 @@ from unittest import mock
 import pytest
 from ansible.plugins.action import ActionBase
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.plugin_utils import _verb
+from ansible_collections.gitops.fleet.plugins.plugin_utils import _verb, _voice
 from ansible_collections.gitops.fleet.plugins.plugin_utils._verb import Answer, Run, Verb
 
 EVIL = "\x1b[2J\n::error::x"
@@ -36,7 +36,7 @@ def carried_out(monkeypatch: pytest.MonkeyPatch, work: t.Callable[[Run], Answer]
     monkeypatch.setattr(ActionBase, "run", lambda *_arguments: {})
     monkeypatch.setattr(_verb, "argument_spec", lambda _name: {})
     monkeypatch.setattr(_verb, "check_extra_variables", lambda *_arguments: None)
-    monkeypatch.setattr(_verb.DISPLAY, "display", heard.append)
+    monkeypatch.setattr(_voice.DISPLAY, "display", lambda text, **_named: heard.append(text))
     task = mock.Mock(check_mode=False, diff=True)
     return Working(task, None, None, None, None, None).run(None, {}), heard
 

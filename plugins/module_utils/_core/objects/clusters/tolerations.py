@@ -5,12 +5,19 @@
 
 from __future__ import annotations
 
+import typing as t
+
 from ..placements.policy import Toleration
 from .member_cluster import Taint
 
 
 def first_untolerated(taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...]) -> Taint | None:
-    return next((taint for taint in taints if not any(covers(one, taint) for one in tolerations)), None)
+    return next(untolerated(taints, tolerations), None)
+
+
+def untolerated(taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...]) -> t.Iterator[Taint]:
+    """The taints that no toleration covers, in the order of the cluster."""
+    return (taint for taint in taints if not any(covers(one, taint) for one in tolerations))
 
 
 def covers(toleration: Toleration, taint: Taint) -> bool:

@@ -78,6 +78,12 @@ class Look:
         early = self.profile.refusal(position)
         return early or (self.spread.refusal(position) if self.spread else None)
 
+    def blockers(self, position: int) -> t.Iterator[Refusal]:
+        """Everything that refuses a cluster, same placement affinity aside, in the order in which it is asked."""
+        yield from self.profile.blockers(position)
+        if self.spread:
+            yield from self.spread.blockers(position)
+
 
 def from_bindings(book: Bindings, names: t.Sequence[str]) -> list[Decision]:
     """Decisions of the first bindings, as many as can be recorded."""

@@ -9,7 +9,9 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.explain import explain
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.scheduling.made import (
+    AGENT,
     CPU,
+    HEALTHY,
     NODES,
     binding,
     cluster,
@@ -93,6 +95,58 @@ def test_the_sentence_of_each_outcome():
     kept = ask(policy, index, "east", binding("east", policy="web-0"))
     assert kept.sentence == "east keeps the placement under the changed policy: picked, as it passes every filter."
     assert (lost.change, lost.sentence[:26]) == ("unscheduled", "west loses the placement: ")
+
+
+def test_all_that_is_against_a_cluster_in_the_order_in_which_upstream_judges():
+    taints = [{"key": key, "effect": "NoSchedule"} for key in ("x", "y")]
+    late = {"agentStatus": [AGENT | {"lastReceivedHeartbeat": "2026-01-15T11:00:00Z", "conditions": [HEALTHY]}]}
+    index = fleet("east", cluster("west", "4", labels={"env": "dev"}, taints=taints, **late))
+    policy = require(term({"env": "prod", "tier": "1"}, (NODES, "Ge", "5")), term({"edge": "yes"}))
+    west = ask(policy, index, "west")
+    assert [each.code for each in west.blockers] == [
+        "no-term-matches",
+        "heartbeat-too-old",
+        "agent-not-joined",
+        "taint-not-tolerated",
+        "taint-not-tolerated",
+    ]
+    assert [(part.details["term"], part.code) for part in west.blockers[0].parts] == [
+        (1, "label-mismatch"),
+        (1, "label-mismatch"),
+        (1, "property-mismatch"),
+        (2, "label-mismatch"),
+    ]
+    assert west.sentence.endswith(
+        " Besides: its last heartbeat was 60.00 minutes old, more than 5; it has not joined the fleet; "
+        "its taint x:NoSchedule is not tolerated; its taint y:NoSchedule is not tolerated."
+    )
+    assert [part.code for part in west.refusal.parts] == ["label-mismatch", "label-mismatch"]  # upstream's own words
+    assert [each["code"] for each in west.as_dict()["blockers"]] == [each.code for each in west.blockers]
+    held = ask(policy, index, "west", binding("west"))
+    assert (held.picked, held.blockers) == (True, west.blockers)
+    assert not ask(policy, fleet(cluster("fine", "5", labels={"env": "prod", "tier": "1"})), "fine").blockers
+
+
+def test_every_constraint_that_forbids_a_domain_beside_what_refuses_the_cluster_before():
+    east = {"region": "east", "zone": "1"}
+    closed = cluster("d", labels=east, taints=[{"key": "x", "effect": "NoSchedule"}])
+    index = fleet(*(cluster(name, labels=east) for name in "abc"), closed, cluster("w", labels={"region": "west"}))
+    spread = [{"topologyKey": "region"}, {"topologyKey": "zone"}]
+    told = ask(pick_n(4, topologySpreadConstraints=[spread[0]]), index, "d")
+    assert [each.code for each in told.blockers] == ["taint-not-tolerated", "skew-too-large"]
+    index = fleet(*(cluster(name, labels=east) for name in "abc"), cluster("w", labels={"region": "west", "zone": "2"}))
+    told = ask(pick_n(4, topologySpreadConstraints=spread), index, "a")
+    assert [each.details["topologyKey"] for each in told.blockers] == ["region", "zone"]
+    assert told.refusal.details["topologyKey"] == "region"
+
+
+def test_a_cluster_that_a_list_of_names_leaves_out_is_told_what_else_it_lacks():
+    index = fleet("a", cluster("b", leaving="2026-01-15T11:00:00Z", agentStatus=[AGENT | {"conditions": []}]))
+    told = ask({"placementType": "PickFixed", "clusterNames": ["a"]}, index, "b")
+    assert [each.code for each in told.blockers] == ["not-named", "leaving", "agent-not-joined", "health-unknown"]
+    named = ask({"placementType": "PickFixed", "clusterNames": ["a", "b"]}, index, "b")
+    assert [each.code for each in named.blockers] == ["leaving", "agent-not-joined", "health-unknown"]
+    assert named.refusal.code == "leaving"
 
 
 def test_a_cluster_that_left_and_one_that_was_never_there():

@@ -1,0 +1,25 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""A digest that somebody gives back for what was shown: whole, or as much of it as tables and messages show."""
+
+from __future__ import annotations
+
+SHORTEST = 12
+ALGORITHM = "sha256:"
+
+
+def approves(given: str, digest: str) -> bool:
+    """Whether ``given`` is the digest or begins it, with 12 hexadecimal digits or more; ``sha256:`` may be left out."""
+    start = _digits(given)
+    return len(start) >= SHORTEST and _digits(digest).startswith(start)
+
+
+def lack(given: str) -> str:
+    """What to say of a digest that is too short to stand for anything; empty for others."""
+    count = len(_digits(given))
+    return f"; it has {count} digits and needs {SHORTEST} at least" if count < SHORTEST else ""
+
+
+def _digits(digest: str) -> str:
+    return digest.strip().lower().removeprefix(ALGORITHM)

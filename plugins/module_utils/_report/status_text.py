@@ -1,0 +1,44 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Recorded placements as a table: how far each is, and what stands in the way on which cluster."""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._core.objects.placements.cluster_resource_placement import PlacementStatus
+from .._core.schema.meta import Condition
+from .text import SHOWN, table
+
+WORDS = {"True": "{}", "False": "not {}", "Unknown": "{}?"}
+Row = tuple[str, str, str]
+
+
+def placements_text(statuses: t.Mapping[str, PlacementStatus], place: str) -> list[str]:
+    """One row a placement, one a cluster below it; of many clusters first those that are not as they should be.
+
+    ``place`` is where the records are: started in another folder, a run looks into others.
+    """
+    rows: list[Row] = []
+    for name, status in sorted(statuses.items()):
+        prefixed = [(each, each.type.removeprefix("ClusterResourcePlacement")) for each in status.conditions]
+        rows.append((name, *_standing(prefixed)))
+        clusters = [
+            (f"  {each.cluster_name or '(none found)'}", *_standing([(one, one.type) for one in each.conditions]))
+            for each in status.placement_statuses
+        ]
+        clusters.sort(key=lambda row: row[1] == "Available")
+        rows += clusters[:SHOWN]
+        if len(clusters) > SHOWN:
+            rows.append((f"  {len(clusters) - SHOWN} more", "", "all of them in the result"))
+    return table(("PLACEMENT", "STATE", "WHY"), rows, "") if rows else [f"no placement is recorded in {place}"]
+
+
+def _standing(conditions: t.Sequence[tuple[Condition, str]]) -> tuple[str, str]:
+    """The first condition that does not hold, or the last of those that do."""
+    if not conditions:
+        return "", "nothing is recorded of it yet"
+    lacking = [each for each in conditions if each[0].status != "True"]
+    condition, word = lacking[0] if lacking else conditions[-1]
+    return WORDS.get(condition.status, "{}?").format(word), condition.message

@@ -1,0 +1,121 @@
+# Copyright: Contributors to the gitops.fleet project
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a verb prints while it works, in the worker process of ansible-playbook.
+
+The worker has no terminal of its own: what it says is queued, and printed by a thread of ansible-playbook. That thread
+ends for good when nobody reads the output any more (``... | head``), and ansible-playbook then waits for ever for a
+result that nobody takes out of the queue. So a verb looks whether it is heard, and interrupts the play if not.
+
+Private to this collection.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import select
+import signal
+import stat
+import time
+import typing as t
+
+from ansible import constants
+from ansible.utils.display import Display
+
+from ..module_utils._fleet.showing import said
+
+DISPLAY = Display()
+# Callbacks that write text for people on standard output; what others write there is for machines.
+TEXT_CALLBACKS = ("default", "minimal", "oneline", "tree")
+PAUSE = 0.02  # seconds between two looks at the queue
+NARROWEST, WIDEST = 80, 200
+
+
+def say(text: str) -> None:
+    """One line for people: on standard output, or on standard error where a callback writes for machines."""
+    if _has_room():
+        DISPLAY.display(said(text), stderr=not _is_text(str(constants.DEFAULT_STDOUT_CALLBACK)))
+
+
+def warn(text: str) -> None:
+    """A warning, as Ansible shows them."""
+    if _has_room():
+        DISPLAY.warning(said(text))
+
+
+def width() -> int:
+    """Columns of the terminal, or 80 without one."""
+    return min(max(NARROWEST, int(DISPLAY.columns or NARROWEST)), WIDEST) if _terminal() else NARROWEST
+
+
+def heard() -> None:
+    """Comes back when everything that was said is printed; interrupts the play if nobody listens any more."""
+    queue = _queue()
+    if queue is None:
+        return
+    if _has_room():
+        DISPLAY.display("", log_only=True)  # behind the last line: once it is taken out, that line was printed
+    while not _is_closed() and not queue.empty():
+        time.sleep(PAUSE)
+    if _is_closed() and _parent():
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(_parent(), signal.SIGINT)
+
+
+def _queue() -> t.Any:
+    """The way to ansible-playbook; None where this is no worker."""
+    return getattr(DISPLAY, "_final_q", None)
+
+
+def _parent() -> int:
+    """The process id of ansible-playbook; 0 when it has ended, which leaves its worker behind."""
+    forked_by = multiprocessing.parent_process()
+    pid = forked_by.pid if forked_by else 0
+    return pid if pid and os.getppid() == pid else 0
+
+
+def _has_room() -> bool:
+    """Waits until one more line can be sent; False if nobody listens any more, for then it would never be taken out."""
+    queue = _queue()
+    while not _is_closed():
+        if queue is None or select.select([], [queue._writer], [], PAUSE)[1]:
+            return True
+    return False
+
+
+def _is_text(callback: str) -> bool:
+    return callback.removeprefix("ansible.builtin.") in TEXT_CALLBACKS
+
+
+def _streams() -> t.Iterator[str]:
+    """Standard output and standard error of ansible-playbook, which a worker has not."""
+    if _queue() is not None and _parent():
+        yield from (f"/proc/{_parent()}/fd/{number}" for number in (1, 2))
+
+
+def _terminal() -> bool:
+    output = next(_streams(), "")
+    return os.path.realpath(output).startswith(("/dev/pts/", "/dev/tty"))
+
+
+def _is_closed() -> bool:
+    """Whether ansible-playbook has ended, or one of its streams is a pipe that nobody reads (Linux can tell)."""
+    if _queue() is not None and not _parent():
+        return True
+    for each in _streams():
+        with contextlib.suppress(OSError):
+            if stat.S_ISFIFO(os.stat(each).st_mode) and _without_reader(each):
+                return True
+    return False
+
+
+def _without_reader(pipe: str) -> bool:
+    handle = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+    try:
+        looks = select.poll()
+        looks.register(handle, 0)
+        return any(event & select.POLLERR for _handle, event in looks.poll(0))
+    finally:
+        os.close(handle)

@@ -1,0 +1,51 @@
+# Copyright: Contributors to the gitops.fleet project
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The playbooks beside plan, apply and update, as users type them: hub, explain, status, stop, skip, end, leave."""
+
+from __future__ import annotations
+
+import typing as t
+
+from playing import HERE, Fleet, Player, given
+
+MANIFESTS = HERE / "manifests"
+FILES = {"placements": str(MANIFESTS / "placements"), "resources": str(MANIFESTS / "resources")}
+
+
+def test_the_definitions_are_installed_by_a_playbook(play: Player, fleet: Fleet):
+    play("gitops.fleet.hub", "--check", kubeconfig=fleet.reader, context="east").clean()
+    refused = play("gitops.fleet.hub", "--check", kubeconfig=fleet.reader, contxt="east")
+    assert refused.code == 2 and "did you mean context?" in refused.output
+
+
+def test_a_placement_is_explained_looked_at_and_ended(play: Player, fleet: Fleet):
+    values = given(play.folder, fleet, fleet.admin)
+    play("member_cluster", **values).clean()
+    records = {"records": values["records"]}
+    told = play("gitops.fleet.explain", **records, placements=FILES["placements"], clusters=["east"]).clean()
+    assert "east is not picked: it has never been read." in told.output
+    assert "no placement is recorded" in play("gitops.fleet.status", **records).clean().output
+    try:
+        play("gitops.fleet.apply", **records, **FILES).clean()
+        status = play("gitops.fleet.status", **records, placement="shop").clean()
+        assert "PLACEMENT" in status.output and "Available" in status.output and "  west" in status.output
+        told = play("gitops.fleet.explain", **records, placement="shop", clusters="west").clean()
+        assert "west keeps the placement" in told.output
+    finally:
+        ends = {"names": "shop", "max_removals": "100%", "allow_empty": True, "prune_kinds": ["Namespace"]}
+        assert play("gitops.fleet.end", **records, **ends).clean().changed == 1
+    assert "no placement is recorded" in play("gitops.fleet.status", **records).clean().output
+
+
+def test_a_run_is_looked_at_a_part_of_it_left_out_and_stopped(play: Player, driven: dict[str, t.Any]):
+    records = {"records": driven["records"]}
+    play("update_run", **driven).clean()
+    told = play("gitops.fleet.status", **records, run="web-136").clean()
+    assert "gate before" in told.output
+    skipped = play("gitops.fleet.skip", **records, run="web-136", targets="Member:west").clean()
+    assert skipped.changed == 1 and "skipped by" in skipped.output
+    stopped = play("gitops.fleet.stop", **records, run="web-136").clean()
+    assert stopped.changed == 1 and "Stopp" in stopped.output
+    assert play("gitops.fleet.leave", "--check", **records, members=["east", "west"]).clean().changed == 1
+    assert play("gitops.fleet.leave", **records, members="west").clean().changed == 1

@@ -1,0 +1,24 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+from __future__ import annotations
+
+import hashlib
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values.approved_digest import approves, lack
+
+DIGEST = hashlib.sha256(b"plan").hexdigest()
+
+
+@pytest.mark.parametrize("given", [DIGEST, DIGEST[:12], DIGEST[:16], f"sha256:{DIGEST[:12]}", DIGEST[:20].upper()])
+def test_what_is_shown_can_be_given_back(given):
+    assert approves(given, DIGEST) and approves(given, f"sha256:{DIGEST}") and not lack(given)
+
+
+@pytest.mark.parametrize(
+    "given", ["", DIGEST[:11], "sha256:", f"sha256:{DIGEST[:11]}", DIGEST[1:30], f"{DIGEST}0", "0" * 64]
+)
+def test_anything_else_approves_nothing(given):
+    assert not approves(given, DIGEST) and not approves(given, "")
+    assert bool(lack(given)) == (len(given.removeprefix("sha256:")) < 12)

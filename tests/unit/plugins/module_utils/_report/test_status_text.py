@@ -1,0 +1,52 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+from __future__ import annotations
+
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.cluster_resource_placement import (
+    PerClusterPlacementStatus,
+    PlacementStatus,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import Condition
+from ansible_collections.gitops.fleet.plugins.module_utils._report.status_text import placements_text
+
+PREFIX = "ClusterResourcePlacement"
+
+
+def condition(kind, status, message):
+    return Condition(type=kind, status=status, message=message)
+
+
+def on(cluster, *conditions):
+    return PerClusterPlacementStatus(cluster_name=cluster, conditions=conditions)
+
+
+def test_what_does_not_hold_is_told_first_and_why():
+    status = PlacementStatus(
+        conditions=(
+            condition(f"{PREFIX}Scheduled", "True", "found all 3"),
+            condition(f"{PREFIX}Available", "Unknown", "not known on 1"),
+        ),
+        placement_statuses=(
+            on("a", condition("Applied", "True", "all applied"), condition("Available", "True", "all 2 are available")),
+            on("b", condition("Applied", "False", "1 of 2 could not be applied")),
+            on("", condition("Scheduled", "False", "c: its taint x is not tolerated")),
+        ),
+    )
+    assert placements_text({"web": status, "new": PlacementStatus()}, "here") == [
+        "PLACEMENT       STATE          WHY",
+        "new                            nothing is recorded of it yet",
+        "web             Available?     not known on 1",
+        "  b             not Applied    1 of 2 could not be applied",
+        "  (none found)  not Scheduled  c: its taint x is not tolerated",
+        "  a             Available      all 2 are available",
+    ]
+    assert placements_text({}, "/a/records.db") == ["no placement is recorded in /a/records.db"]
+
+
+def test_a_large_placement_is_cut_and_says_so():
+    fine = tuple(on(f"c-{number:03}", condition("Available", "True", "fine")) for number in range(60))
+    status = PlacementStatus(placement_statuses=(*fine, on("late", condition("Applied", "Unknown", "not looked at"))))
+    lines = placements_text({"web": status}, "here")
+    assert lines[2].split() == ["late", "Applied?", "not", "looked", "at"]
+    assert len(lines) == 43 and lines[-1].split()[:2] == ["21", "more"]
