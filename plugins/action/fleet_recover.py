@@ -6,7 +6,7 @@ from __future__ import annotations
 import typing as t
 
 from ..module_utils._fleet.files import refuse_empty
-from ..module_utils._fleet.placements.placement import Asked
+from ..module_utils._fleet.placements.placement import PlacementRequest
 from ..module_utils._fleet.placements.recovering import recover_records
 from ..plugin_utils._libraries import SERVERS
 from ..plugin_utils._verb import Answer, Run, Verb
@@ -19,7 +19,7 @@ class ActionModule(Verb):
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
         refuse_empty(options, "src", "resources")
-        asked = Asked(
+        asked = PlacementRequest(
             src=tuple(options["src"] or ()),
             resources=tuple(options["resources"]) if options["resources"] else None,
             timeout=options["timeout"],

@@ -6,7 +6,7 @@ from __future__ import annotations
 import typing as t
 
 from ..module_utils._core.errors import FleetError
-from ..module_utils._fleet.members.join import Wish, join, wishes_of_contexts
+from ..module_utils._fleet.members.join import MemberSpec, join, wishes_of_contexts
 from ..module_utils._fleet.members.leave import Farewell, leave
 from ..module_utils._fleet.placements.placement import removal_limit
 from ..module_utils._fleet.session import Session
@@ -50,18 +50,18 @@ def _joined(options: dict[str, t.Any], session: Session, check: bool) -> Answer:
     )
 
 
-def _wishes(options: dict[str, t.Any]) -> tuple[Wish, ...]:
+def _wishes(options: dict[str, t.Any]) -> tuple[MemberSpec, ...]:
     listed = [_wish(each, options) for each in options["members"] or ()]
     if options["context_pattern"]:
         found = wishes_of_contexts(options["kubeconfig"], options["context_pattern"])
         listed += [
-            Wish(name=each.name, connection=each.connection, labels=options["labels"], taints=options["taints"])
+            MemberSpec(name=each.name, connection=each.connection, labels=options["labels"], taints=options["taints"])
             for each in found
         ]
     return tuple(listed)
 
 
-def _wish(each: dict[str, t.Any], options: dict[str, t.Any]) -> Wish:
+def _wish(each: dict[str, t.Any], options: dict[str, t.Any]) -> MemberSpec:
     kubeconfig = each["kubeconfig"] or (options["kubeconfig"] if each["context"] else None)
     secret = each["secret_ref"]
     given = {
@@ -70,7 +70,7 @@ def _wish(each: dict[str, t.Any], options: dict[str, t.Any]) -> Wish:
         "secretRef": {key: value for key, value in secret.items() if value} if secret else None,
         "inCluster": each["in_cluster"] or None,
     }
-    return Wish(
+    return MemberSpec(
         name=each["name"],
         connection=given if any(given.values()) else None,
         labels=each["labels"] if each["labels"] is not None else options["labels"],

@@ -11,7 +11,7 @@ from ..module_utils._core.errors import FleetError
 from ..module_utils._fleet.files import approved_plan, facts_file, refuse_empty, refuse_unwritable, write_file
 from ..module_utils._fleet.placements.look import Ways
 from ..module_utils._fleet.placements.placement import (
-    Asked,
+    PlacementRequest,
     Report,
     brake_limits,
     run,
@@ -46,14 +46,14 @@ class ActionModule(Verb):
         return _answer(report, options, run_of)
 
 
-def _asked(options: dict[str, t.Any], run_of: Run, approved: str) -> Asked:
+def _asked(options: dict[str, t.Any], run_of: Run, approved: str) -> PlacementRequest:
     refuse_empty(options, "src", "resources")
     if options["state"] == "absent" and not options["names"]:
         raise FleetError("nothing-asked", "state absent needs the names of the placements", "names")
     refuse_unwritable(options["write_plan"], options["write_markdown"])
     age = options["max_facts_age"]
     plan_only = options["state"] == "planned"
-    return Asked(
+    return PlacementRequest(
         src=tuple(options["src"] or ()),
         definition=options["definition"],
         names=tuple(options["names"]),

@@ -10,7 +10,7 @@ from ..module_utils._core.errors import FleetError
 from ..module_utils._fleet.conductor.executor import Pace
 from ..module_utils._fleet.session import Session
 from ..module_utils._fleet.updates.conducting import (
-    Wish,
+    ConductOptions,
     carry_on,
     refuse_unfit,
     rehearse,
@@ -96,11 +96,11 @@ def _conducted(session: Session, name: str, given: Written, options: dict[str, t
     )
 
 
-def _wish(options: dict[str, t.Any]) -> Wish:
+def _wish(options: dict[str, t.Any]) -> ConductOptions:
     limit = options["time_limit"]
     if options["max_idle"] < 0:
         raise FleetError("bad-option", f"{options['max_idle']} is less than 0", "max_idle")
-    return Wish(
+    return ConductOptions(
         drivers=options["drivers"],
         operations=options["operations"] or "",
         events=options["events"] or "",

@@ -31,14 +31,14 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contra
     NOT_BEGUN,
     SUCCEEDED,
     Observation,
-    Progress,
+    OperationProgress,
     Work,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.host import here
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.leases import holder_name
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.monitor import Sight
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.progress import Progress as Told
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.monitor import MemberMonitor
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.progress import RunProgress
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import written
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.steering import conduct_run
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import present, started
@@ -76,12 +76,12 @@ class FolderDriver:
         (self.folder / "upgrades" / work.operation).touch(exist_ok=False)
         return f"at {work.member}"
 
-    def poll(self, work: Work) -> Progress:
+    def poll(self, work: Work) -> OperationProgress:
         time.sleep(ROUND_TRIP)
         file = self.folder / "upgrades" / work.operation
         if not file.exists():
-            return Progress(state=NOT_BEGUN)
-        return Progress(state=SUCCEEDED if _over(file) else IN_PROGRESS, reference=f"at {work.member}")
+            return OperationProgress(state=NOT_BEGUN)
+        return OperationProgress(state=SUCCEEDED if _over(file) else IN_PROGRESS, reference=f"at {work.member}")
 
 
 def _over(file: Path) -> bool:
@@ -97,14 +97,14 @@ def main(folder: Path) -> None:
         run = started(session, run, {}, write=True).run
     members = tuple(row.name for stage in run_of(run).stages for group in stage.groups for row in group.members)
     drivers = dict.fromkeys(members, FolderDriver(folder))
-    sight = Sight(
+    sight = MemberMonitor(
         records=records,
         drivers=drivers,
         target=TARGET,
         holder=f"run/run/{run.metadata.uid}",
         members=members,
     )
-    told = Told(
+    told = RunProgress(
         run=run,
         say=_nothing,
         emit=_nothing,

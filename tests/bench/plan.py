@@ -25,7 +25,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes imp
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.compose import (
     Facts,
     Known,
-    Wanted,
+    WantedPlacement,
     compose,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.digest import plans_digest
@@ -63,7 +63,7 @@ def bench_plan_1000x1000() -> list[Row]:
     ]
 
 
-def _plans(wanted: t.Iterable[Wanted], known: t.Iterable[Known], facts: Facts) -> list[PlacementPlan]:
+def _plans(wanted: t.Iterable[WantedPlacement], known: t.Iterable[Known], facts: Facts) -> list[PlacementPlan]:
     limits = BrakeLimits()
     plans = [compose(one, held, facts, NOW, limits) for one, held in zip(wanted, known, strict=True)]
     plans_digest({each.name: each.digest for each in plans})
@@ -77,7 +77,7 @@ def _timed(work: t.Callable[[], list[PlacementPlan]]) -> tuple[list[PlacementPla
     return plans, time.perf_counter() - start
 
 
-def _peak(wanted: t.Iterable[Wanted], facts: Facts) -> float:
+def _peak(wanted: t.Iterable[WantedPlacement], facts: Facts) -> float:
     tracemalloc.start()
     plans = _plans(wanted, [Known()] * SIZE, facts)
     most = tracemalloc.get_traced_memory()[1]
@@ -121,7 +121,7 @@ def _cluster(number: int) -> MemberCluster:
     return decode(MemberCluster, manifest)
 
 
-def _wanted(number: int) -> Wanted:
+def _wanted(number: int) -> WantedPlacement:
     name = f"app-{number:04d}"
     objects = tuple(
         Rendered(
@@ -131,7 +131,7 @@ def _wanted(number: int) -> Wanted:
     )
     policy = _pick_all(number) if number % 10 == 9 else _pick_n(number)
     manifest = {"metadata": {"name": name, "generation": 1}, "spec": {"policy": policy}}
-    return Wanted(placement=decode(ClusterResourcePlacement, manifest), objects=objects)
+    return WantedPlacement(placement=decode(ClusterResourcePlacement, manifest), objects=objects)
 
 
 def _pick_all(number: int) -> dict[str, t.Any]:

@@ -17,8 +17,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.pod_dis
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation.decide import begin, decide
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation.input import (
     BudgetScope,
+    RotationInput,
     RotationNode,
-    Sight,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation.state import RotationSettings
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.karpenter.node_pool import Budget
@@ -52,7 +52,7 @@ def _pods(node: int) -> list[Pod]:
     ]
 
 
-def _sight() -> Sight:
+def _sight() -> RotationInput:
     scopes = [
         BudgetScope(f"pool pool-{number}", (Budget("10%"),), frozenset((f"pool-{number}",))) for number in range(POOLS)
     ]
@@ -65,7 +65,7 @@ def _sight() -> Sight:
         )
         for number in range(20)
     ]
-    return Sight(
+    return RotationInput(
         nodes=_nodes(),
         pods={f"node-{number}": _pods(number) for number in range(NODES)},
         scopes=(*scopes, BudgetScope("the fleet", (Budget("5%"), Budget("0", "0 8 * * 1-5", "9h")))),
@@ -92,6 +92,8 @@ def bench_rotation_5000() -> list[Row]:
     return [("rotation_5000", statistics.median(runs) * 1e3, "ms", setup)]
 
 
-def _fresh(sight: Sight) -> Sight:
+def _fresh(sight: RotationInput) -> RotationInput:
     budgets = sight.limits[""].budgets
-    return Sight(nodes=sight.nodes, pods=sight.pods, scopes=sight.scopes, limits={"": PodDisruptionBudgets(budgets)})
+    return RotationInput(
+        nodes=sight.nodes, pods=sight.pods, scopes=sight.scopes, limits={"": PodDisruptionBudgets(budgets)}
+    )

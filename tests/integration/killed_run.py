@@ -15,7 +15,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / ".cache" / "collections"))
 
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements import member_apply, write_records
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.placement import Asked, run
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.placement import PlacementRequest, run
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import open_session
 
 
@@ -45,7 +45,7 @@ def main() -> None:
     told = json.loads(sys.argv[1])
     arm(told["point"])
     session = open_session({"records": told["options"], "holder": told["holder"]}, {}, writes=True)
-    asked = Asked(src=tuple(told["src"]), resources=tuple(told["resources"]), write=True)
+    asked = PlacementRequest(src=tuple(told["src"]), resources=tuple(told["resources"]), write=True)
     run(session, asked)
 
 

@@ -21,9 +21,13 @@ from pathlib import Path
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.snapshot import FactsSnapshot
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.applyset import PART_OF_LABEL
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.facts import read_fleet
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join import Joined, Wish, join
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join import Joined, MemberSpec, join
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import Clients, recorded_members
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.placement import Asked, Report, run
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.placement import (
+    PlacementRequest,
+    Report,
+    run,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
@@ -212,7 +216,8 @@ class Fleet:
 
     def join(self, *names: str, labels: t.Mapping[str, str] | None = None, write: bool = True) -> Joined:
         wishes = [
-            Wish(name=name, connection={"kubeconfig": str(self.kubeconfig(name))}, labels=labels) for name in names
+            MemberSpec(name=name, connection={"kubeconfig": str(self.kubeconfig(name))}, labels=labels)
+            for name in names
         ]
         return join(self.session(), wishes, write=write)
 
@@ -240,11 +245,11 @@ class Fleet:
             self.kubeconfig(name).unlink()
             self.kubeconfig(name)
 
-    def asked(self, **changes: t.Any) -> Asked:
+    def asked(self, **changes: t.Any) -> PlacementRequest:
         files = {"src": (str(self.folder / "placements"),), "resources": (str(self.folder / "resources"),)}
         if changes.get("absent") or changes.get("definition"):
             del files["src"]
-        return Asked(**{**files, "timeout": 2.0, **changes})
+        return PlacementRequest(**{**files, "timeout": 2.0, **changes})
 
     def run(self, records: Records | None = None, holder: str = "", **changes: t.Any) -> Report:
         return run(self.session(records, holder=holder or self.holder), self.asked(**changes))

@@ -10,7 +10,10 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation import decide as rotation
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation.input import RotationNode, Sight
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation.input import (
+    RotationInput,
+    RotationNode,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation.state import (
     RotationSettings,
     RotationState,
@@ -21,7 +24,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placeme
     ClusterResourceBinding,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.staged.update_run import ClusterStagedUpdateRun
-from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.content import Held, Wanted
+from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.content import RolloutBinding, WantedContent
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.rolling import decide as rolling
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged import decide as staged
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged import world as staged_world
@@ -170,7 +173,7 @@ class RotationWorld(MachineWorld[RotationState]):
         else:
             self.due[f"{act.node} {act.attempt}"] = self.now + seconds(4)
 
-    def sight(self) -> Sight:
+    def sight(self) -> RotationInput:
         for what in self.happen():
             name, _space, attempt = what.partition(" ")
             if name == "new":
@@ -181,13 +184,13 @@ class RotationWorld(MachineWorld[RotationState]):
             else:
                 del self.nodes[name]
                 self.due[f"new {name}"] = self.now + seconds(3)
-        return Sight(nodes=tuple(self.nodes.values()), failed=dict(self.failed))
+        return RotationInput(nodes=tuple(self.nodes.values()), failed=dict(self.failed))
 
 
 class RotationSteering(MachineSteering[RotationState]):
     world: RotationWorld
 
-    def see(self, _state: RotationState, _now: datetime) -> Sight:
+    def see(self, _state: RotationState, _now: datetime) -> RotationInput:
         return self.world.sight()
 
     def carry_out(self, act: t.Any, state: RotationState, resumed: bool) -> None:
@@ -202,7 +205,7 @@ class RotationSteering(MachineSteering[RotationState]):
 def rotation_of_four() -> tuple[RotationWorld, RotationState]:
     nodes = {f"p-{at}": RotationNode(name=f"p-{at}", uid=f"u{at}", pool="p") for at in range(4)}
     settings = RotationSettings(first_wave=2, attempts=2, retry_after=5, node_timeout=600)
-    state = rotation.begin(nodes, Sight(nodes=tuple(nodes.values())), settings, BEGINNING)
+    state = rotation.begin(nodes, RotationInput(nodes=tuple(nodes.values())), settings, BEGINNING)
     return RotationWorld(nodes=nodes), state
 
 
@@ -229,7 +232,7 @@ class RolloutSteering(MachineSteering[rolling.RolloutState]):
     world: RolloutWorld
     wanted = rolling.RolloutSeen(
         placement=made.placement(made.pick_n(4), maxUnavailable=1, maxSurge=1),
-        wanted=Wanted(resource_snapshot=made.NEW, overrides={}),
+        wanted=WantedContent(resource_snapshot=made.NEW, overrides={}),
     )
 
     def see(self, _state: rolling.RolloutState, _now: datetime) -> rolling.RolloutSeen:
@@ -249,7 +252,7 @@ class RolloutSteering(MachineSteering[rolling.RolloutState]):
         there = (each for each in state.bindings if each.name not in self.world.cleaned)
         return replace(state, bindings=tuple(self._reported(each) for each in there))
 
-    def _reported(self, each: Held) -> Held:
+    def _reported(self, each: RolloutBinding) -> RolloutBinding:
         generation, at = self.world.reports.get(each.name, (0, BEGINNING))
         if each.binding.metadata.generation != generation:
             return each
@@ -329,7 +332,9 @@ def _bindings(state: rolling.RolloutState) -> list[t.Any]:
 
 
 def _rollout(data: t.Any) -> rolling.RolloutState:
-    return rolling.RolloutState(bindings=tuple(Held(binding=decode(ClusterResourceBinding, each)) for each in data))
+    return rolling.RolloutState(
+        bindings=tuple(RolloutBinding(binding=decode(ClusterResourceBinding, each)) for each in data)
+    )
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contra
     SUCCEEDED,
     UNKNOWN,
     Observation,
-    Progress,
+    OperationProgress,
     Work,
 )
 
@@ -86,18 +86,18 @@ class SimulatedDriver:
         self._reached(work.member)
         return t.cast(str, self.process.write(f"begin {work.member}", lambda: self._begun(work)))
 
-    def poll(self, work: Work) -> Progress:
+    def poll(self, work: Work) -> OperationProgress:
         found, now = self._reached(work.member), self.clock()
         upgrade = found.found(work.operation)
         if upgrade is None and (found.kind == NAMED or work.reference == self.process.machine):
-            return Progress(state=NOT_BEGUN)
+            return OperationProgress(state=NOT_BEGUN)
         if upgrade is None or (found.kind == LOCAL and upgrade.machine != self.process.machine):
-            return Progress(state=UNKNOWN)
+            return OperationProgress(state=UNKNOWN)
         reference = _reference(found, upgrade.machine)
         if upgrade.ends > now:
-            return Progress(state=IN_PROGRESS, message="half way", reference=reference)
+            return OperationProgress(state=IN_PROGRESS, message="half way", reference=reference)
         message = "" if upgrade.well else "it broke"
-        return Progress(state=SUCCEEDED if upgrade.well else FAILED, message=message, reference=reference)
+        return OperationProgress(state=SUCCEEDED if upgrade.well else FAILED, message=message, reference=reference)
 
     def _begun(self, work: Work) -> str:
         member, now = self.members[work.member], self.clock()

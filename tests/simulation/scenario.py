@@ -16,7 +16,7 @@ from pathlib import Path
 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import encode
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.commands import Target
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.commands import SkipTarget
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.status import derive
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.update_states import (
     ACTIVE,
@@ -80,7 +80,7 @@ def people(world: World) -> None:
     if any(placed.gate.state == PENDING for placed in gates_of(state)):
         _unless("gate-not-open", lambda: complete(world.session, RUN, Which(), ANNA, "", "", write=True))
     if found["q-1"].state == RUNNING and found["q-2"].state == NOT_STARTED:
-        skipped(world.session, RUN, [Target(type="Member", name="q-2")], write=True)
+        skipped(world.session, RUN, [SkipTarget(type="Member", name="q-2")], write=True)
     if found["p-2"].state == FAILED and found["p-2"].attempt == 1 and not state.stop_requested:
         stopped(world.session, RUN, write=True)
     if derive(world.state()).state == STOPPED:

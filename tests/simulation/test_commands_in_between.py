@@ -11,7 +11,7 @@ import typing as t
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.commands import Target
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.commands import SkipTarget
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import RunState
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.status import derive
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.update_states import (
@@ -42,7 +42,7 @@ def approve(world: World) -> None:
 
 
 def skipping(member: str) -> Command:
-    target = Target(type="Member", name=member)
+    target = SkipTarget(type="Member", name=member)
     return lambda world: skipped(world.session, scenario.RUN, [target], write=True)
 
 

@@ -14,7 +14,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.commands import Target
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.commands import SkipTarget
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import RunState
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.status import derive
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.update_states import (
@@ -96,7 +96,7 @@ def commands(world: World, chance: random.Random) -> None:
     if drawn < 0.1:
         approve_all(world, state)
     elif drawn < 0.13:
-        target = Target(type="Member", name=chance.choice(rows(state)).name)
+        target = SkipTarget(type="Member", name=chance.choice(rows(state)).name)
         allowed(lambda: skipped(world.session, scenario.RUN, [target], write=True))
     elif drawn < 0.15:
         allowed(lambda: stopped(world.session, scenario.RUN, write=True))

@@ -26,8 +26,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.loop
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import Work
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.leases import holder_name
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.monitor import Sight
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.progress import Progress
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.monitor import MemberMonitor
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.progress import RunProgress
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.run_record import read_run
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import Written, written
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.steering import RunEnding, conduct_run
@@ -180,14 +180,14 @@ class World:
             run = started(session, run, {}, write=True).run
         driver = SimulatedDriver(self.members, self.time.clock, process, self._check)
         drivers = {each["metadata"]["name"]: driver for each in records.list("FleetMember")}
-        sight = Sight(
+        sight = MemberMonitor(
             records=records,
             drivers=drivers,
             target=run.status.target_version,
             holder=f"run/{name}/{run.metadata.uid}",
             members=tuple(row.name for row in rows(run_of(run))),
         )
-        progress = Progress(
+        progress = RunProgress(
             run=run,
             say=process.said.append,
             emit=lambda line: process.write("line", lambda: self.journal.append(json.dumps(line))),

@@ -79,7 +79,7 @@ def lint(
     notes MOST_TOLD are told each, and how many more there are; so many errors end it. ``exclude`` are patterns of files
     and folders in the folders that are given; of the other files in them those without a manifest are passed over.
     """
-    told, order = _Told(), dict[str, int]()
+    told, order = _ToldRemarks(), dict[str, int]()
     mended: list[Mended] = []
     related: list[tuple[Document, Judged]] = []
     counts: collections.Counter[str] = collections.Counter()
@@ -153,7 +153,7 @@ def _unless_foreign(text: str, path: str, counts: collections.Counter[str]) -> t
     yield from found
 
 
-class _Told:
+class _ToldRemarks:
     """The first so many remarks of each level: nobody reads more, and a file can be made of nothing but them."""
 
     def __init__(self) -> None:

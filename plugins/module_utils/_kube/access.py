@@ -33,7 +33,7 @@ class User:
 
 
 @dataclass(frozen=True, order=True)
-class Rule:
+class AccessRule:
     """One thing to be allowed: a verb on a resource, or on a ``path`` that is no resource (``/readyz``)."""
 
     verb: str
@@ -50,7 +50,7 @@ class Rule:
 
 
 @dataclass(frozen=True)
-class Readiness:
+class ServerReadiness:
     """``failing`` names the checks of ``/readyz`` that do not hold; empty if ready."""
 
     ready: bool
@@ -76,7 +76,7 @@ def who_am_i(client: KubeClient) -> User:
         raise damaged(f"POST {path}", str(error), client) from None
 
 
-def missing(client: KubeClient, rules: t.Iterable[Rule]) -> tuple[Rule, ...]:
+def missing(client: KubeClient, rules: t.Iterable[AccessRule]) -> tuple[AccessRule, ...]:
     """Those rules that the account lacks, in the order given; by SelfSubjectAccessReview. Nothing is tried out."""
     asked = tuple(dict.fromkeys(rules))
     answers = in_parallel({str(number): _ask(client, rule) for number, rule in enumerate(asked)}, threads=8)
@@ -86,7 +86,7 @@ def missing(client: KubeClient, rules: t.Iterable[Rule]) -> tuple[Rule, ...]:
     return tuple(rule for number, rule in enumerate(asked) if not answers[str(number)])
 
 
-def _ask(client: KubeClient, rule: Rule) -> t.Callable[[], bool]:
+def _ask(client: KubeClient, rule: AccessRule) -> t.Callable[[], bool]:
     if rule.path:
         spec: dict[str, t.Any] = {"nonResourceAttributes": {"verb": rule.verb, "path": rule.path}}
     else:
@@ -112,7 +112,7 @@ def _ask(client: KubeClient, rule: Rule) -> t.Callable[[], bool]:
     return ask
 
 
-def ready(client: KubeClient) -> Readiness:
+def ready(client: KubeClient) -> ServerReadiness:
     """``/readyz``. A server that says it is not ready is an answer; one that cannot be asked is an ApiError, and so is
     something that says neither, as a login page does."""
     answer = client.send("GET", "/readyz", expect=(500,))
@@ -120,7 +120,7 @@ def ready(client: KubeClient) -> Readiness:
     failing = [found[1] for found in map(_CHECK.match, lines) if found][:_MOST_CHECKS]
     if answer.status < 300 and not any(line.strip() == "ok" or line.startswith("[+]") for line in lines):
         raise damaged("GET /readyz", "it does not say ok", client)
-    return Readiness(answer.status < 300, tuple(map(client.hide, failing)))
+    return ServerReadiness(answer.status < 300, tuple(map(client.hide, failing)))
 
 
 def version(client: KubeClient) -> str:

@@ -27,7 +27,7 @@ _RESOURCE = BUILT_IN["coordination.k8s.io/v1", "Lease"]
 
 
 @dataclass(frozen=True)
-class Lease:
+class KubeLease:
     """A lease that we hold. ``ttl`` in seconds; ``renewed`` by the API server's clock."""
 
     namespace: str
@@ -65,7 +65,7 @@ def acquire(
     ttl: int,
     now: datetime,
     sighting: Sighting | None = None,
-) -> Lease:
+) -> KubeLease:
     """Takes the lease, with the epoch one higher than before.
 
     ``now`` is our clock, aware; it only measures how long a sighting stands. A lease is free if it was released, if it
@@ -95,7 +95,7 @@ def acquire(
     raise _held(client, name, Sighting("", epoch, "", now), "someone else was faster")
 
 
-def renew(client: KubeClient, lease: Lease) -> Lease:
+def renew(client: KubeClient, lease: KubeLease) -> KubeLease:
     """The same lease, renewed. FleetError ``lease-lost`` if another has it; nothing is to be written after that."""
     path = _RESOURCE.path(lease.namespace, lease.name)
     for _attempt in range(2):
@@ -115,7 +115,7 @@ def renew(client: KubeClient, lease: Lease) -> Lease:
     raise _lost(client, lease, "another")
 
 
-def release(client: KubeClient, lease: Lease) -> bool:
+def release(client: KubeClient, lease: KubeLease) -> bool:
     """Lets go; False if it was no longer ours. The Lease stays, so that epochs go on rising."""
     path = _RESOURCE.path(lease.namespace, lease.name)
     try:
@@ -129,7 +129,7 @@ def release(client: KubeClient, lease: Lease) -> bool:
     return True
 
 
-def _create(client: KubeClient, namespace: str, name: str, holder: str, ttl: int, now: datetime) -> Lease:
+def _create(client: KubeClient, namespace: str, name: str, holder: str, ttl: int, now: datetime) -> KubeLease:
     server_now = client.send("GET", "/version").date or now
     body = {
         "apiVersion": _RESOURCE.api_version,
@@ -177,7 +177,7 @@ def _held(client: KubeClient, name: str, sighting: Sighting, why: str) -> LeaseH
     return LeaseHeld("lease-held", f"the lease {name} is taken: {why}", client.server_name, hint, sighting=sighting)
 
 
-def _refuse_if_lost(client: KubeClient, current: t.Mapping[str, t.Any], lease: Lease) -> None:
+def _refuse_if_lost(client: KubeClient, current: t.Mapping[str, t.Any], lease: KubeLease) -> None:
     spec = current.get("spec") or {}
     if spec.get("holderIdentity") != lease.holder or spec.get("leaseTransitions") != lease.epoch:
         raise _lost(
@@ -185,7 +185,7 @@ def _refuse_if_lost(client: KubeClient, current: t.Mapping[str, t.Any], lease: L
         )
 
 
-def _lost(client: KubeClient, lease: Lease, by: str) -> FleetError:
+def _lost(client: KubeClient, lease: KubeLease, by: str) -> FleetError:
     text = f"the lease {lease.name} is no longer ours (epoch {lease.epoch}): it went to {by}"
     return FleetError("lease-lost", text, client.server_name, "this run stops writing; start it again to go on")
 
@@ -200,9 +200,9 @@ def _spec(holder: str, ttl: int, epoch: int, acquired: datetime, renewed: dateti
     }
 
 
-def _lease(document: t.Mapping[str, t.Any]) -> Lease:
+def _lease(document: t.Mapping[str, t.Any]) -> KubeLease:
     spec, metadata = document["spec"], document["metadata"]
-    return Lease(
+    return KubeLease(
         namespace=metadata["namespace"],
         name=metadata["name"],
         holder=spec["holderIdentity"],

@@ -11,7 +11,7 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
-from .access import Rule
+from .access import AccessRule
 from .paths import BUILT_IN, Resource
 
 _API = "rbac.authorization.k8s.io/v1"
@@ -85,16 +85,16 @@ def _home(namespace: str) -> Manifest:
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace, "labels": labels}}
 
 
-def rules_of(manifests: t.Iterable[Manifest]) -> tuple[Rule, ...]:
+def rules_of(manifests: t.Iterable[Manifest]) -> tuple[AccessRule, ...]:
     """What these roles grant, one by one: to be asked for before anything is written (``access.missing``)."""
     found = []
     for manifest in manifests:
         namespace = manifest["metadata"].get("namespace", "")
         for rule in manifest.get("rules", ()):
             for verb in rule["verbs"]:
-                found += [Rule(verb, path=path) for path in rule.get("nonResourceURLs", ())]
+                found += [AccessRule(verb, path=path) for path in rule.get("nonResourceURLs", ())]
                 found += [
-                    Rule(verb, resource, group, namespace)
+                    AccessRule(verb, resource, group, namespace)
                     for group in rule.get("apiGroups", ())
                     for resource in rule.get("resources", ())
                 ]

@@ -27,7 +27,7 @@ from .._core.plan.document import (
     ClusterPlan,
     PlacementPlan,
 )
-from .._core.plan.member import DIFFERS, UNCHANGED, Step
+from .._core.plan.member import DIFFERS, UNCHANGED, MemberStep
 from .._core.plan.outcome import MemberOutcome
 from .._core.plan.reached import reached
 from .._core.schema.meta import find_condition
@@ -250,7 +250,7 @@ def _listed(names: t.Sequence[str], most: int = 6) -> str:
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-def _drift_lines(step: Step) -> list[str]:
+def _drift_lines(step: MemberStep) -> list[str]:
     if step.missing:
         text = "differs: it is missing" if step.action == DIFFERS else "drift: it was deleted"
         return _folded(f"{text} on the member", "      ")

@@ -11,9 +11,9 @@ import typing as t
 from .._core.foreign import in_line
 from .._core.updates.releases.targets import (
     CONTROL_PLANE,
-    Step,
-    Target,
-    Work,
+    UpgradeStep,
+    UpgradeTarget,
+    UpgradeWork,
 )
 from .._core.updates.run import Obstacle
 from .text import columns, table
@@ -23,8 +23,8 @@ Row = tuple[str, str, str, str]
 
 
 def upgrade_plan_text(
-    target: Target,
-    works: t.Mapping[str, Work],
+    target: UpgradeTarget,
+    works: t.Mapping[str, UpgradeWork],
     without_window: t.Collection[str] = (),
     stops_unattended_updates: t.Collection[str] = (),
 ) -> list[str]:
@@ -45,7 +45,7 @@ def upgrade_plan_text(
     return lines
 
 
-def _rows(member: str, work: Work) -> t.Iterator[Row]:
+def _rows(member: str, work: UpgradeWork) -> t.Iterator[Row]:
     if work.skip or work.fail:
         verdict = work.fail or work.skip
         yield member, "", "fails" if work.fail else "is skipped", _told(verdict)
@@ -58,11 +58,11 @@ def _rows(member: str, work: Work) -> t.Iterator[Row]:
         yield member, "", "waits", _told(each)
 
 
-def _what(step: Step) -> str:
+def _what(step: UpgradeStep) -> str:
     return "control plane" if step.what == CONTROL_PLANE else f"pool {step.pool}"
 
 
-def _becomes(step: Step) -> str:
+def _becomes(step: UpgradeStep) -> str:
     snapshot = "leaves its snapshot" if step.drops_snapshot else ""
     return ", ".join(filter(None, (step.version, f"image {step.image}" if step.image else "", snapshot)))
 

@@ -145,7 +145,7 @@ class HubRecords:
             self._refuse_without_crds(error, kind, name)
 
     def acquire(self, name: str, holder: str, seconds: int) -> Lease:
-        def attempt() -> kube_lease.Lease:
+        def attempt() -> kube_lease.KubeLease:
             return kube_lease.acquire(
                 self.client, NAMESPACE, to_object_name(name), holder, seconds, self._clock(), self._sightings.get(name)
             )
@@ -295,8 +295,8 @@ def _without_status(record: Record) -> Record:
     return {key: value for key, value in record.items() if key != "status"}
 
 
-def _theirs(lease: Lease) -> kube_lease.Lease:
-    return kube_lease.Lease(
+def _theirs(lease: Lease) -> kube_lease.KubeLease:
+    return kube_lease.KubeLease(
         NAMESPACE, to_object_name(lease.name), lease.holder, lease.epoch, lease.seconds, lease.renewed, ""
     )
 

@@ -52,7 +52,7 @@ def answer(input: dict[str, t.Any]) -> dict[str, t.Any]:
     return {"error": None, "requeue": False, "conditions": rows, "deletedBindings": deleted}
 
 
-def _row(condition: dict[str, t.Any], verdict: eviction.Verdict | None) -> dict[str, t.Any]:
+def _row(condition: dict[str, t.Any], verdict: eviction.EvictionVerdict | None) -> dict[str, t.Any]:
     row = {key: condition.get(key, 0) for key in ("type", "status", "reason", "observedGeneration")}
     said = condition.get("message", "")
     if verdict is None:

@@ -25,7 +25,7 @@ AGAIN = (rolling.PUSHED, rolling.ROLLING)
 def answer(input: dict[str, t.Any]) -> dict[str, t.Any]:
     now = parse_time(input["now"])
     latest = [each["metadata"]["name"] for each in input["resourceSnapshots"] if _latest(each["metadata"])]
-    wanted = content.Wanted(resource_snapshot=latest[0] if latest else "", overrides={})
+    wanted = content.WantedContent(resource_snapshot=latest[0] if latest else "", overrides={})
     placement = decode(crp.ClusterResourcePlacement, input["placement"])
     state = rolling.RolloutState(bindings=tuple(held(each) for each in input["bindings"]))
     out = rolling.decide(state, rolling.RolloutSeen(placement=placement, wanted=wanted, upstream=True), now)
@@ -41,11 +41,11 @@ def answer(input: dict[str, t.Any]) -> dict[str, t.Any]:
     }
 
 
-def held(raw: dict[str, t.Any]) -> content.Held:
-    return content.Held(binding=decode(binding.ClusterResourceBinding, raw))
+def held(raw: dict[str, t.Any]) -> content.RolloutBinding:
+    return content.RolloutBinding(binding=decode(binding.ClusterResourceBinding, raw))
 
 
-def row(each: content.Held, action: str) -> dict[str, t.Any]:
+def row(each: content.RolloutBinding, action: str) -> dict[str, t.Any]:
     spec, started = each.binding.spec, find_condition(each.binding.status.conditions, "RolloutStarted")
     out = {"name": each.name, "targetCluster": each.cluster, "state": each.state, "action": action}
     out |= {"resourceSnapshotName": spec.resource_snapshot_name, "deleting": each.deleting}

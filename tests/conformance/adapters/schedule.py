@@ -58,7 +58,7 @@ def _decided(each: binding.ClusterDecision) -> dict[str, t.Any]:
     return {key: encode(each).get(key) for key in ("clusterName", "selected", "clusterScore")}
 
 
-def _row(each: decisions.Decision) -> dict[str, t.Any]:
+def _row(each: decisions.PickDecision) -> dict[str, t.Any]:
     row = _decided(each.as_cluster_decision()) | {"outcome": camel(each.outcome.replace("-", "_"))}
     row |= {"filteredBy": each.rule} if each.outcome == "filtered" else {}
     return row | (

@@ -46,7 +46,7 @@ def _happened(at: run.RunState, event: Data, now: datetime, fleet: dict[str, Dat
         case {"type": "start" | "stop" as verb}:
             at = {"start": commands.start, "stop": commands.stop}[verb](at, now)
         case {"type": "skip", "targets": targets}:
-            at = commands.skip(at, [commands.Target(each["type"], each["name"]) for each in targets], now)
+            at = commands.skip(at, [commands.SkipTarget(each["type"], each["name"]) for each in targets], now)
         case {"type": "result", "member": name, "result": result}:
             rows = {row.name: row for stage in at.stages for group in stage.groups for row in group.members}
             at = commands.record(at, rows[name].operation, result, now)

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.member import Step
+from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.member import MemberStep
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.applyset import PART_OF_LABEL
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.placement import Report
 from small_fleet import PARENTS, Document, Fleet, codes, conditions
@@ -19,7 +19,7 @@ def settings(fleet: Fleet) -> str:
     return fleet.namespaced("configmaps", "settings")
 
 
-def step(report: Report, fleet: Fleet) -> Step:
+def step(report: Report, fleet: Fleet) -> MemberStep:
     """What is done to the ConfigMap ``settings`` on m1."""
     return next(each for each in report.of(fleet.name)["m1"].steps if each.id.name == "settings")
 

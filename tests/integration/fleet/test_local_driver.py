@@ -22,7 +22,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec im
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases import versions
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.executor import Ended, Executor, Pace
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers import contract
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import Progress, Work
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import OperationProgress, Work
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.local import LocalDriver
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import Clients
 from ansible_collections.gitops.fleet.plugins.module_utils._local import cluster, upgrades
@@ -60,7 +60,7 @@ class Place:
         found = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
         return [line for line in found if line["member"] == self.name]
 
-    def ended(self, work: Work, seconds: float = 60) -> Progress:
+    def ended(self, work: Work, seconds: float = 60) -> OperationProgress:
         end = time.monotonic() + seconds
         while (progress := self.driver.poll(work)).state == contract.IN_PROGRESS:
             assert time.monotonic() < end, progress

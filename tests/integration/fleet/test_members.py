@@ -12,7 +12,7 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import find_condition
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.facts import read_fleet
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join import Wish, join
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join import MemberSpec, join
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.leave import Farewell, Left, leave
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import Clients, recorded_members
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.record_facts import record_facts
@@ -73,7 +73,7 @@ def test_a_member_joins_by_a_secret_on_the_hub(hub_fleet: Fleet) -> None:
     metadata = {"name": f"m1-{hub_fleet.number}", "namespace": "default"}
     hub_fleet.hub.client.post("/api/v1/namespaces/default/secrets", {"metadata": metadata, "data": {"k": content}})
     reference = {"secretRef": {"name": metadata["name"], "namespace": "default", "key": "k"}}
-    wish = Wish(name="m1", connection=reference)
+    wish = MemberSpec(name="m1", connection=reference)
     join(hub_fleet.session(holder="runner-1"), [wish], write=True)
     hub_fleet.place()
     assert not hub_fleet.apply().problems and hub_fleet.holders() == ["m1"]

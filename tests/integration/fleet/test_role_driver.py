@@ -17,7 +17,7 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.fleet_member import FleetMember
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers import contract, detached
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import Progress, Work
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import OperationProgress, Work
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.role import RoleDriver
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import Clients
 from ansible_collections.gitops.fleet.plugins.module_utils._local import processes
@@ -99,7 +99,7 @@ def driver(tmp_path: Path) -> t.Iterator[RoleDriver]:
         processes.stop(processes.marked(str(folder)), grace=2)
 
 
-def ended(driver: RoleDriver, one: Work) -> Progress:
+def ended(driver: RoleDriver, one: Work) -> OperationProgress:
     end = time.monotonic() + 60
     while (progress := driver.poll(one)).state == contract.IN_PROGRESS:
         assert time.monotonic() < end, progress

@@ -20,7 +20,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members import
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.capture import capture
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join import (
     Joined,
-    Wish,
+    MemberSpec,
     join,
     wishes_of_contexts,
 )
@@ -56,7 +56,7 @@ def elsewhere(fleet: Fleet, member: str, **changes: str) -> Path:
 
 
 def joined(fleet: Fleet, write: bool = True, **kubeconfigs: Path) -> Joined:
-    wishes = [Wish(name=name, connection={"kubeconfig": str(path)}) for name, path in kubeconfigs.items()]
+    wishes = [MemberSpec(name=name, connection={"kubeconfig": str(path)}) for name, path in kubeconfigs.items()]
     return join(fleet.session(), wishes, write=write)
 
 
@@ -138,7 +138,7 @@ def test_a_member_whose_connection_is_moved_to_the_cluster_of_another_is_refused
     file_fleet.join("m1", "m2")
     error = refused(lambda: joined(file_fleet, m2=elsewhere(file_fleet, "m1")))
     assert error.code == "other-cluster"
-    wish = Wish(name="m2", connection={"kubeconfig": str(elsewhere(file_fleet, "m1"))}, rebuilt=True)
+    wish = MemberSpec(name="m2", connection={"kubeconfig": str(elsewhere(file_fleet, "m1"))}, rebuilt=True)
     assert refused(lambda: join(file_fleet.session(holder="x"), [wish], write=True)).code == "double-member"
 
 
@@ -232,7 +232,7 @@ def test_a_rebuilt_cluster_is_accepted_only_when_that_is_said(fleet: Fleet) -> N
     fleet.log_in("m1", fleet.kubeconfig("m2"))
     assert fleet.join("m1").unchanged == ("m1",)
     assert refused(lambda: joined(fleet, m1=elsewhere(fleet, "m2"))).code == "other-cluster"
-    wish = Wish(name="m1", connection={"kubeconfig": str(fleet.kubeconfig("m1"))}, rebuilt=True)
+    wish = MemberSpec(name="m1", connection={"kubeconfig": str(fleet.kubeconfig("m1"))}, rebuilt=True)
     assert join(fleet.session(), [wish], write=False).changed == ("m1",)
     assert uids(fleet)["m1"] == uid_of(fleet.servers["m1"])
     assert join(fleet.session(), [wish], write=True).changed == ("m1",)

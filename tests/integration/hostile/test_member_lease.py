@@ -17,7 +17,7 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes import BrakeLimits
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members import member_lease
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join import Wish, join
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join import MemberSpec, join
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.leave import Farewell, leave
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.member_lease import MemberLeases
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import Clients, recorded_members
@@ -359,7 +359,7 @@ def test_a_hub_that_is_a_member_too_keeps_its_records(hub_fleet: Fleet) -> None:
     assert hub_fleet.hub is not None
     hub = hub_fleet.hub
     connection = {"kubeconfig": hub.made.kubeconfig}
-    join(hub_fleet.session(holder="x"), [Wish(name="itself", connection=connection)], write=True)
+    join(hub_fleet.session(holder="x"), [MemberSpec(name="itself", connection=connection)], write=True)
     hub_fleet.place()
     with MemberLeases(hub_fleet.records, "x").holding(hub.client, "placement/other"):
         assert hub_fleet.records.leases() == ()

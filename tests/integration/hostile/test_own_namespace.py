@@ -11,7 +11,7 @@ import typing as t
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join import Wish, join
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join import MemberSpec, join
 from small_fleet import OURS, PARENTS, Document, Fleet
 
 NAMESPACE = ("", "v1", "Namespace")
@@ -89,7 +89,7 @@ def joined_by_secret(fleet: Fleet, name: str) -> tuple[str, str]:
         path = "/api/v1/namespaces" if document.get("kind") == "Namespace" else fleet.namespaced("secrets")
         fleet.hub.client.post(path, document)
     reference = {"secretRef": {"name": f"{name}-access", "namespace": fleet.namespace, "key": "kubeconfig"}}
-    join(fleet.session(), [Wish(name=name, connection=reference)], write=True)
+    join(fleet.session(), [MemberSpec(name=name, connection=reference)], write=True)
     return texts_of(content)
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join import Wish, join
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join import MemberSpec, join
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.uses import USES
 from playing import Player
@@ -55,7 +55,7 @@ def test_every_verb_names_the_member_whose_certificate_it_did_not_check(file_fle
     assert flat.count("m1: its certificate is not checked") >= 1 and "Unverified HTTPS request" not in flat
 
 
-def put(fleet: Fleet, document: dict[str, t.Any]) -> Wish:
+def put(fleet: Fleet, document: dict[str, t.Any]) -> MemberSpec:
     """A kubeconfig in a Secret on the hub, and the wish to join by it."""
     assert fleet.hub is not None
     data = {"kubeconfig": base64.b64encode(json.dumps(document).encode()).decode()}
@@ -65,7 +65,9 @@ def put(fleet: Fleet, document: dict[str, t.Any]) -> Wish:
     except ApiError as error:
         assert error.code == "not-found"
     fleet.hub.client.post(f"{OURS}/secrets", secret)
-    return Wish(name="m1", connection={"secretRef": {"name": "m1", "namespace": "gitops-fleet", "key": "kubeconfig"}})
+    return MemberSpec(
+        name="m1", connection={"secretRef": {"name": "m1", "namespace": "gitops-fleet", "key": "kubeconfig"}}
+    )
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.decide 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.tree import run_of, status_of
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import MemberView, RunState, UpdateSeen
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.status import derive
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join import Wish, join
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join import MemberSpec, join
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.claims import claim
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gates import GateKeeper
@@ -70,10 +70,12 @@ def make_runs(path: Path, kubeconfig: str) -> None:
     records.close()
 
 
-def _wish(name: str, driver: str, kubeconfig: str) -> Wish:
+def _wish(name: str, driver: str, kubeconfig: str) -> MemberSpec:
     fields = {"group": "prod" if name == "east" else "", "driver": driver}
     connection = {"kubeconfig": kubeconfig, "context": name}
-    return Wish(name=name, connection=connection, labels={"at": name}, fields={k: v for k, v in fields.items() if v})
+    return MemberSpec(
+        name=name, connection=connection, labels={"at": name}, fields={k: v for k, v in fields.items() if v}
+    )
 
 
 def _present(records: Records, *documents: dict[str, t.Any]) -> None:

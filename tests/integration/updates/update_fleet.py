@@ -19,8 +19,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.approvals import MADE_BY
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.executor import Pace
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.environments.hub import install
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join import IDENTITY, join
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join import Wish as JoinWish
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join import IDENTITY, MemberSpec, join
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.approval_policy import (
     path_of,
@@ -28,8 +27,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.approv
     vouched_since,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.conducting import (
-    Verdict,
-    Wish,
+    ConductOptions,
+    RunVerdict,
     carry_on,
     verdict,
 )
@@ -167,9 +166,9 @@ class UpdateFleet:
     def _maker(self, name: str, minor: str) -> t.Callable[[], LocalOutcome]:
         return lambda: t.cast(LocalOutcome, self.clusters(name, version=minor))
 
-    def _wish(self, name: str, kubeconfig: t.Any, group: str, driver: str) -> JoinWish:
+    def _wish(self, name: str, kubeconfig: t.Any, group: str, driver: str) -> MemberSpec:
         fields = {"group": group, "driver": driver}
-        return JoinWish(name=name, connection={"kubeconfig": str(kubeconfig)}, labels={}, fields=fields)
+        return MemberSpec(name=name, connection={"kubeconfig": str(kubeconfig)}, labels={}, fields=fields)
 
     def version(self, member: str) -> str:
         """What the member itself says."""
@@ -207,14 +206,14 @@ class UpdateFleet:
             **more,
         }
 
-    def conduct(self, run: Document | None = None, drivers: Document | None = None, **wish: t.Any) -> Verdict:
+    def conduct(self, run: Document | None = None, drivers: Document | None = None, **wish: t.Any) -> RunVerdict:
         """In this process; what it came to. Without a definition the recorded run."""
         wish = {"pace": Pace(interval=0.2, settle=20), "timeout": 2.0, "operations": str(self.operations), **wish}
         given = written([], [run] if run else [], strict=False)
         session = self.session()
         who = user(session)
         made = present(self.records, self.run_name, given, write=True, who=who).run
-        wanted = Wish(drivers=drivers or self.drivers(), **wish)
+        wanted = ConductOptions(drivers=drivers or self.drivers(), **wish)
         ending = carry_on(session, made, wanted, who)
         return verdict(ending)
 

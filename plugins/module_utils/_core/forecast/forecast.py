@@ -57,7 +57,7 @@ class Assumptions:
 
 
 @dataclass(frozen=True)
-class Spread:
+class Percentiles:
     """Half of all courses are there by ``p50``, nine of ten by ``p90``; None: never within the horizon."""
 
     p50: datetime | None = None
@@ -75,8 +75,8 @@ class NodeForecast:
 
     name: str
     state: str
-    start: Spread
-    end: Spread
+    start: Percentiles
+    end: Percentiles
     reason: str = ""
     blocker: str = ""
 
@@ -218,11 +218,11 @@ def _held(row: MemberRow, stage: StageRow, group: GroupRow, usual: Course) -> tu
     return (BEFORE_IT, f"begins after stage {usual.run.stages[ahead - 1].name}") if ahead else ("", "")
 
 
-def _spread(found: list[datetime | None]) -> Spread:
+def _spread(found: list[datetime | None]) -> Percentiles:
     """Courses that do not get there come last."""
     there = sorted(each for each in found if each is not None)
     ordered: list[datetime | None] = [*there, *([None] * (len(found) - len(there)))]
-    return Spread(quantile(ordered, 0.5), quantile(ordered, 0.9))
+    return Percentiles(quantile(ordered, 0.5), quantile(ordered, 0.9))
 
 
 def _longest(waits: t.Sequence[Standstill]) -> str:

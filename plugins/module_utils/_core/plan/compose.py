@@ -73,7 +73,7 @@ class Facts:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wanted:
+class WantedPlacement:
     """``objects`` in apply order. ``deleting`` is empty, or why the placement ends (``deleted``, ``source-gone``).
     ``prune_kinds`` are kinds that are deleted although they may hold more than ours. ``respecified`` says that another
     spec is recorded.
@@ -88,7 +88,7 @@ class Wanted:
     respecified: bool = False
 
 
-def compose(wanted: Wanted, known: Known, facts: Facts, now: datetime, limits: BrakeLimits) -> PlacementPlan:
+def compose(wanted: WantedPlacement, known: Known, facts: Facts, now: datetime, limits: BrakeLimits) -> PlacementPlan:
     """The plan of ``wanted`` over ``known``. Eligibility is judged at the facts' instant, their age at ``now``."""
     placement = wanted.placement
     policy, policy_new = policy_snapshot_of(placement, known.policy_snapshot)
@@ -123,7 +123,7 @@ def compose(wanted: Wanted, known: Known, facts: Facts, now: datetime, limits: B
     )
 
 
-def _changes(wanted: Wanted, known: Known, clusters: t.Iterable[ClusterPlan]) -> tuple[ClusterChanges, ...]:
+def _changes(wanted: WantedPlacement, known: Known, clusters: t.Iterable[ClusterPlan]) -> tuple[ClusterChanges, ...]:
     """What changes on clusters that stay, those that hold the same together."""
     held = {each.spec.target_cluster: each.spec.resource_snapshot_name for each in known.bindings if _had(each)}
     groups: dict[str, list[str]] = {}
@@ -136,7 +136,12 @@ def _changes(wanted: Wanted, known: Known, clusters: t.Iterable[ClusterPlan]) ->
 
 
 def _brakes(
-    wanted: Wanted, known: Known, facts: Facts, now: datetime, limits: BrakeLimits, clusters: t.Sequence[ClusterPlan]
+    wanted: WantedPlacement,
+    known: Known,
+    facts: Facts,
+    now: datetime,
+    limits: BrakeLimits,
+    clusters: t.Sequence[ClusterPlan],
 ) -> tuple[Brake, ...]:
     name = wanted.placement.name
     held = {each.spec.target_cluster: len(_held(known, each)) for each in known.bindings if _had(each)}
@@ -181,7 +186,7 @@ def _unscheduled(binding: ClusterResourceBinding) -> ClusterResourceBinding:
 
 
 def _clusters(
-    wanted: Wanted,
+    wanted: WantedPlacement,
     known: Known,
     index: FleetIndex,
     after: t.Sequence[ClusterResourceBinding],
@@ -223,7 +228,7 @@ def _clusters(
 
 
 def _leaving(
-    wanted: Wanted, known: Known, old: ClusterResourceBinding | None, change: str, cause: str
+    wanted: WantedPlacement, known: Known, old: ClusterResourceBinding | None, change: str, cause: str
 ) -> dict[str, tuple[ObjectId, ...]]:
     """What leaves a cluster, by what becomes of it. A cluster that keeps a placement which only reports loses nothing,
     and what is on one that has left the fleet stays there."""

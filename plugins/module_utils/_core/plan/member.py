@@ -18,7 +18,7 @@ from ..resources.applyset import (
     MANAGER,
     PART_OF_LABEL,
     ApplySet,
-    Held,
+    InventoryEntry,
     part_of,
 )
 from ..resources.comparison.compare import FieldDiff, differences
@@ -54,7 +54,7 @@ class Deletable:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Step:
+class MemberStep:
     """One object's step. ``reason`` is upstream's manifest reason for refusals (``NotTakenOver``, ``FoundDrifts``).
     ``changes`` are the fields that an update changes or gives up, where they were asked for."""
 
@@ -117,7 +117,7 @@ def decide_member(
     prune_kinds: t.Container[str] = (),
     abandon: bool = False,
     shows: bool = False,
-) -> tuple[Step, ...]:
+) -> tuple[MemberStep, ...]:
     """Steps in the order in which they are carried out: applies by wave, then removals in reverse.
 
     ``live`` holds the objects of ``desired`` and of the recorded inventory that exist on the member. Namespaces and
@@ -136,7 +136,7 @@ def decide_member(
     return (*applied, *(step for step in removed if step is not None))
 
 
-def as_planned(steps: t.Sequence[Step], deletable: Deletable | None, held: int) -> tuple[Step, ...]:
+def as_planned(steps: t.Sequence[MemberStep], deletable: Deletable | None, held: int) -> tuple[MemberStep, ...]:
     """The steps without deletions that no plan showed to anybody: another run has written to the member, and the
     records do not know of it. ``held`` is the number of objects in the member's ApplySet.
     """
@@ -151,18 +151,22 @@ def as_planned(steps: t.Sequence[Step], deletable: Deletable | None, held: int) 
         f"know, and they stay; apply with {lift} if they are to go"
     )
     return tuple(
-        Step(id=step.id, action=REFUSED, reason="NotPlanned", message=message) if step.id in others else step
+        MemberStep(id=step.id, action=REFUSED, reason="NotPlanned", message=message) if step.id in others else step
         for step in steps
     )
 
 
 def _applied(
-    wanted: Rendered, held: Held | None, live: t.Mapping[str, t.Any] | None, applyset: str, strategy: ApplyStrategy
-) -> Step:
+    wanted: Rendered,
+    held: InventoryEntry | None,
+    live: t.Mapping[str, t.Any] | None,
+    applyset: str,
+    strategy: ApplyStrategy,
+) -> MemberStep:
     manifest = part_of(wanted.manifest, applyset)
 
-    def step(action: str, **details: t.Any) -> Step:
-        return Step(id=wanted.id, action=action, hash=wanted.hash, manifest=manifest, **details)
+    def step(action: str, **details: t.Any) -> MemberStep:
+        return MemberStep(id=wanted.id, action=action, hash=wanted.hash, manifest=manifest, **details)
 
     if _in_our_namespace(wanted.id):
         return step(REFUSED, reason="NotTakenOver", message="nothing is placed where the fleet keeps its own objects")
@@ -192,7 +196,7 @@ def _applied(
     return step(REPAIR, drifts=drifts)
 
 
-def _telling(step: Step, live: t.Mapping[str, t.Any] | None) -> Step:
+def _telling(step: MemberStep, live: t.Mapping[str, t.Any] | None) -> MemberStep:
     if step.action not in (UPDATE, ADOPT) or live is None or step.manifest is None:
         return step
     changes = live_changes(step.manifest, live, MANAGER, step.id)
@@ -202,8 +206,8 @@ def _telling(step: Step, live: t.Mapping[str, t.Any] | None) -> Step:
 
 
 def _taken_over(
-    wanted: Rendered, live: t.Mapping[str, t.Any], strategy: ApplyStrategy, step: t.Callable[..., Step]
-) -> Step:
+    wanted: Rendered, live: t.Mapping[str, t.Any], strategy: ApplyStrategy, step: t.Callable[..., MemberStep]
+) -> MemberStep:
     metadata = live.get("metadata") or {}
     if strategy.when_to_take_over == "Never":
         return step(REFUSED, reason="NotTakenOver", message="exists already, and whenToTakeOver is Never")
@@ -221,10 +225,10 @@ def _taken_over(
 
 def _removed(
     leaving: ObjectId, live: t.Mapping[str, t.Any] | None, applyset: str, prune_kinds: t.Container[str], abandon: bool
-) -> Step | None:
+) -> MemberStep | None:
     if live is None or not _ours(live, applyset):
         return None
-    return Step(id=leaving, action=RELEASE if stays(leaving, prune_kinds, abandon) else PRUNE)
+    return MemberStep(id=leaving, action=RELEASE if stays(leaving, prune_kinds, abandon) else PRUNE)
 
 
 def _ours(live: t.Mapping[str, t.Any], applyset: str) -> bool:

@@ -16,14 +16,14 @@ from .member import (
     REFUSED,
     RELEASE,
     UNCHANGED,
-    Step,
+    MemberStep,
 )
 
 APPLY_FAILED = "ManifestApplyFailed"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Failure:
+class ObjectFailure:
     """One object that could not be written or is not gone; ``reason`` is upstream's manifest reason, or ours."""
 
     id: ObjectId
@@ -42,20 +42,20 @@ class MemberOutcome:
 
     cluster: str
     done: bool = False
-    steps: tuple[Step, ...] = ()
-    failures: tuple[Failure, ...] = ()
+    steps: tuple[MemberStep, ...] = ()
+    failures: tuple[ObjectFailure, ...] = ()
     availability: t.Mapping[ObjectId, str] | None = None
     error: Problem | None = None
     written: tuple[ObjectId, ...] = ()
     doubtful: ObjectId | None = None
 
     @property
-    def changes(self) -> tuple[Step, ...]:
+    def changes(self) -> tuple[MemberStep, ...]:
         """The steps that write something, or would."""
         return tuple(each for each in self.steps if each.action not in (UNCHANGED, REFUSED, DIFFERS))
 
     @property
-    def drifted(self) -> tuple[Step, ...]:
+    def drifted(self) -> tuple[MemberStep, ...]:
         """The steps on objects that somebody else changed or deleted."""
         return tuple(each for each in self.steps if each.drifted)
 

@@ -26,7 +26,7 @@ from ..resources.availability import AVAILABLE, NOT_TRACKABLE, NOT_YET
 from ..resources.snapshots import snapshot_index
 from ..schema.meta import Condition, find_condition
 from .document import LOST, ClusterPlan, PlacementPlan
-from .member import DIFFERS, Step
+from .member import DIFFERS, MemberStep
 from .outcome import MemberOutcome
 
 PREFIX = "ClusterResourcePlacement"
@@ -35,7 +35,7 @@ MOST_UNFILLED = 20
 
 
 @dataclass(frozen=True)
-class Rule:
+class ConditionRule:
     """Reasons of one condition type on the placement, by status."""
 
     type: str
@@ -46,23 +46,25 @@ class Rule:
 
 
 RULES = (
-    Rule(
+    ConditionRule(
         "RolloutStarted",
         "RolloutStarted",
         "RolloutNotStartedYet",
         "RolloutStartedUnknown",
         "the rollout has started on",
     ),
-    Rule("Overridden", "NoOverrideSpecified", "OverriddenFailed", "OverriddenPending", "overrides are resolved for"),
-    Rule(
+    ConditionRule(
+        "Overridden", "NoOverrideSpecified", "OverriddenFailed", "OverriddenPending", "overrides are resolved for"
+    ),
+    ConditionRule(
         "WorkSynchronized",
         "WorkSynchronized",
         "WorkNotSynchronizedYet",
         "WorkSynchronizedUnknown",
         "work is rendered for",
     ),
-    Rule("Applied", "ApplySucceeded", "ApplyFailed", "ApplyPending", "resources are applied on"),
-    Rule(
+    ConditionRule("Applied", "ApplySucceeded", "ApplyFailed", "ApplyPending", "resources are applied on"),
+    ConditionRule(
         "Available",
         "ResourceAvailable",
         "ResourceNotAvailableYet",
@@ -70,7 +72,7 @@ RULES = (
         "resources are available on",
     ),
 )
-DIFF_RULE = Rule(
+DIFF_RULE = ConditionRule(
     "DiffReported",
     "DiffReportingCompleted",
     "DiffReportingIncompleteOrFailed",
@@ -199,7 +201,11 @@ def _scheduled(plan: PlacementPlan, previous: PlacementStatus, generation: int, 
 
 
 def _aggregate(
-    rule: Rule, rows: t.Sequence[PerClusterPlacementStatus], previous: PlacementStatus, generation: int, now: datetime
+    rule: ConditionRule,
+    rows: t.Sequence[PerClusterPlacementStatus],
+    previous: PlacementStatus,
+    generation: int,
+    now: datetime,
 ) -> Condition:
     kind = PREFIX + rule.type
     found = [find_condition(each.conditions, rule.type) for each in rows]
@@ -300,7 +306,7 @@ def _diffed(
     return tuple(rows[:DETAILS])
 
 
-def _standing(outcome: MemberOutcome) -> tuple[Step, ...]:
+def _standing(outcome: MemberOutcome) -> tuple[MemberStep, ...]:
     repaired = outcome.done and not outcome.error
     failed = {each.id for each in outcome.failures}
     return tuple(each for each in outcome.steps if not repaired or each.id in failed)

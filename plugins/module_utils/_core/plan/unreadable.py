@@ -19,7 +19,7 @@ from ..objects.placements.cluster_resource_placement import ClusterResourcePlace
 from ..objects.placements.policy import PICK_FIXED
 from ..objects.placements.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
 from ..scheduling import cluster_eligibility
-from ..scheduling.asked import Asked
+from ..scheduling.asked import SchedulingRequest
 from ..scheduling.cycle import Scheduled, schedule
 from ..scheduling.index import FleetIndex
 from ..scheduling.profile import Profile
@@ -56,7 +56,7 @@ def decide(
     bindings: tuple[ClusterResourceBinding, ...],
 ) -> Decided:
     """What ``schedule`` decides, but for holders that a changed policy would drop because they were not read."""
-    asked = Asked(placement, policy, index)
+    asked = SchedulingRequest(placement, policy, index)
     kept = _kept(asked, bindings)
     names = {each.name for each in kept}
     outcome = schedule(placement, policy, index, [each for each in bindings if each.name not in names])
@@ -74,7 +74,7 @@ def decide(
     )
 
 
-def _kept(asked: Asked, bindings: t.Iterable[ClusterResourceBinding]) -> list[ClusterResourceBinding]:
+def _kept(asked: SchedulingRequest, bindings: t.Iterable[ClusterResourceBinding]) -> list[ClusterResourceBinding]:
     """Holders under an older policy whom the new one refuses for nothing but not having been read."""
     index = asked.index
     obsolete = [

@@ -43,7 +43,7 @@ MANAGED_BY = {"app.kubernetes.io/managed-by": "gitops.fleet"}
 
 
 @dataclass(frozen=True, kw_only=True, order=True)
-class Held:
+class InventoryEntry:
     """One placed object and the hash of the manifest that was applied last; empty while its apply is not done."""
 
     id: ObjectId
@@ -66,7 +66,7 @@ class ApplySet:
     resource_snapshot: str = ""
     resource_hash: str = ""
     decision: t.Mapping[str, t.Any] | None = None
-    inventory: tuple[Held, ...] = ()
+    inventory: tuple[InventoryEntry, ...] = ()
 
     @property
     def id(self) -> str:
@@ -169,7 +169,7 @@ def _scores(decision: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     return dict(decision)
 
 
-def _inventory(data: t.Mapping[str, str]) -> tuple[Held, ...]:
+def _inventory(data: t.Mapping[str, str]) -> tuple[InventoryEntry, ...]:
     held = []
     for row in _json(data, "inventory"):
         if not isinstance(row, list) or len(row) != 6 or not all(isinstance(part, str) for part in row):
@@ -179,7 +179,7 @@ def _inventory(data: t.Mapping[str, str]) -> tuple[Held, ...]:
             raise ValueError("the inventory names something that cannot be an object")
         if digest and not _HASH.fullmatch(digest):
             raise ValueError("the inventory holds something else than a hash")
-        held.append(Held(id=ObjectId(group, version, kind, namespace, called), hash=digest))
+        held.append(InventoryEntry(id=ObjectId(group, version, kind, namespace, called), hash=digest))
     return tuple(held)
 
 

@@ -49,7 +49,7 @@ class Origin:
 
 
 @dataclass(frozen=True)
-class Placed:
+class PlacedManifest:
     """One object that members get; ``origin`` is None for what was selected itself."""
 
     manifest: Manifest
@@ -60,7 +60,7 @@ class Placed:
 class Unpacked:
     """``objects`` in the order of their envelopes and, inside one, of its keys. ``problems`` stop the placement."""
 
-    objects: tuple[Placed, ...] = ()
+    objects: tuple[PlacedManifest, ...] = ()
     problems: tuple[Problem, ...] = ()
 
 
@@ -76,7 +76,7 @@ def unpacked(objects: t.Iterable[Manifest], scopes: Scopes = BUILT_IN, credentia
     A ClusterResourceEnvelope holds cluster-scoped manifests, a ResourceEnvelope those of its own namespace. An object
     that comes twice, from two envelopes or also by itself, is a problem: KubeFleet refuses the second one too.
     """
-    placed: list[Placed] = []
+    placed: list[PlacedManifest] = []
     problems: list[Problem] = []
     for manifest in objects:
         if is_envelope(manifest):
@@ -84,11 +84,11 @@ def unpacked(objects: t.Iterable[Manifest], scopes: Scopes = BUILT_IN, credentia
             placed += contents
             problems += found
         else:
-            placed.append(Placed(manifest))
+            placed.append(PlacedManifest(manifest))
     return Unpacked(tuple(placed), (*problems, *_twice(placed)))
 
 
-def _opened(manifest: Manifest, scopes: Scopes, credentials: Secrets) -> tuple[list[Placed], list[Problem]]:
+def _opened(manifest: Manifest, scopes: Scopes, credentials: Secrets) -> tuple[list[PlacedManifest], list[Problem]]:
     kind, metadata = str(manifest["kind"]), metadata_of(manifest)
     name, namespace = (str(metadata.get(key) or "") for key in ("name", "namespace"))
     named = {"name": name or "?", "namespace": namespace}
@@ -101,13 +101,13 @@ def _opened(manifest: Manifest, scopes: Scopes, credentials: Secrets) -> tuple[l
     contents = (
         []
         if found
-        else [Placed(envelope.data[key], Origin(kind, namespace, name, key)) for key in sorted(envelope.data)]
+        else [PlacedManifest(envelope.data[key], Origin(kind, namespace, name, key)) for key in sorted(envelope.data)]
     )
     return contents, problems
 
 
-def _twice(placed: t.Iterable[Placed]) -> t.Iterator[Problem]:
-    first: dict[tuple[str, str, str, str], Placed] = {}
+def _twice(placed: t.Iterable[PlacedManifest]) -> t.Iterator[Problem]:
+    first: dict[tuple[str, str, str, str], PlacedManifest] = {}
     for each in placed:
         place = _place(each.manifest)
         if place is None:

@@ -34,7 +34,7 @@ class Content:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Held:
+class RolloutBinding:
     """A binding, as rollouts look at it."""
 
     binding: ClusterResourceBinding
@@ -65,7 +65,7 @@ class Held:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wanted:
+class WantedContent:
     """What every cluster is to hold; ``resource_snapshot`` is empty while there is none yet."""
 
     resource_snapshot: str
@@ -76,6 +76,6 @@ class Wanted:
         return Content(resource_snapshot=self.resource_snapshot, overrides=overrides)
 
 
-def by_name(held: t.Iterable[Held]) -> list[Held]:
+def by_name(held: t.Iterable[RolloutBinding]) -> list[RolloutBinding]:
     """Bindings by name: since a name begins with placement and cluster, in practice by cluster."""
     return sorted(held, key=lambda each: each.name)

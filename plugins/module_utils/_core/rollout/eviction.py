@@ -48,7 +48,7 @@ class Arithmetic:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Verdict:
+class EvictionVerdict:
     """``why`` is a code for programs, ``message`` says it to people. ``arithmetic`` is there where a budget decided."""
 
     yes: bool
@@ -67,8 +67,8 @@ class Evicted:
 
     eviction: ClusterResourcePlacementEviction
     deleted: ClusterResourceBinding | None = None
-    valid: Verdict | None = None
-    executed: Verdict | None = None
+    valid: EvictionVerdict | None = None
+    executed: EvictionVerdict | None = None
 
 
 INVALID = {
@@ -108,10 +108,10 @@ def evict(
     here = [each for each in bindings if each.spec.target_cluster == eviction.spec.cluster_name]
     problem = _invalid(eviction, placement, here)
     if problem or placement is None:
-        verdict = Verdict(yes=False, why=problem, message=INVALID[problem])
+        verdict = EvictionVerdict(yes=False, why=problem, message=INVALID[problem])
         row = (FALSE, f"{REASON}Invalid", verdict.message)
         return Evicted(eviction=_with(eviction, VALID, row, now), valid=verdict)
-    valid = Verdict(yes=True, why="valid", message="the eviction can be judged")
+    valid = EvictionVerdict(yes=True, why="valid", message="the eviction can be judged")
     marked = _with(eviction, VALID, (TRUE, f"{REASON}Valid", valid.message), now)
     executed = judged(placement, here[0], bindings, budget, upstream=upstream)
     row = (TRUE, f"{REASON}Executed", executed.message) if executed.yes else _not_executed(executed)
@@ -133,7 +133,7 @@ def judged(
     budget: ClusterResourcePlacementDisruptionBudget | None,
     *,
     upstream: bool = False,
-) -> Verdict:
+) -> EvictionVerdict:
     """Whether ``binding`` may go; a budget counts only under the placement's name."""
     if binding.metadata.deletion_timestamp is not None:
         return _verdict("already-deleting")
@@ -147,7 +147,7 @@ def judged(
         return _verdict("misconfigured-budget")
     numbers = arithmetic(placement, bindings, budget, upstream=upstream)
     words = f"{numbers.available} of {numbers.total} bindings are available, so that {numbers.allowed} may go"
-    return Verdict(yes=numbers.allowed > 0, why="budget", message=words, arithmetic=numbers)
+    return EvictionVerdict(yes=numbers.allowed > 0, why="budget", message=words, arithmetic=numbers)
 
 
 def arithmetic(
@@ -212,12 +212,12 @@ def _only_reports(binding: ClusterResourceBinding, upstream: bool) -> bool:
     return reports_difference(binding) and (upstream or strategy.type == "ReportDiff")
 
 
-def _verdict(why: str) -> Verdict:
+def _verdict(why: str) -> EvictionVerdict:
     yes, message = OUTCOMES[why]
-    return Verdict(yes=yes, why=why, message=message)
+    return EvictionVerdict(yes=yes, why=why, message=message)
 
 
-def _not_executed(verdict: Verdict) -> tuple[str, str, str]:
+def _not_executed(verdict: EvictionVerdict) -> tuple[str, str, str]:
     return FALSE, f"{REASON}NotExecuted", verdict.message
 
 

@@ -33,7 +33,7 @@ LAST_INSTANT = datetime.max.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True)
-class Readiness:
+class BindingReadiness:
     """``at`` is the instant at which time alone makes a cluster ready that is not; None if only an event can."""
 
     ready: bool
@@ -42,7 +42,7 @@ class Readiness:
 
 def readiness(
     binding: ClusterResourceBinding, period: timedelta, now: datetime, *, applied_only: bool, upstream: bool
-) -> Readiness:
+) -> BindingReadiness:
     """Ready is a cluster that has reported its difference, or whose objects are available.
 
     Where the availability of an object cannot be known, ``period`` must have passed since it was applied. With
@@ -50,15 +50,15 @@ def readiness(
     """
     generation, conditions = binding.metadata.generation, binding.status.conditions
     if status_is(conditions, DIFF_REPORTED, generation, TRUE):
-        return Readiness(True)
+        return BindingReadiness(True)
     available = current(conditions, AVAILABLE, generation)
     if available and available.status == TRUE:
         known = available.reason not in (UPSTREAM_NOT_TRACKABLE if upstream else NOT_TRACKABLE)
-        return Readiness(True) if known else _after(available, period, now, upstream)
+        return BindingReadiness(True) if known else _after(available, period, now, upstream)
     applied = current(conditions, APPLIED, generation)
     if applied_only and applied and applied.status == TRUE:
         return _after(applied, period, now, upstream)
-    return Readiness(False)
+    return BindingReadiness(False)
 
 
 def failed(binding: ClusterResourceBinding, *, upstream: bool) -> Condition | None:
@@ -85,10 +85,10 @@ def later(instant: datetime, span: timedelta) -> datetime:
     return instant + span if span <= LAST_INSTANT - instant else LAST_INSTANT
 
 
-def _after(since: Condition, period: timedelta, now: datetime, upstream: bool) -> Readiness:
+def _after(since: Condition, period: timedelta, now: datetime, upstream: bool) -> BindingReadiness:
     begun = since.last_transition_time
     if begun is None:
-        return Readiness(True)
+        return BindingReadiness(True)
     elapsed = now - begun
     done = elapsed > period if upstream else elapsed >= period
-    return Readiness(True) if done else Readiness(False, later(begun, period))
+    return BindingReadiness(True) if done else BindingReadiness(False, later(begun, period))

@@ -23,7 +23,7 @@ NO_AFFINITY = ClusterAffinity()
 
 
 @dataclass(frozen=True)
-class Asked:
+class SchedulingRequest:
     """``upstream`` asks for KubeFleet's decision with every quirk that is mended otherwise."""
 
     placement: ClusterResourcePlacement

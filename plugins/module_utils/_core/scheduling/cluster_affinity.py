@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Filter ``ClusterAffinity`` (KubeFleet scheduler): required terms of label and property selectors."""
+"""Filter ``ClusterAffinityFilter`` (KubeFleet scheduler): required terms of label and property selectors."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Term:
 
 
 @dataclass(frozen=True)
-class ClusterAffinity:
+class ClusterAffinityFilter:
     """Terms are alternatives; no term at all refuses nobody."""
 
     index: FleetIndex
@@ -59,7 +59,7 @@ class ClusterAffinity:
     name: t.ClassVar[str] = NAME
 
     @classmethod
-    def of(cls, index: FleetIndex, terms: tuple[ClusterSelectorTerm, ...], *, upstream: bool) -> ClusterAffinity:
+    def of(cls, index: FleetIndex, terms: tuple[ClusterSelectorTerm, ...], *, upstream: bool) -> ClusterAffinityFilter:
         """Judge all clusters. What cannot be judged does not match and is a finding; upstream fails altogether."""
         judged = tuple(_judge(index, number, term, upstream) for number, term in enumerate(terms))
         matched, findings = 0, []

@@ -20,25 +20,25 @@ from ..objects.placements.cluster_resource_placement import ClusterResourcePlace
 from ..objects.placements.policy import PICK_FIXED, PICK_N
 from ..objects.placements.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
 from . import bitset
-from .asked import Asked
+from .asked import SchedulingRequest
 from .index import FleetIndex
-from .picking.bindings import Bindings, Change
+from .picking.bindings import BindingChange, Bindings
 from .picking.decisions import (
     FILTERED,
     SCORED,
-    Decision,
-    Look,
+    CycleView,
+    PickDecision,
     limited,
     scored,
 )
-from .picking.ending import Ending
+from .picking.ending import PickResult
 from .picking.pick_all import pick_all
 from .picking.pick_fixed import pick_fixed
 from .picking.pick_n import CycleFailed, pick_n
 from .profile import Profile
 from .reasons import NOT_NEEDED, Refusal
 
-NOTHING = Ending(selected=[], count=0, wanted=0, fulfilled=False, written=False)
+NOTHING = PickResult(selected=[], count=0, wanted=0, fulfilled=False, written=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,10 +51,10 @@ class Scheduled:
     ``error`` is upstream's failure of the cycle and occurs only with ``upstream=True``; what was changed before stays.
     """
 
-    asked: Asked = field(repr=False)
+    asked: SchedulingRequest = field(repr=False)
     bindings: tuple[ClusterResourceBinding, ...]
-    changes: tuple[Change, ...]
-    decisions: tuple[Decision, ...]
+    changes: tuple[BindingChange, ...]
+    decisions: tuple[PickDecision, ...]
     fulfilled: bool
     count: int
     wanted: int
@@ -62,7 +62,7 @@ class Scheduled:
     written: bool
     findings: tuple[Problem, ...]
     error: Problem | None
-    ending: Ending = field(repr=False)
+    ending: PickResult = field(repr=False)
 
     @property
     def condition_reason(self) -> str:
@@ -82,7 +82,7 @@ class Scheduled:
         }
 
     @cached_property
-    def left_out(self) -> tuple[Decision, ...]:
+    def left_out(self) -> tuple[PickDecision, ...]:
         """Every cluster that was looked at and not picked, by name, with the rule that refused it."""
         if self.asked.policy.placement_type == PICK_FIXED:
             unplaced = [each for each in self.ending.unplaced if each.cluster not in self.holders]
@@ -105,7 +105,7 @@ class Scheduled:
                 found[index.names[position]] = refusal
         return found
 
-    def judge(self, position: int) -> Decision:
+    def judge(self, position: int) -> PickDecision:
         """Why a cluster that holds nothing was not picked (PickAll and PickN)."""
         name = self.asked.index.names[position]
         score = self._left_scores.get(name)
@@ -113,16 +113,16 @@ class Scheduled:
             return scored(name, score)
         refusal = self.look.refusal(position)
         if refusal:
-            return Decision(name, FILTERED, None, refusal)
-        return Decision(name, SCORED, None, Refusal(NOT_NEEDED, NOT_NEEDED, {"wanted": self.wanted}))
+            return PickDecision(name, FILTERED, None, refusal)
+        return PickDecision(name, SCORED, None, Refusal(NOT_NEEDED, NOT_NEEDED, {"wanted": self.wanted}))
 
     @cached_property
-    def look(self) -> Look:
+    def look(self) -> CycleView:
         """What the last cycle saw, or would have seen where none was needed."""
         if self.ending.look:
             return self.ending.look
-        asked = Asked(self.asked.placement, self.asked.snapshot, self.asked.index)
-        return Look(asked.index, Profile.of(asked))
+        asked = SchedulingRequest(self.asked.placement, self.asked.snapshot, self.asked.index)
+        return CycleView(asked.index, Profile.of(asked))
 
     @cached_property
     def _left_scores(self) -> t.Mapping[str, ClusterScore]:
@@ -142,7 +142,7 @@ def schedule(
     The policy is that of the placement; ``policy_snapshot`` names it, and bindings made for another snapshot are
     obsolete. ``upstream`` brings back all that KubeFleet does by accident. FleetError if PickN names no number.
     """
-    asked = Asked(placement, policy_snapshot, index, upstream)
+    asked = SchedulingRequest(placement, policy_snapshot, index, upstream)
     book = Bindings(asked, bindings)
     error, failed_in = None, 0
     try:
@@ -172,7 +172,7 @@ def schedule(
     )
 
 
-def _pick(asked: Asked, book: Bindings) -> Ending:
+def _pick(asked: SchedulingRequest, book: Bindings) -> PickResult:
     if asked.policy.placement_type == PICK_FIXED:
         return pick_fixed(asked, book)
     if asked.policy.placement_type == PICK_N:

@@ -18,10 +18,10 @@ from . import bitset, cluster_eligibility, reasons
 from .cycle import Scheduled, schedule
 from .index import FleetIndex
 from .picking.bindings import DROPPED, REBASED
-from .picking.decisions import Decision
+from .picking.decisions import PickDecision
 from .preferred_affinity import PreferredAffinity, TermScore
 from .reasons import Refusal
-from .topology_spread import DomainCount, Spread
+from .topology_spread import DomainCount, TopologySpread
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,25 +107,25 @@ def explain_outcome(outcome: Scheduled, cluster: str) -> Explanation:
     )
 
 
-def _decision(outcome: Scheduled, cluster: str, position: int | None) -> Decision:
+def _decision(outcome: Scheduled, cluster: str, position: int | None) -> PickDecision:
     """Why a cluster holds nothing."""
     if outcome.asked.policy.placement_type == PICK_FIXED:
         found = next((each for each in outcome.left_out if each.cluster == cluster), None)
         if found:
             return found
         if position is not None:
-            return Decision(cluster, reasons.NOT_NAMED, refusal=Refusal(PICK_FIXED, reasons.NOT_NAMED))
+            return PickDecision(cluster, reasons.NOT_NAMED, refusal=Refusal(PICK_FIXED, reasons.NOT_NAMED))
     elif position is not None:
         return outcome.judge(position)
     if any(each.spec.target_cluster == cluster for each in outcome.bindings if each.spec.state == UNSCHEDULED):
-        return Decision(cluster, reasons.GONE, refusal=Refusal("ClusterEligibility", reasons.GONE))
+        return PickDecision(cluster, reasons.GONE, refusal=Refusal("ClusterEligibility", reasons.GONE))
     close = difflib.get_close_matches(cluster, outcome.asked.index.names, n=3)
     hint = f"did you mean {', '.join(close)}?" if close else ""
     raise FleetError("unknown-cluster", f"no cluster of the fleet is named {cluster!r}", "", hint)
 
 
 def _blockers(
-    outcome: Scheduled, position: int | None, decision: Decision | None, would_refuse: Refusal | None
+    outcome: Scheduled, position: int | None, decision: PickDecision | None, would_refuse: Refusal | None
 ) -> tuple[Refusal, ...]:
     """All that is against a cluster; a refusal that no filter made (not named, not needed) stands alone or first."""
     refusal = decision.refusal if decision else would_refuse
@@ -140,20 +140,20 @@ def _blockers(
     return found or (refusal,)
 
 
-def _spread(outcome: Scheduled) -> Spread:
+def _spread(outcome: Scheduled) -> TopologySpread:
     """The constraints as the last cycle saw them, or as they are where no cycle was needed."""
     asked = outcome.asked
     if outcome.look.spread:
         return outcome.look.spread
     held = bitset.of([asked.index.positions[name] for name in outcome.holders], asked.index.size)
-    return Spread.of(asked.index, asked.constraints, held)
+    return TopologySpread.of(asked.index, asked.constraints, held)
 
 
 def _sentence(
     cluster: str,
     change: str,
     holder: ClusterResourceBinding | None,
-    decision: Decision | None,
+    decision: PickDecision | None,
     would_refuse: Refusal | None,
     blockers: tuple[Refusal, ...],
 ) -> str:

@@ -9,8 +9,8 @@ import typing as t
 from dataclasses import dataclass
 
 from ..errors import Problem
-from .asked import Asked
-from .cluster_affinity import ClusterAffinity
+from .asked import SchedulingRequest
+from .cluster_affinity import ClusterAffinityFilter
 from .cluster_eligibility import ClusterEligibility
 from .namespace_affinity import NamespaceAffinity
 from .reasons import Refusal
@@ -37,8 +37,8 @@ class Profile:
     findings: tuple[Problem, ...]
 
     @classmethod
-    def of(cls, asked: Asked) -> Profile:
-        affinity = ClusterAffinity.of(asked.index, asked.required, upstream=asked.upstream)
+    def of(cls, asked: SchedulingRequest) -> Profile:
+        affinity = ClusterAffinityFilter.of(asked.index, asked.required, upstream=asked.upstream)
         filters: tuple[Filter, ...] = (
             affinity,
             ClusterEligibility(asked.index),

@@ -20,7 +20,7 @@ FORBIDDEN = REFUSED // 2
 
 
 @dataclass(frozen=True)
-class Census:
+class DomainCensus:
     """How many clusters hold the placement, by domain. Domains count over all clusters that carry the key."""
 
     counts: t.Mapping[str, int]
@@ -29,7 +29,7 @@ class Census:
     largest: int
 
     @classmethod
-    def of(cls, counts: t.Mapping[str, int]) -> Census:
+    def of(cls, counts: t.Mapping[str, int]) -> DomainCensus:
         ordered = sorted(counts.values())
         if not ordered:
             return cls(counts, 0, 0, 0)
@@ -74,7 +74,7 @@ class DomainCount:
 
 
 @dataclass(frozen=True)
-class Spread:
+class TopologySpread:
     """The constraints over one set of holders.
 
     ``worth`` is the score that each constraint gives a domain, REFUSED where it forbids it. ``scores`` are the sums for
@@ -83,16 +83,16 @@ class Spread:
 
     constraints: tuple[TopologySpreadConstraint, ...]
     topology: Topology
-    censuses: tuple[Census, ...]
+    censuses: tuple[DomainCensus, ...]
     worth: tuple[t.Mapping[str | None, int], ...]
     scores: tuple[int, ...]
 
     @classmethod
-    def of(cls, index: FleetIndex, constraints: tuple[TopologySpreadConstraint, ...], held: int) -> Spread:
+    def of(cls, index: FleetIndex, constraints: tuple[TopologySpreadConstraint, ...], held: int) -> TopologySpread:
         keys = tuple(one.topology_key for one in constraints)
         topology = index.topology(keys)
         censuses = tuple(
-            Census.of({value: (bits & held).bit_count() for value, bits in index.label(key).values.items()})
+            DomainCensus.of({value: (bits & held).bit_count() for value, bits in index.label(key).values.items()})
             for key in keys
         )
         worth = tuple(_worth(one, census) for one, census in zip(constraints, censuses, strict=True))
@@ -118,7 +118,7 @@ class Spread:
         return tuple(_domain_count(constraint, census, values[group]) for constraint, census, values in rows)
 
 
-def _worth(constraint: TopologySpreadConstraint, census: Census) -> dict[str | None, int]:
+def _worth(constraint: TopologySpreadConstraint, census: DomainCensus) -> dict[str | None, int]:
     """The score of one more cluster in each domain; a cluster without the key is neither good nor bad."""
     worth: dict[str | None, int] = {None: 0}
     violation = REFUSED if constraint.when_unsatisfiable == "DoNotSchedule" else -PENALTY
@@ -131,7 +131,7 @@ def _worth(constraint: TopologySpreadConstraint, census: Census) -> dict[str | N
     return worth
 
 
-def _domain_count(constraint: TopologySpreadConstraint, census: Census, domain: str | None) -> DomainCount:
+def _domain_count(constraint: TopologySpreadConstraint, census: DomainCensus, domain: str | None) -> DomainCount:
     return DomainCount(
         topology_key=constraint.topology_key,
         domain=domain,

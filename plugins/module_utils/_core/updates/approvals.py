@@ -71,7 +71,7 @@ def named_makers(run: UpdateRun) -> tuple[str, str]:
 
 
 @dataclass(frozen=True)
-class Refused:
+class RefusedApproval:
     """An approval that does not count, and why."""
 
     why: str
@@ -79,29 +79,29 @@ class Refused:
 
 def judged(
     gate: Gate, place: UpdateRunGateTarget, court: Court, now: datetime, used: bool = False
-) -> Approval | Refused:
+) -> Approval | RefusedApproval:
     """The approval of a Gate that is Completed; one that was ``used`` before does not expire any more."""
     digest, approval = recorded_digest(court.run), gate.status.approval
     other = mistaken(gate, place, court.run)
     if other:
-        return Refused(other)
+        return RefusedApproval(other)
     if approval and approval.digest and approval.digest != digest:
-        return Refused(f"it is for digest {approval.digest}, and the run has {digest}")
+        return RefusedApproval(f"it is for digest {approval.digest}, and the run has {digest}")
     by = approval.by if approval else ""
     verified = bool(by) and court.vouches(gate.metadata.creation_timestamp)
     if court.terms.proof and not verified:
-        return Refused(f"nothing proves that it is of {by or 'anybody'}")
+        return RefusedApproval(f"nothing proves that it is of {by or 'anybody'}")
     if not court.terms.self_approval and not court.makers:
-        return Refused("nothing proves who made and who started the run, and self-approval is not allowed")
+        return RefusedApproval("nothing proves who made and who started the run, and self-approval is not allowed")
     if not court.terms.self_approval and by in court.makers:
-        return Refused(f"{by} made or started the run, and self-approval is not allowed")
+        return RefusedApproval(f"{by} made or started the run, and self-approval is not allowed")
     at = approval.at if approval else None
     if not used and court.terms.expires is not None:
         given = f"given at {write_time(at)}" if at else "given at an unknown time"
         if at is None or now - at > court.terms.expires:
-            return Refused(f"it was {given}, and expires after {court.terms.expires.total_seconds():.0f} s")
+            return RefusedApproval(f"it was {given}, and expires after {court.terms.expires.total_seconds():.0f} s")
         if at - now > CLOCK_SKEW:
-            return Refused(f"it was {given}, which is yet to come, and approvals expire here")
+            return RefusedApproval(f"it was {given}, which is yet to come, and approvals expire here")
     return Approval(gate=gate.name, by=by or UNVERIFIED, at=at or now, verified=verified)
 
 
@@ -127,7 +127,7 @@ def unproven(row: GateRow, gate: Gate | None, place: UpdateRunGateTarget, court:
     if gate.status.state != COMPLETED:
         return f"its Gate is {gate.status.state}"
     found = judged(gate, place, court, now, used=True)
-    if isinstance(found, Refused):
+    if isinstance(found, RefusedApproval):
         return f"the approval does not count: {found.why}"
     return "" if found.by == row.by else f"its Gate was approved by {found.by}, not by {row.by}"
 

@@ -36,10 +36,10 @@ from .run import (
     RunState,
     StageRow,
 )
-from .skipping import Target, skip
+from .skipping import SkipTarget, skip
 from .status import derive, look
 
-__all__ = ["Target", "record", "referenced", "skip", "start", "stop"]
+__all__ = ["SkipTarget", "record", "referenced", "skip", "start", "stop"]
 
 STARTABLE = (NOT_STARTED, STOPPED, FAILED)
 STOPPABLE = (RUNNING, PENDING)

@@ -43,7 +43,7 @@ States = t.Mapping[tuple[str, str], str]
 
 
 @dataclass(frozen=True)
-class Target:
+class SkipTarget:
     """``type`` is Member, Group, Stage or AfterStageWait; the name of a wait is that of its stage."""
 
     type: str
@@ -53,7 +53,7 @@ class Target:
         return f"{self.type}:{self.name}"
 
 
-def skip(run: RunState, targets: t.Sequence[Target], now: datetime) -> RunState:
+def skip(run: RunState, targets: t.Sequence[SkipTarget], now: datetime) -> RunState:
     """All targets or none; what is finished already stays as it is.
 
     A member in flight is refused, a group or stage with one lets it finish. A failed member can be skipped once the run
@@ -80,7 +80,7 @@ def skip(run: RunState, targets: t.Sequence[Target], now: datetime) -> RunState:
     return replace(run, stages=tuple(closed(stage, desk) for stage in stages))
 
 
-def _problem(run: RunState, target: Target, states: States, state: str) -> Problem | None:
+def _problem(run: RunState, target: SkipTarget, states: States, state: str) -> Problem | None:
     found = states.get((target.type, target.name))
     if found is None:
         names = sorted(name for kind, name in states if kind == target.type)

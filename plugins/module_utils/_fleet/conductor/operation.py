@@ -18,7 +18,7 @@ from ..drivers.contract import (
     UNKNOWN,
     Driver,
     Observation,
-    Progress,
+    OperationProgress,
     Work,
 )
 
@@ -185,7 +185,7 @@ class Operation:
         self._refer(reference)
         return self._follow(self._poll())
 
-    def _follow(self, progress: Progress) -> Ended:
+    def _follow(self, progress: OperationProgress) -> Ended:
         while progress.state == IN_PROGRESS:
             self._say(progress.message)
             self._pause(self._pace.interval)
@@ -241,7 +241,7 @@ class Operation:
         except FleetError as error:
             return error
 
-    def _poll(self) -> Progress:
+    def _poll(self) -> OperationProgress:
         """How it stands; a driver that fails to tell is asked again, for what it does not tell may well go on."""
         end = self._clock() + self._pace.lost_after
         while True:
@@ -249,7 +249,7 @@ class Operation:
                 progress = self._driver.poll(self._work)
             except FleetError as error:
                 if self._clock() >= end:
-                    return Progress(state=UNKNOWN, message=f"the driver cannot tell how it stands: {error}")
+                    return OperationProgress(state=UNKNOWN, message=f"the driver cannot tell how it stands: {error}")
                 self._say(f"the driver cannot tell how it stands, and is asked again: {error}")
                 self._pause(self._pace.interval)
                 continue

@@ -37,7 +37,7 @@ from .contract import (
     SUCCEEDED,
     UNKNOWN,
     Observation,
-    Progress,
+    OperationProgress,
     Work,
 )
 from .environment import allowed
@@ -90,7 +90,7 @@ class CommandDriver:
         )
         return detached.start(self._folder(work), request)
 
-    def poll(self, work: Work) -> Progress:
+    def poll(self, work: Work) -> OperationProgress:
         """FleetError ``poll-failed`` if the user's command tells nothing."""
         if work.reference.startswith(PLATFORM):
             return self._poll_platform(work, work.reference)
@@ -101,7 +101,7 @@ class CommandDriver:
         told = _document(detached.output(folder, 1)) or {}
         return self._poll_platform(work, f"{PLATFORM}{told.get('reference') or ''}")
 
-    def _poll_platform(self, work: Work, reference: str) -> Progress:
+    def _poll_platform(self, work: Work, reference: str) -> OperationProgress:
         known = values(work, reference.removeprefix(PLATFORM))
         done = self._run(self.poll_argv, known, work.member, "poll-failed")
         told = _document(_last_line(done.stdout)) or {}
@@ -109,7 +109,7 @@ class CommandDriver:
         if state not in _STATES:
             raise FleetError("poll-failed", f"poll ended with {done.returncode}: {_tail(done)}", work.member)
         message = str(told.get("message") or ("" if told else _tail(done)))
-        return Progress(state=state, message=message, reference=reference)
+        return OperationProgress(state=state, message=message, reference=reference)
 
     def _folder(self, work: Work) -> Path:
         return detached.folder_of(self.operations, work.operation)

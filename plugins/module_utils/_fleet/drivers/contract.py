@@ -42,7 +42,7 @@ class Observation:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Progress:
+class OperationProgress:
     """How an operation stands: IN_PROGRESS, SUCCEEDED, FAILED, or UNKNOWN if nothing is known of it here.
 
     NOT_BEGUN is for whoever would have to know of it, and sees that it was not begun: it may be begun then.
@@ -67,5 +67,5 @@ class Driver(t.Protocol):
         Returns soon: the operation goes on without this process, and outlives it.
         """
 
-    def poll(self, work: Work) -> Progress:
+    def poll(self, work: Work) -> OperationProgress:
         """Looks for the operation by name and reference. Never starts anything."""

@@ -30,7 +30,7 @@ from .contract import (
     NOT_BEGUN,
     SUCCEEDED,
     UNKNOWN,
-    Progress,
+    OperationProgress,
 )
 from .host import (
     PREFIX,
@@ -102,24 +102,26 @@ def start(folder: Path, request: Request) -> str:
     raise FleetError("cannot-start", f"the operation did not start: {output(folder)}", str(folder))
 
 
-def look(folder: Path, reference: str = "") -> Progress:
+def look(folder: Path, reference: str = "") -> OperationProgress:
     """How it stands. Starts nothing; but if its process is gone without a result, what that left behind is ended."""
     folder = folder.absolute()
     try:
         there = _process_of(folder)
     except FleetError as error:  # another user's: whoever cannot see it watches the member
-        return Progress(state=UNKNOWN, message=error.message)
+        return OperationProgress(state=UNKNOWN, message=error.message)
     if there is None:
         return _not_there(folder, reference)
     if reference.startswith(PREFIX) and not is_intent(reference) and reference != there.reference:
-        return Progress(state=UNKNOWN, message="the operation was begun by another process than the one known here")
+        return OperationProgress(
+            state=UNKNOWN, message="the operation was begun by another process than the one known here"
+        )
     # In this order: whoever was not alive has recorded a result before, or never will.
     alive = there.here == machine() and processes.is_running(there.id)
     result = _read(folder / "result.json")
     if result is None and there.here != machine():
-        return Progress(state=UNKNOWN, message=f"the operation was begun {told(there.reference)}")
+        return OperationProgress(state=UNKNOWN, message=f"the operation was begun {told(there.reference)}")
     if result is None and alive:
-        return Progress(state=IN_PROGRESS, message=output(folder, 1))
+        return OperationProgress(state=IN_PROGRESS, message=output(folder, 1))
     if result is None:
         result = _clear_up(folder)
     return _progress(result, output(folder))
@@ -172,11 +174,11 @@ def _refuse_twice(folder: Path, member: str) -> None:
             raise FleetError("operation-in-progress", f"{other.name} is under way on this machine", member)
 
 
-def _not_there(folder: Path, reference: str) -> Progress:
+def _not_there(folder: Path, reference: str) -> OperationProgress:
     if reference and known(folder.parent) and reference == here(folder.parent) and not _was_deleted(folder):
-        return Progress(state=NOT_BEGUN, message="the operation was not begun")
+        return OperationProgress(state=NOT_BEGUN, message="the operation was not begun")
     place = told(reference)
-    return Progress(state=UNKNOWN, message=f"the operation may have been begun {place}" if place else "")
+    return OperationProgress(state=UNKNOWN, message=f"the operation may have been begun {place}" if place else "")
 
 
 def _was_deleted(folder: Path) -> bool:
@@ -209,9 +211,9 @@ def _clear_up(folder: Path) -> dict[str, t.Any]:
     return _read(folder / "result.json") or {"rc": None, "message": f"its process was killed{words}"}
 
 
-def _progress(result: t.Mapping[str, t.Any], tail: str) -> Progress:
+def _progress(result: t.Mapping[str, t.Any], tail: str) -> OperationProgress:
     rc = result["rc"]
     if rc == 0:
-        return Progress(state=SUCCEEDED, message=tail)
+        return OperationProgress(state=SUCCEEDED, message=tail)
     words = result["message"] or (f"ended by signal {-rc}" if rc < 0 else f"ended with exit code {rc}")
-    return Progress(state=FAILED, message=f"{words}\n{tail}" if tail else words)
+    return OperationProgress(state=FAILED, message=f"{words}\n{tail}" if tail else words)

@@ -20,7 +20,7 @@ from ..._local.cluster import TIMEOUT
 from ..._local.spec import refuse_bad_step
 from ..members.members import Clients
 from . import detached
-from .contract import Observation, Progress, Work
+from .contract import Observation, OperationProgress, Work
 from .environment import allowed
 
 _PLUGINS = Path(__file__).absolute().parents[3]
@@ -61,7 +61,7 @@ class LocalDriver:
             refuse_bad_step(work.member, state.version, newer)
         return detached.start(self._folder(work), self._request(work))
 
-    def poll(self, work: Work) -> Progress:
+    def poll(self, work: Work) -> OperationProgress:
         return detached.look(self._folder(work), work.reference)
 
     def _folder(self, work: Work) -> Path:

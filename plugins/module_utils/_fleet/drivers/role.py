@@ -26,7 +26,7 @@ from ..._kube.access import version
 from ..._kube.login.kubeconfig import local_path
 from ..members.members import Clients
 from . import detached
-from .contract import Observation, Progress, Work
+from .contract import Observation, OperationProgress, Work
 from .environment import allowed
 from .unsafe import unsafe
 
@@ -76,7 +76,7 @@ class RoleDriver:
             ),
         )
 
-    def poll(self, work: Work) -> Progress:
+    def poll(self, work: Work) -> OperationProgress:
         return detached.look(detached.folder_of(self.operations, work.operation), work.reference)
 
     def _argv(self, folder: Path) -> tuple[str, ...]:

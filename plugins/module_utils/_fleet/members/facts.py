@@ -73,7 +73,7 @@ def read_fleet(
     answers = in_parallel(work, threads=threads, deadline=deadline)
     clusters: list[MemberCluster] = []
     failed: dict[str, FleetError] = {}
-    told: dict[str, _Told] = {}
+    told: dict[str, _MemberAnswer] = {}
     for name, answer in answers.items():
         cluster = members[name].cluster
         if isinstance(answer, FleetError):
@@ -98,7 +98,7 @@ def read_fleet(
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Told:
+class _MemberAnswer:
     """What one member said, and what becomes of it: made in the member's thread, so that it can only stop itself."""
 
     reading: MemberReading
@@ -117,8 +117,8 @@ def needs_pods(specs: t.Iterable[PlacementSpec]) -> bool:
 
 def _reader(
     member: Member, clients: Clients, now: datetime, pods: bool, prices: t.Mapping[str, float]
-) -> t.Callable[[], _Told]:
-    def read() -> _Told:
+) -> t.Callable[[], _MemberAnswer]:
+    def read() -> _MemberAnswer:
         client = clients.get(member.name)
         missing: dict[str, Problem] = {}
         reading = MemberReading(
@@ -133,7 +133,7 @@ def _reader(
         )
         if NODES in missing and NODE_COUNT not in member.cluster.status.properties:
             raise FleetError.of([missing[NODES]])  # nothing is known of it yet, so this is no part
-        return _Told(
+        return _MemberAnswer(
             reading=reading,
             status=reported(reading, member.cluster.status),
             pools=pools(reading, member.fleet.status.node_pools),

@@ -34,7 +34,7 @@ Document = dict[str, t.Any]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wish:
+class MemberSpec:
     """What is wanted of one member. None leaves what is recorded as it is. ``rebuilt``: its cluster may be another one
     than the one that joined.
     """
@@ -58,7 +58,7 @@ class Joined:
     diff: tuple[t.Mapping[str, t.Any], ...] = ()
 
 
-def wishes_of_contexts(kubeconfig: str, pattern: str) -> tuple[Wish, ...]:
+def wishes_of_contexts(kubeconfig: str, pattern: str) -> tuple[MemberSpec, ...]:
     """One wish for every context of the kubeconfig that matches the shell pattern, named after it."""
     found = contexts(kubeconfig)
     names = [each for each in found if fnmatch.fnmatchcase(each, pattern)]
@@ -69,10 +69,10 @@ def wishes_of_contexts(kubeconfig: str, pattern: str) -> tuple[Wish, ...]:
             kubeconfig,
             f"it has {', '.join(found) or 'none'}",
         )
-    return tuple(Wish(name=name, connection={"kubeconfig": kubeconfig, "context": name}) for name in names)
+    return tuple(MemberSpec(name=name, connection={"kubeconfig": kubeconfig, "context": name}) for name in names)
 
 
-def join(session: Session, wishes: t.Sequence[Wish], write: bool) -> Joined:
+def join(session: Session, wishes: t.Sequence[MemberSpec], write: bool) -> Joined:
     """Joins new members and changes known ones. Members with a new connection are reached first; if one of them
     cannot be, if it is a member under another name, or if a wish is malformed, nothing is recorded at all.
     """
@@ -107,7 +107,7 @@ def join(session: Session, wishes: t.Sequence[Wish], write: bool) -> Joined:
     )
 
 
-def _refuse_repeated(wishes: t.Sequence[Wish]) -> None:
+def _refuse_repeated(wishes: t.Sequence[MemberSpec]) -> None:
     """Names that differ in case only count as repeated (F29): files, hosts and people take them for one."""
     names = [wish.name.casefold() for wish in wishes]
     repeated = sorted({wish.name for wish in wishes if names.count(wish.name.casefold()) > 1})
@@ -132,7 +132,7 @@ def _refuse_same_connections(
         raise FleetError.of(Problem("double-member", text, ", ".join(each), hint) for each in sorted(same))
 
 
-def _documents(records: Records, wish: Wish) -> dict[str, Document]:
+def _documents(records: Records, wish: MemberSpec) -> dict[str, Document]:
     cluster = records.get("MemberCluster", wish.name)
     fleet = records.get("FleetMember", wish.name)
     spec = dict((cluster or {}).get("spec") or {"identity": IDENTITY})

@@ -23,8 +23,8 @@ from ..leases import leaving_lease
 from ..placements.look import Writing, settled
 from ..placements.member_apply import (
     WHOLE_MEMBER,
+    MemberProgress,
     MemberTask,
-    Progress,
     run_on_member,
 )
 from ..placements.observe import PARENTS, parsed_parent
@@ -175,7 +175,7 @@ def _emptied(
         mine = [each for each in found if (each.placement, each.uid) in ours]
         outcomes = {}
         for each in mine:
-            progress = Progress()
+            progress = MemberProgress()
             task = MemberTask(
                 cluster=name,
                 identity=each,

@@ -40,7 +40,7 @@ CODES = {APPLY_FAILED: "not-applied", NOT_GONE: "not-gone"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Applied:
+class ApplyResult:
     """``changed`` speaks of placements and members; ``statuses`` are the placements' status after the run.
 
     ``stopped`` says which placements were left alone, because another run works on them or this one had to end, and
@@ -155,7 +155,7 @@ class _Work:
 
 def carry_out(
     session: Session, clients: Clients, plan: FleetPlan, replan: Replan, request: PlanRequest, ways: Ways
-) -> Applied:
+) -> ApplyResult:
     """Writes the placements one after another, the members of each in parallel.
 
     Placements that another run holds or has changed are passed over and named. When this run is told to end, or its
@@ -177,7 +177,7 @@ def carry_out(
                 break
     if tally.problems and not tally.outcomes:
         raise FleetError.of(tally.problems)
-    return Applied(
+    return ApplyResult(
         changed=tally.changed,
         outcomes=tally.outcomes,
         statuses=tally.statuses,

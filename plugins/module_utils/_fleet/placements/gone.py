@@ -10,7 +10,7 @@ import typing as t
 
 from ..._core.objects.identity import ObjectId
 from ..._core.plan.member import NOT_GONE
-from ..._core.plan.outcome import Failure
+from ..._core.plan.outcome import ObjectFailure
 from ..._kube.client import KubeClient
 from ..._kube.discovery import resource_for
 from ..._kube.errors import ApiError
@@ -25,7 +25,7 @@ def wait_until_gone(
     seconds: float,
     keep: t.Callable[[], None],
     say: t.Callable[[str], None],
-) -> tuple[Failure, ...]:
+) -> tuple[ObjectFailure, ...]:
     """The objects that are still there after ``seconds``, each with what holds it. ``deleted`` gives their uids: one
     of the same name that was made since is another object. ``keep`` is called before each look, and may raise.
     """
@@ -40,7 +40,7 @@ def wait_until_gone(
                 left[each] = _holds(live)
         if not left or time.monotonic() >= end:
             return tuple(
-                Failure(id=each, reason=NOT_GONE, message=f"is being deleted and not gone yet: {why}")
+                ObjectFailure(id=each, reason=NOT_GONE, message=f"is being deleted and not gone yet: {why}")
                 for each, why in left.items()
             )
         if time.monotonic() - told >= TELL_EVERY:

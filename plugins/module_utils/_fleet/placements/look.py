@@ -18,8 +18,8 @@ from ..._core.resources.applyset import ApplySet
 from ..._kube.parallel import in_parallel
 from ..members.members import Clients
 from .member_apply import (
+    MemberProgress,
     MemberTask,
-    Progress,
     Seen,
     always,
     run_on_member,
@@ -73,13 +73,13 @@ def on_members(
     """
     how = writing or Writing()
     sights = {} if seen is None else seen
-    progress: dict[str, Progress] = {}
+    progress: dict[str, MemberProgress] = {}
     work: dict[str, t.Callable[[], MemberOutcome]] = {}
     for each in plan.clusters:
         surely = each.cluster in due
         if each.cause == "left-the-fleet" or each.cluster in how.barred or (surely and writing is None):
             continue
-        note = progress.setdefault(each.cluster, Progress())
+        note = progress.setdefault(each.cluster, MemberProgress())
         task = replace(_task(plan, each, uid, ways), write=writing is not None, due=surely)
         task = replace(task, progress=note, permit=how.permit, say=how.say, seen=sights.pop(each.cluster, None))
         work[each.cluster] = _work(clients, task)
@@ -133,7 +133,7 @@ def _work(clients: Clients, task: MemberTask) -> t.Callable[[], MemberOutcome]:
     return work
 
 
-def settled(name: str, answer: MemberOutcome | FleetError, progress: Progress) -> MemberOutcome:
+def settled(name: str, answer: MemberOutcome | FleetError, progress: MemberProgress) -> MemberOutcome:
     """The outcome on a member; what was written there before it failed is told, for it stands."""
     if isinstance(answer, FleetError):
         error, written = answer.problems[0], tuple(progress.written)

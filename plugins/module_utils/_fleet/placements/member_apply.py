@@ -21,12 +21,12 @@ from ..._core.plan.member import (
     REFUSED,
     WRITES,
     Deletable,
-    Step,
+    MemberStep,
     as_planned,
     decide_member,
 )
-from ..._core.plan.outcome import APPLY_FAILED, Failure, MemberOutcome
-from ..._core.resources.applyset import MANAGER, ApplySet, Held
+from ..._core.plan.outcome import APPLY_FAILED, MemberOutcome, ObjectFailure
+from ..._core.resources.applyset import MANAGER, ApplySet, InventoryEntry
 from ..._core.resources.availability import availability
 from ..._core.resources.comparison.compare import FieldDiff
 from ..._core.resources.comparison.ownership import FieldDrift
@@ -63,16 +63,16 @@ class Seen:
     """What is there on a member, and what is to be done about it."""
 
     observed: Observed
-    steps: tuple[Step, ...]
+    steps: tuple[MemberStep, ...]
 
     @property
-    def to_do(self) -> list[Step]:
+    def to_do(self) -> list[MemberStep]:
         """The steps that write."""
         return [step for step in self.steps if step.action in WRITES]
 
 
 @dataclass
-class Progress:
+class MemberProgress:
     """What was seen and written on one member so far, and what is on its way there."""
 
     seen: Seen | None = None
@@ -108,7 +108,7 @@ class MemberTask:
     validate: bool = False
     shows: bool = False
     permit: t.Callable[[], None] = always
-    progress: Progress = field(default_factory=Progress)
+    progress: MemberProgress = field(default_factory=MemberProgress)
     say: t.Callable[[str], None] = lambda _line: None
 
     @property
@@ -188,7 +188,7 @@ def _looked(client: KubeClient, task: MemberTask) -> Seen:
     return seen
 
 
-def _fit_to_be_told(client: KubeClient, step: Step) -> Step:
+def _fit_to_be_told(client: KubeClient, step: MemberStep) -> MemberStep:
     """The step, with what the member says of its fields as it may be recorded and shown."""
 
     def told(value: t.Any) -> t.Any:
@@ -230,7 +230,7 @@ def _written(client: KubeClient, task: MemberTask, seen: Seen) -> MemberOutcome:
 
 def _carried_out(
     client: KubeClient, task: MemberTask, seen: Seen, parent: Parent
-) -> tuple[dict[ObjectId, dict[str, t.Any]], tuple[Failure, ...]]:
+) -> tuple[dict[ObjectId, dict[str, t.Any]], tuple[ObjectFailure, ...]]:
     """Writes the intent and then object by object; gives what the server answered, and what failed."""
     results: dict[ObjectId, dict[str, t.Any]] = {}
     observed, to_do = seen.observed, seen.to_do
@@ -248,7 +248,7 @@ def _carried_out(
         except ApiError as error:
             if error.code in WHOLE_MEMBER:
                 raise
-            failures.append(Failure(id=step.id, reason=APPLY_FAILED, message=error.message))
+            failures.append(ObjectFailure(id=step.id, reason=APPLY_FAILED, message=error.message))
         task.progress.underway = None
     deleted = {
         step.id: observed.live[step.id.key]["metadata"]["uid"]
@@ -263,7 +263,7 @@ def _say(task: MemberTask, line: str) -> None:
     task.say(f"{task.placement}: {task.cluster} {line}")
 
 
-def _defined(to_do: t.Iterable[Step]) -> set[str]:
+def _defined(to_do: t.Iterable[MemberStep]) -> set[str]:
     """API groups that get a definition in this very run."""
     return {
         step.manifest["spec"]["group"]
@@ -284,7 +284,7 @@ def _once_served(work: t.Callable[[], dict[str, t.Any]], fresh: bool) -> dict[st
         time.sleep(0.1)
 
 
-def _carry_out(client: KubeClient, step: Step, task: MemberTask, observed: Observed) -> dict[str, t.Any]:
+def _carry_out(client: KubeClient, step: MemberStep, task: MemberTask, observed: Observed) -> dict[str, t.Any]:
     live = observed.live.get(step.id.key)
     return write_object(client, step, live, forces(task.strategy), task.permit)
 
@@ -303,41 +303,43 @@ def _with_home(client: KubeClient, task: MemberTask, observed: Observed, outcome
 
 
 def _and_home(outcome: MemberOutcome) -> MemberOutcome:
-    return replace(outcome, steps=(*outcome.steps, Step(id=HOME, action=PRUNE)))
+    return replace(outcome, steps=(*outcome.steps, MemberStep(id=HOME, action=PRUNE)))
 
 
-def _intended(observed: Observed, to_do: t.Sequence[Step]) -> tuple[Held, ...]:
+def _intended(observed: Observed, to_do: t.Sequence[MemberStep]) -> tuple[InventoryEntry, ...]:
     """What was held, and what is about to be written, with no hash until it is."""
     held = {each.id.key: each for each in (observed.recorded.inventory if observed.recorded else ())}
     for step in to_do:
         if step.manifest is not None and step.id.key not in held:
-            held[step.id.key] = Held(id=step.id, hash="")
+            held[step.id.key] = InventoryEntry(id=step.id, hash="")
     return tuple(sorted(held.values()))
 
 
-def _inventory(observed: Observed, steps: t.Sequence[Step], failures: t.Sequence[Failure]) -> tuple[Held, ...]:
+def _inventory(
+    observed: Observed, steps: t.Sequence[MemberStep], failures: t.Sequence[ObjectFailure]
+) -> tuple[InventoryEntry, ...]:
     """What is held once the steps are done: failures keep what was recorded, refused objects are not ours."""
     before = {each.id.key: each for each in (observed.recorded.inventory if observed.recorded else ())}
     failed = {each.id for each in failures if each.reason in (APPLY_FAILED, NOT_GONE)}
-    held: list[Held] = []
+    held: list[InventoryEntry] = []
     for step in steps:
         old = before.get(step.id.key)
         if step.id in failed:
-            held.append(old or Held(id=step.id, hash=""))
+            held.append(old or InventoryEntry(id=step.id, hash=""))
         elif step.action == REFUSED:
             held += [old] if old else []
         elif step.manifest is not None:
-            held.append(Held(id=step.id, hash=step.hash))
+            held.append(InventoryEntry(id=step.id, hash=step.hash))
     return tuple(sorted(held))
 
 
-def _refusals(steps: t.Iterable[Step]) -> tuple[Failure, ...]:
+def _refusals(steps: t.Iterable[MemberStep]) -> tuple[ObjectFailure, ...]:
     return tuple(
-        Failure(id=each.id, reason=each.reason, message=each.message) for each in steps if each.action == REFUSED
+        ObjectFailure(id=each.id, reason=each.reason, message=each.message) for each in steps if each.action == REFUSED
     )
 
 
-def _validated(client: KubeClient, task: MemberTask, steps: t.Iterable[Step]) -> tuple[Failure, ...]:
+def _validated(client: KubeClient, task: MemberTask, steps: t.Iterable[MemberStep]) -> tuple[ObjectFailure, ...]:
     """What the member's API server would refuse, by its own dry run."""
     failures = []
     for step in steps:
@@ -347,7 +349,7 @@ def _validated(client: KubeClient, task: MemberTask, steps: t.Iterable[Step]) ->
             except ApiError as error:
                 if error.code in WHOLE_MEMBER:
                     raise
-                failures.append(Failure(id=step.id, reason=APPLY_FAILED, message=error.message))
+                failures.append(ObjectFailure(id=step.id, reason=APPLY_FAILED, message=error.message))
     return tuple(failures)
 
 
@@ -355,7 +357,7 @@ def _outcome(
     task: MemberTask,
     seen: Seen,
     results: t.Mapping[ObjectId, dict[str, t.Any]],
-    failures: tuple[Failure, ...],
+    failures: tuple[ObjectFailure, ...],
     done: bool,
 ) -> MemberOutcome:
     judged: dict[ObjectId, str] = {}

@@ -14,7 +14,7 @@ from ..._core.plan.member import (
     ADOPT,
     PRUNE,
     RELEASE,
-    Step,
+    MemberStep,
 )
 from ..._core.resources.applyset import MANAGER, PART_OF_LABEL
 from ..._kube.apply import apply_object, delete_object
@@ -37,7 +37,7 @@ def forces(strategy: ApplyStrategy) -> bool:
 
 
 def write_object(
-    client: KubeClient, step: Step, live: Live | None, force: bool, permit: t.Callable[[], None]
+    client: KubeClient, step: MemberStep, live: Live | None, force: bool, permit: t.Callable[[], None]
 ) -> dict[str, t.Any]:
     """What the server answered; nothing for what is removed.
 
@@ -61,7 +61,7 @@ def write_object(
     raise ApiError("conflict", "others keep changing it", client.server_name, "run again")
 
 
-def _written(client: KubeClient, step: Step, seen: Live | None, force: bool) -> dict[str, t.Any]:
+def _written(client: KubeClient, step: MemberStep, seen: Live | None, force: bool) -> dict[str, t.Any]:
     version = str(metadata_of(seen or {}).get("resourceVersion", ""))
     if step.manifest is not None:
         metadata = {**metadata_of(step.manifest), **({"resourceVersion": version} if version else {})}

@@ -36,7 +36,7 @@ from ..members.recorded_facts import facts_of, young_members
 from ..not_carried_out import in_files, on_hub
 from ..session import Session
 from .apply import (
-    Applied,
+    ApplyResult,
     carry_out,
     changes,
     check_brakes,
@@ -68,7 +68,7 @@ APPLY_AGE, FILE_AGE = timedelta(minutes=10), timedelta(hours=24)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class PlacementRequest:
     """What a run is asked to do. ``facts`` is a loaded snapshot; without one recorded facts are used that are young
     enough, and all other members are read, with ``read`` all of them.
 
@@ -142,7 +142,7 @@ def removal_limit(text: str, option: str) -> int | str:
     return text if share != text else int(share)
 
 
-def run(session: Session, asked: Asked) -> Report:
+def run(session: Session, asked: PlacementRequest) -> Report:
     """Plans what is asked for; looks at the members; writes if asked to and neither brake nor digest forbids it."""
     now = session.clock()
     placements, told = _wanted(session, asked)
@@ -181,7 +181,7 @@ def run(session: Session, asked: Asked) -> Report:
     return _done(plan, done, parts)
 
 
-def _unrecorded(records: Records, members: t.Container[str], asked: Asked) -> tuple[Problem, ...]:
+def _unrecorded(records: Records, members: t.Container[str], asked: PlacementRequest) -> tuple[Problem, ...]:
     """A plan of a fleet that these records do not know: what it says of gains and losses is not true of the fleet."""
     if members or asked.facts is None or asked.facts.held is not None or asked.absent:
         return ()
@@ -193,19 +193,21 @@ def _unrecorded(records: Records, members: t.Container[str], asked: Asked) -> tu
     return (Problem(NOTHING_RECORDED, text, records.place, hint),)
 
 
-def _recorded_are_used(members: t.Mapping[str, Member], asked: Asked, now: datetime, pods: bool) -> frozenset[str]:
+def _recorded_are_used(
+    members: t.Mapping[str, Member], asked: PlacementRequest, now: datetime, pods: bool
+) -> frozenset[str]:
     """Names of members that are not read now, since what is recorded of them is young enough."""
     if asked.read or asked.facts is not None:
         return frozenset()
     return young_members(members, now, asked.max_facts_age or APPLY_AGE, pods)
 
 
-def wanted_placements(session: Session, asked: Asked) -> tuple[Sourced, ...]:
+def wanted_placements(session: Session, asked: PlacementRequest) -> tuple[Sourced, ...]:
     """The placements to be present: from files, inline, or those on the hub; all their problems at once."""
     return _wanted(session, asked)[0]
 
 
-def _wanted(session: Session, asked: Asked) -> tuple[tuple[Sourced, ...], tuple[Problem, ...]]:
+def _wanted(session: Session, asked: PlacementRequest) -> tuple[tuple[Sourced, ...], tuple[Problem, ...]]:
     """The same, and what is to be told of where they were looked for."""
     if asked.absent:
         return (), ()
@@ -232,7 +234,7 @@ def _wanted(session: Session, asked: Asked) -> tuple[tuple[Sourced, ...], tuple[
 
 def plan_request(
     session: Session,
-    asked: Asked,
+    asked: PlacementRequest,
     placements: tuple[Sourced, ...],
     members: t.Mapping[str, Member],
     facts: FactsSnapshot,
@@ -277,7 +279,7 @@ def _looked(plan: FleetPlan, clients: Clients, look: bool, ways: Ways, parts: tu
     return Report(plan=plan, outcomes=outcomes, statuses={}, changed=changed, problems=(*parts, *failures(outcomes)))
 
 
-def _done(plan: FleetPlan, done: Applied, parts: tuple[Problem, ...]) -> Report:
+def _done(plan: FleetPlan, done: ApplyResult, parts: tuple[Problem, ...]) -> Report:
     return Report(
         plan=plan,
         outcomes=done.outcomes,

@@ -18,7 +18,7 @@ from ..._core.objects.identity import identify
 from ..._core.objects.placements.cluster_resource_placement import ClusterResourcePlacement
 from ..._core.objects.reading import check_update
 from ..._core.plan.brakes import Brake, BrakeLimits, older_source
-from ..._core.plan.compose import Facts, Wanted, compose
+from ..._core.plan.compose import Facts, WantedPlacement, compose
 from ..._core.plan.digest import plans_digest
 from ..._core.plan.document import SCHEMA, PlacementPlan
 from ..._core.plan.support import limitations, refusals
@@ -206,14 +206,14 @@ def _wanted(
     record: RecordedPlacement,
     hub: KubeClient | None,
     request: PlanRequest,
-) -> Wanted | None:
+) -> WantedPlacement | None:
     """What is wanted of one placement; None if it is to end and does not exist."""
     if record.placement and record.placement.metadata.deletion_timestamp:
         ending = DELETED
     if ending:
         if record.placement is None:
             return None
-        return Wanted(placement=record.placement, deleting=ending, prune_kinds=request.prune_kinds)
+        return WantedPlacement(placement=record.placement, deleting=ending, prune_kinds=request.prune_kinds)
     if sourced is None:
         raise AssertionError("a placement is wanted or ends")
     old = record.placement
@@ -229,7 +229,7 @@ def _wanted(
         raise FleetError.of(_located(refused, sourced))
     origin = f"git:{request.source.revision}" if request.source.revision else request.source.name
     own = (*selected.findings, *_of_content(selected, request), *_of_source(record, request))
-    return Wanted(
+    return WantedPlacement(
         placement=_as_recorded(sourced.placement, old),
         objects=rendered(selected, request.key, origin),
         findings=(*sourced.findings, *limitations(sourced.placement), *_located(own, sourced)),

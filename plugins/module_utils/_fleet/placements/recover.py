@@ -14,7 +14,7 @@ from ..._core.objects.api_groups import PLACEMENT_API
 from ..._core.objects.placements.cluster_resource_placement import ClusterResourcePlacement
 from ..._core.plan.compose import policy_snapshot_of
 from ..._core.plan.document import Rendered
-from ..._core.resources.applyset import ApplySet, Held
+from ..._core.resources.applyset import ApplySet, InventoryEntry
 from ..._core.resources.sealing import sealed
 from ..._core.resources.snapshots import resource_hash, snapshot_index
 from ..._core.scheduling.picking.bindings import binding_name
@@ -197,7 +197,7 @@ def _adopted(client: KubeClient, held: ApplySet, uid: str, objects: t.Sequence[R
     for each in held.inventory:
         new = wanted.get(each.id.key)
         same = new is not None and each.id.kind == "Secret" and _same_secret(new, live.get(each.id.key))
-        inventory.append(Held(id=each.id, hash=new.hash) if new is not None and same else each)
+        inventory.append(InventoryEntry(id=each.id, hash=new.hash) if new is not None and same else each)
     whole = {each.id.key: each.hash for each in inventory} == {place: each.hash for place, each in wanted.items()}
     digest = resource_hash([each.hash for each in objects]) if whole else held.resource_hash
     adopted = replace(held, uid=uid, inventory=tuple(inventory), resource_hash=digest)
@@ -248,7 +248,7 @@ def _resource_record(
     )
 
 
-def _named(held: Held) -> dict[str, t.Any]:
+def _named(held: InventoryEntry) -> dict[str, t.Any]:
     metadata = {"name": held.id.name, **({"namespace": held.id.namespace} if held.id.namespace else {})}
     return {"apiVersion": held.id.api_version, "kind": held.id.kind, "metadata": metadata}
 

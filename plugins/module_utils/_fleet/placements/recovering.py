@@ -13,7 +13,7 @@ from ..._kube.client import Timeouts
 from ..._store.digest_key import digest_key, known_digest_key
 from ..members.members import members_to_write, open_clients, recorded_members
 from ..session import Session
-from .placement import Asked, wanted_placements
+from .placement import PlacementRequest, wanted_placements
 from .recover import Described, Recovered, recover
 from .sources import (
     Sourced,
@@ -25,7 +25,7 @@ from .sources import (
 )
 
 
-def recover_records(session: Session, asked: Asked, former: t.Collection[str] = ()) -> Recovered:
+def recover_records(session: Session, asked: PlacementRequest, former: t.Collection[str] = ()) -> Recovered:
     """Rebuilds the records of the placements that ``asked`` describes; without ``write`` it only says which. ``former``
     are uids that placements had in records which are given up."""
     members = members_to_write(session) if asked.write else recorded_members(session.records)
@@ -45,7 +45,9 @@ def recover_records(session: Session, asked: Asked, former: t.Collection[str] = 
         return recover(session, clients, list(members), described, key, asked.write, former)
 
 
-def _selected(sourced: Sourced, session: Session, asked: Asked, credentials: frozenset[tuple[str, str]]) -> Selected:
+def _selected(
+    sourced: Sourced, session: Session, asked: PlacementRequest, credentials: frozenset[tuple[str, str]]
+) -> Selected:
     if asked.resources is not None:
         return selected_from_files(sourced.placement, resources_from_files(asked.resources), credentials)
     if session.hub is None:

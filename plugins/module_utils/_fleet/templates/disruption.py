@@ -17,7 +17,7 @@ from ..._core.cluster.pod_disruption_budget import read_pod_disruption_budget
 from ..._core.cluster.pod_reading import read_pod
 from ..._core.cluster.state_node import StateNode, read_node, read_node_claim
 from ..._core.disruption.blockers import blockers
-from ..._core.disruption.budgets.census import Census, PoolAllowance, take_census
+from ..._core.disruption.budgets.census import NodeCensus, PoolAllowance, take_census
 from ..._core.disruption.budgets.lint import YEAR
 from ..._core.disruption.budgets.timeline import next_change, timeline
 from ..._core.disruption.lint_pool import lint_node_pool
@@ -157,18 +157,18 @@ def _name(document: t.Any) -> str:
     return name if isinstance(name, str) else ""
 
 
-def _census(nodes: t.Any, node_claims: t.Any) -> t.Callable[[str], Census]:
+def _census(nodes: t.Any, node_claims: t.Any) -> t.Callable[[str], NodeCensus]:
     """The nodes of a pool by its name; those without a name have them all."""
     if isinstance(nodes, int):
         number = whole_number(nodes, "nodes", most=10**6)
-        counted = Census(tuple(map(str, range(number))))
+        counted = NodeCensus(tuple(map(str, range(number))))
         return lambda _name: counted
     claims = None if node_claims is None else [read_node_claim(each) for each in objects(node_claims, "node_claims")]
     state = assemble([read_node(each) for each in objects(nodes, "nodes")], claims or ())
     rows = [each.counted() if claims is not None else _claimed(each) for each in state.nodes]
     by_pool = take_census(rows)
-    everything = take_census(replace(each, pool="") for each in rows).get("", Census())
-    return lambda name: by_pool.get(name, Census()) if name else everything
+    everything = take_census(replace(each, pool="") for each in rows).get("", NodeCensus())
+    return lambda name: by_pool.get(name, NodeCensus()) if name else everything
 
 
 def _claimed(node: StateNode) -> CountedNode:

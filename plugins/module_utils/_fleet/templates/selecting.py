@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.clusters.member_cluster import MemberCluster
 from ..._core.objects.placements.policy import ClusterSelector, ClusterSelectorTerm
-from ..._core.scheduling.cluster_affinity import ClusterAffinity
+from ..._core.scheduling.cluster_affinity import ClusterAffinityFilter
 from ..._core.scheduling.index import FleetIndex
 from ..._core.schema.checking import Check, check_object
 from ..._core.schema.codec import decode
@@ -94,7 +94,7 @@ def _by_terms(document: Mapping[str, t.Any], selector: t.Any) -> bool:
         found = decode(MemberCluster, named)
     except ValueError as error:
         raise FleetError("undecodable", str(error), "input") from None
-    affinity = ClusterAffinity.of(FleetIndex([found], instant()), terms, upstream=False)
+    affinity = ClusterAffinityFilter.of(FleetIndex([found], instant()), terms, upstream=False)
     wrong = [each for each in affinity.findings if each.code == "malformed-requirement"]
     if wrong:
         raise FleetError.of(wrong)

@@ -54,8 +54,8 @@ from .constraints import Permits
 from .events import events_file
 from .gates import gates_of
 from .leases import held, upgrade_leases
-from .monitor import Sight
-from .progress import Progress
+from .monitor import MemberMonitor
+from .progress import RunProgress
 from .sources import Written
 from .steering import ApprovalRules, RunEnding, conduct_run
 from .update_run import Outcome, started
@@ -64,7 +64,7 @@ DONE, WAITING, PARTIAL, FAILURE = "done", "waiting", "partial", "failed"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wish:
+class ConductOptions:
     """How to conduct. ``events`` is a file that gets a line of JSON for everything that happens, empty for none."""
 
     drivers: t.Mapping[str, t.Any] = field(default_factory=dict)
@@ -79,7 +79,7 @@ class Wish:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Verdict:
+class RunVerdict:
     """What it came to, in the words of every verb's result."""
 
     outcome: str
@@ -87,7 +87,7 @@ class Verdict:
     message: str = ""
 
 
-def carry_on(session: Session, run: UpdateRun, wish: Wish, who: str = "") -> RunEnding:
+def carry_on(session: Session, run: UpdateRun, wish: ConductOptions, who: str = "") -> RunEnding:
     """Starts the run if it never was, as ``who``, and conducts it.
 
     FleetError as of ``started`` and ``conduct_run``, and of drivers.
@@ -99,7 +99,7 @@ def carry_on(session: Session, run: UpdateRun, wish: Wish, who: str = "") -> Run
             run = started(session, run, observed(drivers, wish.threads), write=True, who=who).run
         task = f"run/{run.name}/{run.metadata.uid}"
         leases = upgrade_leases(clients, drivers, task, say, wish.pace.lost_after)
-        sight = Sight(
+        sight = MemberMonitor(
             records=records,
             drivers=drivers,
             target=run.target,
@@ -111,7 +111,7 @@ def carry_on(session: Session, run: UpdateRun, wish: Wish, who: str = "") -> Run
         )
         works = Executor(held(drivers, leases), versions, wish.pace)
         with Interrupts() as interrupts, events_file(wish.events, say) as emit:
-            progress = Progress(
+            progress = RunProgress(
                 run=run, say=say, emit=emit, journal=_journal(session, run.name), versions=sight.versions
             )
             limits = RunLimits(
@@ -123,7 +123,7 @@ def carry_on(session: Session, run: UpdateRun, wish: Wish, who: str = "") -> Run
             return replace(ending, behind=_behind(ending, drivers, wish.threads))
 
 
-def refuse_unfit(session: Session, run: UpdateRun, given: Written, wish: Wish) -> None:
+def refuse_unfit(session: Session, run: UpdateRun, given: Written, wish: ConductOptions) -> None:
     """Says before anything is recorded what could not be carried out: wrong drivers, files that cannot be written,
     members that name a FleetMaintenance which is not there."""
     members_to_write(session)
@@ -134,7 +134,7 @@ def refuse_unfit(session: Session, run: UpdateRun, given: Written, wish: Wish) -
         make_folder(operations_folder(wish.operations, session.environ), 0o700)
 
 
-def rehearse(session: Session, run: UpdateRun, given: Written, wish: Wish) -> Outcome:
+def rehearse(session: Session, run: UpdateRun, given: Written, wish: ConductOptions) -> Outcome:
     """What ``carry_on`` would begin with: everything checked, nothing written, members only read."""
     refuse_unwritable(wish.events)
     with _drivers(session, run, wish) as (drivers, _clients):
@@ -174,30 +174,30 @@ def _reached(version: str, target: str) -> bool:
         return False
 
 
-def verdict(ending: RunEnding) -> Verdict:
+def verdict(ending: RunEnding) -> RunVerdict:
     """Done only if every member is where it should be; a run that waits is no failure, one that lost members is."""
     status = derive(ending.state)
     rows = ending.state.members
     if ending.why == "settled" and status.state == FAILED:
-        return Verdict(outcome=FAILURE, code="run-failed", message=status.message)
+        return RunVerdict(outcome=FAILURE, code="run-failed", message=status.message)
     if ending.why == "settled" and status.state == STOPPED:
-        return Verdict(outcome=WAITING, code="stopped", message="it was stopped; state started takes it up again")
+        return RunVerdict(outcome=WAITING, code="stopped", message="it was stopped; state started takes it up again")
     if ending.behind:
         named = "; ".join(f"{name} is at {version}" for name, version in sorted(ending.behind.items())[:10])
         message = f"recorded as if at {ending.run.target}: {named}"
-        return Verdict(outcome=PARTIAL, code="not-at-target", message=message)
+        return RunVerdict(outcome=PARTIAL, code="not-at-target", message=message)
     if status.state in (COMPLETED, SKIPPED) and ending.why == "settled":
         lost = [row for row in rows if row.state == FAILED or _lost(row.state, row.skipped_by, row.reason)]
         if lost:
             named = "; ".join(f"{row.name} {row.state}: {gist(row.message) or row.reason}" for row in lost[:10])
-            return Verdict(outcome=PARTIAL, code="not-all-members", message=named)
-        return Verdict(outcome=DONE)
+            return RunVerdict(outcome=PARTIAL, code="not-all-members", message=named)
+        return RunVerdict(outcome=DONE)
     if ending.why != "waiting":
         code = "time-limit" if ending.why == "time-limit" else "interrupted"
-        return Verdict(outcome=WAITING, code=code, message=f"{ending.why}; start it again to go on")
+        return RunVerdict(outcome=WAITING, code=code, message=f"{ending.why}; start it again to go on")
     gates = [placed for placed in gates_of(ending.state) if placed.gate.state == PENDING and not placed.gate.due]
     code = "awaiting-approval" if gates else "waiting"
-    return Verdict(outcome=WAITING, code=code, message=status.message)
+    return RunVerdict(outcome=WAITING, code=code, message=status.message)
 
 
 def terms_of(self_approval: bool, verified: bool, expires: int | None) -> Terms:
@@ -238,7 +238,7 @@ def _settled(state: RunState) -> bool:
 
 @contextlib.contextmanager
 def _drivers(
-    session: Session, run: UpdateRun, wish: Wish, strict: bool = False
+    session: Session, run: UpdateRun, wish: ConductOptions, strict: bool = False
 ) -> t.Iterator[tuple[dict[str, Driver], Clients]]:
     """Those of the run's members, while entered; with ``strict`` they are to be upgraded."""
     members, timeout = _members_of(session.records, run), Timeouts(connect=wish.timeout)

@@ -33,7 +33,7 @@ from .approval_policy import vouched_since
 from .claims import KIND as RUN
 from .gates import (
     KIND,
-    Placed,
+    PlacedGate,
     gates_of,
     target_of,
 )
@@ -66,7 +66,7 @@ class Completed:
     """What became of the gate: ``state`` is Completed, or Skipped if it was before. ``verified`` is whether this call
     completed it and the hub vouches for the name; ``own`` whether the approver made or started the run."""
 
-    gate: Placed
+    gate: PlacedGate
     state: str
     run: str
     digest: str
@@ -136,7 +136,7 @@ def complete(
     raise FleetError("conflict", "the gate is being written all the time", placed.gate.id, "try again")
 
 
-def _opened(records: Records, run: UpdateRun, placed: Placed) -> tuple[Gate, Record]:
+def _opened(records: Records, run: UpdateRun, placed: PlacedGate) -> tuple[Gate, Record]:
     hint = "conduct the run once more, it makes the gate known"
     document = records.get(KIND, placed.gate.id)
     if document is None:
@@ -155,7 +155,7 @@ def _account() -> str:
         return f"uid {os.getuid()}"
 
 
-def _find(run: RunState, which: Which) -> Placed:
+def _find(run: RunState, which: Which) -> PlacedGate:
     gates = list(gates_of(run))
     found = [each for each in gates if _matches(each, which)]
     open_ones = [each for each in found if each.gate.state == PENDING]
@@ -168,7 +168,7 @@ def _find(run: RunState, which: Which) -> Placed:
     return open_ones[0] if len(found) > 1 else found[0]
 
 
-def _matches(placed: Placed, which: Which) -> bool:
+def _matches(placed: PlacedGate, which: Which) -> bool:
     asked = (
         (which.id, placed.gate.id),
         (which.stage, placed.stage),
@@ -179,11 +179,11 @@ def _matches(placed: Placed, which: Which) -> bool:
     return all(not wanted or wanted == there for wanted, there in asked)
 
 
-def _named(gates: t.Sequence[Placed]) -> str:
+def _named(gates: t.Sequence[PlacedGate]) -> str:
     return "; ".join(f"{each.position} {each.gate.name} {each.gate.id} ({each.gate.state})" for each in gates) or "none"
 
 
-def _refuse_unopened(placed: Placed, run: str) -> None:
+def _refuse_unopened(placed: PlacedGate, run: str) -> None:
     if placed.gate.state == NOT_STARTED:
         hint = "a gate opens when the run comes to it, and can be approved from then on"
         raise FleetError("gate-not-open", f"gate {placed.position} is not reached yet", run, hint)

@@ -35,7 +35,7 @@ RUN_LABEL = "gitops.fleet/update-run"
 
 
 @dataclass(frozen=True)
-class Placed:
+class PlacedGate:
     """A gate and where it stands; ``group`` is empty for a stage's own."""
 
     stage: str
@@ -49,11 +49,11 @@ class Placed:
         return f"{self.timing.lower()} {self.stage}{'/' + self.group if self.group else ''}"
 
 
-def gates_of(run: RunState) -> t.Iterator[Placed]:
+def gates_of(run: RunState) -> t.Iterator[PlacedGate]:
     """Every gate of the run in the order in which they would be reached."""
     for stage in run.stages:
         for group, timing, gates in placed_gates(stage):
-            yield from (Placed(stage.name, group, timing, each) for each in gates)
+            yield from (PlacedGate(stage.name, group, timing, each) for each in gates)
 
 
 @dataclass
@@ -137,7 +137,7 @@ class GateKeeper:
         return recorded(Gate, document) if document is not None else None
 
 
-def _publish(records: Records, run: UpdateRun, placed: Placed, lease: Lease) -> None:
+def _publish(records: Records, run: UpdateRun, placed: PlacedGate, lease: Lease) -> None:
     stored = records.get(KIND, placed.gate.id)
     if stored is None:
         if placed.gate.state == PENDING:  # one that was skipped before it opened has nothing to show
@@ -150,12 +150,12 @@ def _publish(records: Records, run: UpdateRun, placed: Placed, lease: Lease) -> 
     replaced(records, {**stored, "status": {**status, "state": placed.gate.state}}, lease)
 
 
-def target_of(run: str, placed: Placed) -> UpdateRunGateTarget:
+def target_of(run: str, placed: PlacedGate) -> UpdateRunGateTarget:
     """The place of the gate, as its object names it."""
     return UpdateRunGateTarget(name=run, stage=placed.stage, group=placed.group, timing=placed.timing)
 
 
-def _document(run: UpdateRun, placed: Placed) -> Record:
+def _document(run: UpdateRun, placed: PlacedGate) -> Record:
     gate = placed.gate
     spec: Record = {
         "displayName": gate.name,

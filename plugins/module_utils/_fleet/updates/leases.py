@@ -25,7 +25,7 @@ from ..drivers.command import CommandDriver
 from ..drivers.contract import (
     Driver,
     Observation,
-    Progress,
+    OperationProgress,
     Work,
 )
 from ..drivers.local import LocalDriver
@@ -145,7 +145,7 @@ class UpgradeLeases:
 
 
 @dataclass(frozen=True)
-class Held:
+class LeasedDriver:
     """A driver that begins nothing on a member which others hold."""
 
     driver: Driver
@@ -161,7 +161,7 @@ class Held:
             raise FleetError("busy", found.message, work.member, "it is tried again")
         return self.driver.begin(work)
 
-    def poll(self, work: Work) -> Progress:
+    def poll(self, work: Work) -> OperationProgress:
         return self.driver.poll(work)
 
 
@@ -181,4 +181,4 @@ def upgrade_leases(
 
 def held(drivers: t.Mapping[str, Driver], leases: UpgradeLeases) -> dict[str, Driver]:
     """The same drivers, behind the leases."""
-    return {name: Held(each, leases) for name, each in drivers.items()}
+    return {name: LeasedDriver(each, leases) for name, each in drivers.items()}

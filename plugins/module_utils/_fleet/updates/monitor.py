@@ -38,7 +38,7 @@ GONE = Obstacle(reason=PRECONDITION_FAILED, message="the member has no driver an
 
 
 @dataclass
-class Sight:
+class MemberMonitor:
     """Views for ``decide``, and the claims of members that are in flight. ``holder`` is the same for every conductor of
     the run, so that its next one has the members at once. Without ``permits`` members may begin at any time; without
     ``leases`` other records do not see that a member is in flight. ``clock_ahead`` says how far the servers' clocks are

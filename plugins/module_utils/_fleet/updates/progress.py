@@ -35,7 +35,7 @@ Line = t.Mapping[str, t.Any]
 
 
 @dataclass
-class Progress:
+class RunProgress:
     """``say`` shows a line to people, ``emit`` takes one event, ``journal`` a type, a reason and a message to keep.
 
     ``versions`` are those last seen on the members.

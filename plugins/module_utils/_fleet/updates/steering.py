@@ -49,8 +49,8 @@ from ..drivers.contract import Work
 from ..drivers.host import is_intent
 from ..session import Session
 from .gates import GateKeeper
-from .monitor import Sight
-from .progress import Progress
+from .monitor import MemberMonitor
+from .progress import RunProgress
 from .run_record import RunBook
 
 TRY_AGAIN = timedelta(seconds=5)
@@ -105,9 +105,9 @@ class RunEnding:
 def conduct_run(
     session: Session,
     name: str,
-    sight: Sight,
+    sight: MemberMonitor,
     works: Works,
-    progress: Progress,
+    progress: RunProgress,
     limits: RunLimits,
     here: t.Callable[[], str],
     rules: ApprovalRules = ApprovalRules(),
@@ -137,10 +137,10 @@ class UpdateSteering:
     def __init__(
         self,
         book: RunBook,
-        sight: Sight,
+        sight: MemberMonitor,
         works: Works,
         gates: GateKeeper,
-        progress: Progress,
+        progress: RunProgress,
         here: t.Callable[[], str],
     ) -> None:
         self.book = book

@@ -127,13 +127,13 @@ def stopped(session: Session, name: str, write: bool) -> Outcome:
     return _commanded(records, read_run(records, name), lambda at: commands.stop(at, now), write)
 
 
-def skipped(session: Session, name: str, targets: t.Sequence[commands.Target], write: bool) -> Outcome:
+def skipped(session: Session, name: str, targets: t.Sequence[commands.SkipTarget], write: bool) -> Outcome:
     """Members, groups, stages or waits are left out; all of the targets or none."""
     records, now = session.records, session.clock()
     return _commanded(records, read_run(records, name), lambda at: commands.skip(at, targets, now), write)
 
 
-def targets_of(texts: t.Sequence[str], wanted: bool) -> tuple[commands.Target, ...]:
+def targets_of(texts: t.Sequence[str], wanted: bool) -> tuple[commands.SkipTarget, ...]:
     """``Type:name`` as targets of a skip. FleetError ``bad-target`` with every wrong one, ``nothing-asked``."""
     if wanted and not texts:
         hint = "such as Member:c-1, Group:eu, Stage:prod or AfterStageWait:canary"
@@ -144,7 +144,7 @@ def targets_of(texts: t.Sequence[str], wanted: bool) -> tuple[commands.Target, .
         if not colon or not name or ":" in name or kind not in TARGET_TYPES:
             hint = f"Type:name, with a type of {', '.join(TARGET_TYPES)}"
             problems.append(Problem("bad-target", f"{text!r} names nothing that can be skipped", "targets", hint))
-        targets.append(commands.Target(type=kind, name=name))
+        targets.append(commands.SkipTarget(type=kind, name=name))
     if problems:
         raise FleetError.of(problems)
     return tuple(targets)

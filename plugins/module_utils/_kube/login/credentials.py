@@ -101,7 +101,7 @@ def connection_in_cluster(environ: t.Mapping[str, str] | None = None, account: P
 
 
 @dataclass(frozen=True)
-class _Reader:
+class _EntryReader:
     """Takes values out of one entry and gathers what is wrong with them."""
 
     entry: Entry
@@ -186,20 +186,20 @@ def _connection(config: Kubeconfig, context: str, trusted: bool) -> Connection:
 
 def _part(
     config: Kubeconfig, table: t.Mapping[str, Entry], context: str, kind: str, trusted: bool, problems: list[Problem]
-) -> _Reader | None:
+) -> _EntryReader | None:
     """The cluster or the user of a context; a context without a user is anonymous."""
     name = config.contexts[context].value.get(kind)
     place = f"{config.where} context {context!r}"
     if kind == "user" and not name:
-        return _Reader(Entry({}, Path()), place, trusted, problems)
+        return _EntryReader(Entry({}, Path()), place, trusted, problems)
     if not isinstance(name, str) or name not in table:
         text = f"the context names no {kind}" if not name else f"there is no {kind} {name!r}"
         problems.append(Problem("kubeconfig-invalid", text, place))
         return None
-    return _Reader(table[name], f"{config.where} {kind} {name!r}", trusted, problems)
+    return _EntryReader(table[name], f"{config.where} {kind} {name!r}", trusted, problems)
 
 
-def _build(cluster: _Reader, user: _Reader, context: str) -> Connection | None:
+def _build(cluster: _EntryReader, user: _EntryReader, context: str) -> Connection | None:
     server = cluster.text("server")
     if not server:
         cluster.wrong("server", "the cluster has no server", "write it as https://host:port")
@@ -228,7 +228,7 @@ def _build(cluster: _Reader, user: _Reader, context: str) -> Connection | None:
     return Connection(**fields)
 
 
-def _check_foreign(cluster: _Reader, server: str, proxy: str) -> None:
+def _check_foreign(cluster: _EntryReader, server: str, proxy: str) -> None:
     """A kubeconfig in a Secret must not send us to services of this machine or its network that are no API servers."""
     for name, url, schemes in (("server", server, ("https",)), ("proxy-url", proxy, PROXY_SCHEMES)):
         try:
@@ -249,7 +249,7 @@ def _notes(server: str, insecure: bool, foreign_name: str) -> t.Iterator[str]:
         yield f"its certificate is checked for {foreign_name!r:.200}, as the Secret says (tls-server-name)"
 
 
-def _identity(user: _Reader, cluster: _Reader) -> tuple[str, CredentialSource | None]:
+def _identity(user: _EntryReader, cluster: _EntryReader) -> tuple[str, CredentialSource | None]:
     """Token, or where credentials come from; in kubectl's order: token file, token, plugin, auth provider, password."""
     file, token = user.file("tokenFile"), user.text("token")
     if file:
@@ -266,7 +266,7 @@ def _identity(user: _Reader, cluster: _Reader) -> tuple[str, CredentialSource | 
     return "", Basic(username, password) if username and password else None
 
 
-def _plugin(config: t.Mapping[str, t.Any], user: _Reader, cluster: _Reader) -> ExecPlugin | None:
+def _plugin(config: t.Mapping[str, t.Any], user: _EntryReader, cluster: _EntryReader) -> ExecPlugin | None:
     command, version = config.get("command"), config.get("apiVersion")
     args, env = config.get("args") or [], config.get("env") or []
     if not isinstance(command, str) or not command:
@@ -280,7 +280,7 @@ def _plugin(config: t.Mapping[str, t.Any], user: _Reader, cluster: _Reader) -> E
     return None if user.problems else ExecPlugin.of(config, cluster.entry.value, user.entry.base, user.place)
 
 
-def _impersonation(user: _Reader) -> tuple[tuple[str, str], ...]:
+def _impersonation(user: _EntryReader) -> tuple[tuple[str, str], ...]:
     """``as``, ``as-uid``, ``as-groups`` and ``as-user-extra`` as the headers that the API server reads."""
     pairs = [("Impersonate-User", user.text("as")), ("Impersonate-Uid", user.text("as-uid"))]
     groups, extra = user.entry.value.get("as-groups") or [], user.entry.value.get("as-user-extra") or {}

@@ -21,7 +21,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor impo
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.executor import Pace
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers import detached
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import open_session
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.conducting import Wish, carry_on
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.conducting import ConductOptions, carry_on
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gate import user
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import written
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import present
@@ -42,7 +42,7 @@ def main() -> None:
     session = open_session(options, dict(os.environ), writes=False)
     who = user(session)
     run = present(session.records, told["name"], written([], [told["run"]], strict=False), write=True, who=who).run
-    wish = Wish(drivers=told["drivers"], operations=told["operations"], pace=Pace(interval=0.2))
+    wish = ConductOptions(drivers=told["drivers"], operations=told["operations"], pace=Pace(interval=0.2))
     carry_on(session, run, wish, who)
 
 

@@ -10,7 +10,7 @@ from datetime import timedelta
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.commands import Target
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.commands import SkipTarget
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.executor import Pace
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers import host
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates import update_run
@@ -191,7 +191,7 @@ def test_every_verb_refuses_it(fleet: UpdateFleet, plays: Plays) -> None:
     session, records, name = fleet.session(), fleet.records, fleet.run_name
     for command in (
         lambda: update_run.stopped(session, name, write=True),
-        lambda: update_run.skipped(session, name, [Target(type="Member", name="b")], write=True),
+        lambda: update_run.skipped(session, name, [SkipTarget(type="Member", name="b")], write=True),
         lambda: complete(session, name, Which(), Approver(name="kubernetes-admin"), "", "", write=True),
         lambda: update_run.recorded_runs(records, [name]),
         lambda: update_run.present(records, name, given(fleet, CANARY_FIRST), write=False),

@@ -278,7 +278,7 @@ def test_whatever_a_driver_hands_to_a_role_is_data(canary: Canary, fleet: Update
     assert seen["play"] == f"Upgrade east to {TEMPLATE}"
 
 
-def _ended(driver: RoleDriver, work: Work) -> contract.Progress | None:
+def _ended(driver: RoleDriver, work: Work) -> contract.OperationProgress | None:
     progress = driver.poll(work)
     return None if progress.state == contract.IN_PROGRESS else progress
 

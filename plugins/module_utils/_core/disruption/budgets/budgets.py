@@ -39,7 +39,7 @@ class Amount:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class BudgetRule:
     """A budget, read. ``window`` None means always; the problems say what cannot be read."""
 
     budget: Budget
@@ -96,7 +96,7 @@ class Allowed:
     total: int
     limit: int
     error: bool
-    rules: tuple[Rule, ...]
+    rules: tuple[BudgetRule, ...]
     active: tuple[bool | None, ...]
 
     @property
@@ -140,7 +140,7 @@ def allowed(budgets: t.Sequence[Budget], now: datetime, nodes: int, reason: str)
     return decide(rules, tuple([each.active(utc) for each in rules]), nodes, reason)
 
 
-def decide(rules: tuple[Rule, ...], active: tuple[bool | None, ...], nodes: int, reason: str) -> Allowed:
+def decide(rules: tuple[BudgetRule, ...], active: tuple[bool | None, ...], nodes: int, reason: str) -> Allowed:
     """The same where it is known which budgets are active."""
     limit, error = UNLIMITED, False
     for rule, on in zip(rules, active, strict=True):
@@ -152,14 +152,14 @@ def decide(rules: tuple[Rule, ...], active: tuple[bool | None, ...], nodes: int,
 
 
 @lru_cache(maxsize=4096)
-def rule_of(budget: Budget) -> Rule:
+def rule_of(budget: Budget) -> BudgetRule:
     """A budget, read once."""
     amount = read_amount(budget.nodes)
     problem = "" if amount else f"{budget.nodes!r:.40} is neither a number nor a percentage"
     try:
-        return Rule(budget, window(budget), amount, "", problem)
+        return BudgetRule(budget, window(budget), amount, "", problem)
     except ValueError as error:
-        return Rule(budget, None, amount, str(error), problem)
+        return BudgetRule(budget, None, amount, str(error), problem)
 
 
 def read_amount(text: str) -> Amount | None:
@@ -179,12 +179,12 @@ def limit_or_none(value: int) -> int | None:
     return None if value == UNLIMITED else value
 
 
-def _answer(rule: Rule, active: bool | None, total: int, reason: str) -> BudgetAnswer:
+def _answer(rule: BudgetRule, active: bool | None, total: int, reason: str) -> BudgetAnswer:
     value, error = rule.value(active, total), rule.error(active)
     return BudgetAnswer(rule.budget, active, value, error, _why(rule, active, reason), _arithmetic(rule, active, total))
 
 
-def _why(rule: Rule, active: bool | None, reason: str) -> str:
+def _why(rule: BudgetRule, active: bool | None, reason: str) -> str:
     """Why the budget counts, or not, for a reason."""
     if rule.error(active):
         return "cannot be evaluated, which closes the pool for every reason"
@@ -197,7 +197,7 @@ def _why(rule: Rule, active: bool | None, reason: str) -> str:
     return "active now" if rule.window.fires else "its schedule never fires, which counts as always active"
 
 
-def _arithmetic(rule: Rule, active: bool | None, total: int) -> str:
+def _arithmetic(rule: BudgetRule, active: bool | None, total: int) -> str:
     """How the value came about: ``5% of 10 nodes is 0.5, rounded up to 1``."""
     if not active or rule.amount is None:
         return ""

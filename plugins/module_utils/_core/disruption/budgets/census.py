@@ -15,7 +15,7 @@ from .budgets import Allowed, allowed, limit_or_none
 
 
 @dataclass(frozen=True)
-class Census:
+class NodeCensus:
     """A pool's nodes by name: those that count, those of them that consume the budget, those left out; with causes."""
 
     counted: tuple[str, ...] = ()
@@ -31,7 +31,7 @@ class Census:
 class PoolAllowance:
     """What a pool may lose now for one reason."""
 
-    census: Census
+    census: NodeCensus
     answer: Allowed
 
     @property
@@ -63,7 +63,7 @@ class PoolAllowance:
         }
 
 
-def take_census(nodes: t.Iterable[CountedNode]) -> dict[str, Census]:
+def take_census(nodes: t.Iterable[CountedNode]) -> dict[str, NodeCensus]:
     """The nodes of each pool that has any, in the order given.
 
     Nodes that are deleted or not Ready stay in the total and are subtracted from what is allowed, each once.
@@ -81,7 +81,7 @@ def take_census(nodes: t.Iterable[CountedNode]) -> dict[str, Census]:
         if why:
             disrupting.setdefault(node.pool, {})[node.name] = why
     return {
-        pool: Census(tuple(counted.get(pool, ())), disrupting.get(pool, {}), excluded.get(pool, {}))
+        pool: NodeCensus(tuple(counted.get(pool, ())), disrupting.get(pool, {}), excluded.get(pool, {}))
         for pool in counted | excluded
     }
 
@@ -93,7 +93,7 @@ def pool_allowances(
     census = take_census(nodes)
     out = {}
     for name, budgets in pools.items():
-        found = census.get(name, Census())
+        found = census.get(name, NodeCensus())
         out[name] = PoolAllowance(found, allowed(budgets, now, found.total, reason))
     return out
 

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 
 from ...objects.karpenter.node_pool import REASONS, Budget
 from ...windows.spans import Spans, merged
-from .budgets import Amount, Rule, rule_of
+from .budgets import Amount, BudgetRule, rule_of
 from .timeline import Active, activity
 
 
@@ -77,7 +77,7 @@ def is_zero(amount: Amount | None) -> bool:
 
 
 def _facts(
-    rules: tuple[Rule, ...], steps: list[tuple[datetime, Active]], reason: str, start: datetime, end: datetime
+    rules: tuple[BudgetRule, ...], steps: list[tuple[datetime, Active]], reason: str, start: datetime, end: datetime
 ) -> ReasonFacts:
     closed, unlimited, deciding = [], [], set()
     judged: dict[Active, tuple[bool, list[int]]] = {}
@@ -95,7 +95,7 @@ def _facts(
     return ReasonFacts(reason, tuple(merged(closed)), tuple(merged(unlimited)), frozenset(deciding), start, end)
 
 
-def _judge(rules: tuple[Rule, ...], active: Active, reason: str) -> tuple[bool, list[int]]:
+def _judge(rules: tuple[BudgetRule, ...], active: Active, reason: str) -> tuple[bool, list[int]]:
     """Whether nothing is permitted, and the budgets that take part."""
     rows = list(enumerate(zip(rules, active, strict=True)))
     broken = [place for place, (rule, on) in rows if rule.error(on)]
@@ -103,7 +103,7 @@ def _judge(rules: tuple[Rule, ...], active: Active, reason: str) -> tuple[bool, 
     return bool(broken) or any(is_zero(rules[place].amount) for place in taking_part), taking_part
 
 
-def _needless(rules: tuple[Rule, ...], limiting: list[int], place: int) -> bool:
+def _needless(rules: tuple[BudgetRule, ...], limiting: list[int], place: int) -> bool:
     """Whether another budget is as low in any pool; of two that are equal the later one is needless."""
     mine = rules[place].amount
     for other in limiting:

@@ -17,7 +17,7 @@ from ...windows.week import (
 )
 from .budgets import (
     UNLIMITED,
-    Rule,
+    BudgetRule,
     decide,
     rule_of,
 )
@@ -82,5 +82,5 @@ def _proved(mended: Budgets, windows: Budgets, outside: int | None) -> bool:
     return True
 
 
-def _limit(rules: tuple[Rule, ...], active: Active, nodes: int) -> int:
+def _limit(rules: tuple[BudgetRule, ...], active: Active, nodes: int) -> int:
     return decide(rules, active, nodes, (rules[0].budget.reasons or REASONS)[0]).limit

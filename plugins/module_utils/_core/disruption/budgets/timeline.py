@@ -20,7 +20,7 @@ from ...objects.karpenter.node_pool import Budget
 from ...values.instants import write_time
 from .budgets import (
     Allowed,
-    Rule,
+    BudgetRule,
     allowed,
     decide,
     limit_or_none,
@@ -31,7 +31,7 @@ Active = tuple[bool | None, ...]  # pylint: disable=unsupported-binary-operation
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class LimitChange:
     """From ``at`` on the limit is another. ``error``: some budget cannot be evaluated, so that it is 0."""
 
     at: datetime
@@ -70,7 +70,7 @@ class Timeline:
 
     start: datetime
     end: datetime
-    changes: tuple[Change, ...]
+    changes: tuple[LimitChange, ...]
 
     @property
     def openings(self) -> tuple[Opening, ...]:
@@ -94,7 +94,7 @@ def timeline(budgets: t.Sequence[Budget], start: datetime, end: datetime, nodes:
     rules = tuple([rule_of(each) for each in budgets])
     begin, until = start.astimezone(UTC), end.astimezone(UTC)
     decided: dict[int, tuple[int, bool]] = {}
-    changes: list[Change] = []
+    changes: list[LimitChange] = []
     last: tuple[int, bool] | None = None
     for at, mask in _masks(rules, begin.replace(tzinfo=None), until.replace(tzinfo=None)):
         limit = decided.get(mask)
@@ -103,20 +103,20 @@ def timeline(budgets: t.Sequence[Budget], start: datetime, end: datetime, nodes:
             limit = decided[mask] = (answer.limit, answer.error)
         if limit != last:
             last = limit
-            changes.append(Change(at.replace(tzinfo=UTC), *limit))
+            changes.append(LimitChange(at.replace(tzinfo=UTC), *limit))
     return Timeline(begin, until, tuple(changes))
 
 
 def next_change(
     budgets: t.Sequence[Budget], now: datetime, nodes: int, reason: str, horizon: datetime
-) -> tuple[Allowed, Change | None]:
+) -> tuple[Allowed, LimitChange | None]:
     """The answer now, and the next change before the horizon."""
     changes = timeline(budgets, now, horizon, nodes, reason).changes if horizon > now else ()
     return allowed(budgets, now, nodes, reason), changes[1] if len(changes) > 1 else None
 
 
-def activity(rules: tuple[Rule, ...], start: datetime, end: datetime) -> t.Iterator[tuple[datetime, Active]]:
-    """Which budgets are active from when on, as ``Rule.active`` tells it; naive instants in UTC, from the start."""
+def activity(rules: tuple[BudgetRule, ...], start: datetime, end: datetime) -> t.Iterator[tuple[datetime, Active]]:
+    """Which budgets are active from when on, as ``BudgetRule.active`` tells it; naive instants in UTC."""
     known: dict[int, Active] = {}
     for at, mask in _masks(rules, start, end):
         if mask not in known:
@@ -124,11 +124,11 @@ def activity(rules: tuple[Rule, ...], start: datetime, end: datetime) -> t.Itera
         yield at, known[mask]
 
 
-def _active(rules: tuple[Rule, ...], mask: int) -> Active:
+def _active(rules: tuple[BudgetRule, ...], mask: int) -> Active:
     return tuple(None if rule.schedule_problem else bool(mask >> place & 1) for place, rule in enumerate(rules))
 
 
-def _masks(rules: tuple[Rule, ...], start: datetime, end: datetime) -> list[tuple[datetime, int]]:
+def _masks(rules: tuple[BudgetRule, ...], start: datetime, end: datetime) -> list[tuple[datetime, int]]:
     """The same as bit sets of places."""
     if start >= end:
         return []
@@ -143,7 +143,7 @@ def _masks(rules: tuple[Rule, ...], start: datetime, end: datetime) -> list[tupl
     return list(zip(instants, accumulate(map(turned.__getitem__, instants), xor), strict=True))
 
 
-def _spans(rule: Rule, start: datetime, end: datetime) -> t.Sequence[tuple[datetime, datetime]]:
+def _spans(rule: BudgetRule, start: datetime, end: datetime) -> t.Sequence[tuple[datetime, datetime]]:
     if rule.schedule_problem:
         return ()
     return [(start, end)] if rule.window is None else rule.window.spans(start, end)

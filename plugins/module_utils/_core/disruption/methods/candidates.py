@@ -98,7 +98,7 @@ class Command:
 
 
 @dataclass(frozen=True)
-class Refused:
+class RefusedCommand:
     """Why something is not done, with the nodes that it is about."""
 
     nodes: tuple[str, ...]
@@ -110,15 +110,15 @@ class Refused:
 
 
 @dataclass(frozen=True)
-class Found:
+class MethodCommands:
     """The commands of one method, and why others were not given."""
 
     commands: tuple[Command, ...] = ()
-    refused: tuple[Refused, ...] = ()
+    refused: tuple[RefusedCommand, ...] = ()
 
 
 @dataclass(frozen=True)
-class Verdict:
+class CandidateVerdict:
     """Whether a node is a candidate for a class of methods; if not, why, in upstream's order."""
 
     node: str
@@ -132,9 +132,9 @@ class Verdict:
         return {"node": self.node, "candidate": self.candidate, "blockers": [each.as_dict() for each in self.blockers]}
 
 
-def judge(state: ClusterState, now: datetime, kind: str = GRACEFUL) -> tuple[Verdict, ...]:
+def judge(state: ClusterState, now: datetime, kind: str = GRACEFUL) -> tuple[CandidateVerdict, ...]:
     """All nodes, by name."""
-    return tuple(Verdict(each.name, blockers(state, each, now, kind)) for each in state.nodes)
+    return tuple(CandidateVerdict(each.name, blockers(state, each, now, kind)) for each in state.nodes)
 
 
 def candidates(state: ClusterState, now: datetime, kind: str = GRACEFUL) -> list[StateNode]:
@@ -150,7 +150,7 @@ def allowances(state: ClusterState, now: datetime, reason: str) -> dict[str, Poo
 
 def within_budgets(
     nodes: t.Iterable[StateNode], allowed: t.Mapping[str, PoolAllowance]
-) -> tuple[list[StateNode], list[Refused]]:
+) -> tuple[list[StateNode], list[RefusedCommand]]:
     """The nodes, in the order given, that their pools' budgets leave room for, and the others."""
     left = {name: each.allowed for name, each in allowed.items()}
     kept, refused = [], []
@@ -160,7 +160,7 @@ def within_budgets(
             kept.append(node)
         else:
             told = allowed[node.pool].text if node.pool in allowed else "the pool has no budgets"
-            refused.append(Refused((node.name,), "budget", f"pool {node.pool}: {told}"))
+            refused.append(RefusedCommand((node.name,), "budget", f"pool {node.pool}: {told}"))
     return kept, refused
 
 

@@ -25,8 +25,8 @@ from .candidates import (
     MULTI_NODE,
     SINGLE_NODE,
     Command,
-    Found,
-    Refused,
+    MethodCommands,
+    RefusedCommand,
     Replacement,
     allowances,
     by_saving,
@@ -39,7 +39,7 @@ from .replacement import cheaper, without_same_type
 MOST_AT_ONCE = 100
 
 
-def multi_node(state: ClusterState, now: datetime, spot_to_spot: bool = False) -> Found:
+def multi_node(state: ClusterState, now: datetime, spot_to_spot: bool = False) -> MethodCommands:
     """Two or more nodes with at most one replacement: the longest run of the best candidates that works.
 
     The length is found by halves, so that, as upstream, a longer run may be missed behind one that does not work.
@@ -58,10 +58,10 @@ def multi_node(state: ClusterState, now: datetime, spot_to_spot: bool = False) -
         else:
             tried.append(found)
             high = length - 1
-    return Found((best,) if best else (), tuple(tried))
+    return MethodCommands((best,) if best else (), tuple(tried))
 
 
-def single_node(state: ClusterState, now: datetime, spot_to_spot: bool = False) -> Found:
+def single_node(state: ClusterState, now: datetime, spot_to_spot: bool = False) -> MethodCommands:
     """The first node that can go, with at most one replacement; pools take turns."""
     nodes, refused = underused(state, now)
     allowed, tried = allowances(state, now, UNDERUTILIZED), list(refused)
@@ -70,12 +70,12 @@ def single_node(state: ClusterState, now: datetime, spot_to_spot: bool = False) 
         kept, over = within_budgets([node], allowed)
         found = consolidation.of(kept) if kept else over[0]
         if isinstance(found, Command):
-            return Found((found,), tuple(tried))
+            return MethodCommands((found,), tuple(tried))
         tried.append(found)
-    return Found((), tuple(tried))
+    return MethodCommands((), tuple(tried))
 
 
-def underused(state: ClusterState, now: datetime) -> tuple[list[StateNode], list[Refused]]:
+def underused(state: ClusterState, now: datetime) -> tuple[list[StateNode], list[RefusedCommand]]:
     """The candidates of consolidation, the best first, and the nodes that only its own rules leave out."""
     kept, refused = [], []
     for node in candidates(state, now):
@@ -83,7 +83,7 @@ def underused(state: ClusterState, now: datetime) -> tuple[list[StateNode], list
         if why is None:
             kept.append(node)
         else:
-            refused.append(Refused((node.name,), why.code, f"{node.name}: {why.text}"))
+            refused.append(RefusedCommand((node.name,), why.code, f"{node.name}: {why.text}"))
     return by_saving(state, kept), refused
 
 
@@ -112,41 +112,41 @@ class Consolidation:
     def balance(self) -> Balance:
         return Balance.of(self.state, self.now)
 
-    def of(self, nodes: t.Sequence[StateNode]) -> Command | Refused:
+    def of(self, nodes: t.Sequence[StateNode]) -> Command | RefusedCommand:
         """What removing these nodes together comes to."""
         names = tuple(each.name for each in nodes)
         done = simulate(self.state, names, self.now, self.unsettled)
         found = _decide(self.state, nodes, done, self.spot_to_spot)
-        if isinstance(found, Refused):
+        if isinstance(found, RefusedCommand):
             return dataclasses.replace(found, nodes=names)
         against = self.balance.refusal(self.state, nodes, found)
-        return Refused(names, "balanced", against) if against else found
+        return RefusedCommand(names, "balanced", against) if against else found
 
 
 def _decide(
     state: ClusterState, nodes: t.Sequence[StateNode], done: Simulation, spot_to_spot: bool
-) -> Command | Refused:
+) -> Command | RefusedCommand:
     if done.misfits:
-        return Refused((), "pods-do-not-fit", done.misfits[0].text)
+        return RefusedCommand((), "pods-do-not-fit", done.misfits[0].text)
     if len(done.new_nodes) > 1:
-        return Refused((), "several-new-nodes", f"the pods would need {len(done.new_nodes)} new nodes")
+        return RefusedCommand((), "several-new-nodes", f"the pods would need {len(done.new_nodes)} new nodes")
     prices = [state.price(each) for each in nodes]
     known = [each for each in prices if each is not None]
     total = sum(known) if len(known) == len(prices) else None
     if not done.new_nodes:
         return _command(nodes, done, (), total, total)
     if total is None:
-        return Refused((), "price-unknown", "a replacement has to be cheaper, and what goes has no known price")
+        return RefusedCommand((), "price-unknown", "a replacement has to be cheaper, and what goes has no known price")
     new = done.new_nodes[0]
     all_spot = all(each.labels.get(CAPACITY_TYPE) == SPOT for each in nodes)
     options = cheaper(new.options, total, all_spot, len(nodes) == 1, spot_to_spot)
-    if isinstance(options, Refused):
+    if isinstance(options, RefusedCommand):
         return options
     if len(nodes) > 1:
         going = {each.labels.get(INSTANCE_TYPE, ""): price for each, price in zip(nodes, known, strict=True)}
         options = without_same_type(options, going)
         if not options:
-            return Refused((), "same-type", "the nodes would become one of a type that goes")
+            return RefusedCommand((), "same-type", "the nodes would become one of a type that goes")
     replacement = Replacement(new.name, options[0].pool, options)
     return _command(nodes, done, (replacement,), total, total - (replacement.price or 0.0))
 

@@ -14,14 +14,14 @@ from ...cluster.pod import reschedulable
 from ...cluster.simulation import Move, simulate
 from ...objects.karpenter.node_pool import DRIFTED
 from ..blockers import EVENTUAL
-from ..budgets.census import Census
+from ..budgets.census import NodeCensus
 from .candidates import (
     DRIFT,
     HAS_DRIFTED,
     STATIC_DRIFT,
     Command,
-    Found,
-    Refused,
+    MethodCommands,
+    RefusedCommand,
     Replacement,
     allowances,
     candidates,
@@ -45,7 +45,7 @@ def drift_candidates(state: ClusterState, now: datetime, static: bool = False) -
     )
 
 
-def drift_method(state: ClusterState, now: datetime) -> Found:
+def drift_method(state: ClusterState, now: datetime) -> MethodCommands:
     """The first drifted node whose pods all find a place."""
     allowed, refused = allowances(state, now, DRIFTED), []
     for each in drift_candidates(state, now):
@@ -55,15 +55,15 @@ def drift_method(state: ClusterState, now: datetime) -> Found:
             continue
         done = simulate(state, (each.node.name,), now)
         if done.misfits:
-            refused.append(Refused((each.node.name,), "pods-do-not-fit", done.misfits[0].text))
+            refused.append(RefusedCommand((each.node.name,), "pods-do-not-fit", done.misfits[0].text))
             continue
         new = tuple(Replacement(one.name, one.options[0].pool, sorted_by_price(one.options)) for one in done.new_nodes)
         moves = tuple(one for one in done.moves if one.source == each.node.name)
-        return Found((_command(DRIFT, each, new, moves),), tuple(refused))
-    return Found((), tuple(refused))
+        return MethodCommands((_command(DRIFT, each, new, moves),), tuple(refused))
+    return MethodCommands((), tuple(refused))
 
 
-def static_drift_method(state: ClusterState, now: datetime) -> Found:
+def static_drift_method(state: ClusterState, now: datetime) -> MethodCommands:
     """In pools with ``replicas``: as many nodes as the budgets allow, one replacement each, pods not looked at.
 
     A pool that has more nodes than replicas is left alone until it has shrunk.
@@ -72,17 +72,17 @@ def static_drift_method(state: ClusterState, now: datetime) -> Found:
     commands, refused = [], []
     for name, pool in sorted(state.pools.items()):
         nodes = [each for each in drift_candidates(state, now, static=True) if each.node.pool == name]
-        running = allowed[name].census if name in allowed else Census()
+        running = allowed[name].census if name in allowed else NodeCensus()
         if nodes and running.total > _replicas(pool):
             text = f"pool {name} has {running.total} nodes for {_replicas(pool)} replicas"
-            refused.append(Refused(tuple(each.node.name for each in nodes), "over-replicas", text))
+            refused.append(RefusedCommand(tuple(each.node.name for each in nodes), "over-replicas", text))
             continue
         kept, over = within_budgets([each.node for each in nodes], allowed)
         refused += over
         chosen = {each.name for each in kept}
         due = [each for each in nodes if each.node.name in chosen]
         commands += [_command(STATIC_DRIFT, each, (Replacement("new-1", name),)) for each in due]
-    return Found(tuple(commands), tuple(refused))
+    return MethodCommands(tuple(commands), tuple(refused))
 
 
 def _replicas(pool: StatePool) -> int:

@@ -14,8 +14,8 @@ from .candidates import (
     EMPTINESS,
     EMPTY,
     Command,
-    Found,
-    Refused,
+    MethodCommands,
+    RefusedCommand,
     allowances,
     by_saving,
     candidates,
@@ -24,7 +24,7 @@ from .candidates import (
 from .eligibility import empty
 
 
-def emptiness(state: ClusterState, now: datetime) -> Found:
+def emptiness(state: ClusterState, now: datetime) -> MethodCommands:
     """Whatever the policy of the pool, unless it is static or ``consolidateAfter`` is Never."""
     nodes, refused = [], []
     for node in candidates(state, now):
@@ -34,11 +34,11 @@ def emptiness(state: ClusterState, now: datetime) -> Found:
         if waiting.holds:
             nodes.append(node)
         else:
-            refused.append(Refused((node.name,), waiting.code, f"{node.name}: {waiting.text}"))
+            refused.append(RefusedCommand((node.name,), waiting.code, f"{node.name}: {waiting.text}"))
     kept, over = within_budgets(by_saving(state, nodes), allowances(state, now, EMPTY_REASON))
     refused += over
     if not kept:
-        return Found((), tuple(refused))
+        return MethodCommands((), tuple(refused))
     prices = [price for each in kept if (price := state.price(each)) is not None]
     command = Command(
         method=EMPTINESS,
@@ -48,4 +48,4 @@ def emptiness(state: ClusterState, now: datetime) -> Found:
         saving=sum(prices) if len(prices) == len(kept) else None,
         text=f"{len(kept)} empty nodes",
     )
-    return Found((command,), tuple(refused))
+    return MethodCommands((command,), tuple(refused))

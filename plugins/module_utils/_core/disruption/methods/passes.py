@@ -18,8 +18,8 @@ from .candidates import (
     SINGLE_NODE,
     STATIC_DRIFT,
     Command,
-    Found,
-    Refused,
+    MethodCommands,
+    RefusedCommand,
 )
 from .consolidation import multi_node, single_node
 from .drift_method import drift_method, static_drift_method
@@ -31,7 +31,7 @@ class Pass:
     """What a pass does. ``refused`` is by method, of those that were tried; empty commands: nothing is to be gained."""
 
     commands: tuple[Command, ...]
-    refused: t.Mapping[str, tuple[Refused, ...]]
+    refused: t.Mapping[str, tuple[RefusedCommand, ...]]
 
     def as_dict(self) -> dict[str, t.Any]:
         return {
@@ -42,14 +42,14 @@ class Pass:
 
 def one_pass(state: ClusterState, now: datetime, spot_to_spot: bool = False) -> Pass:
     """The commands of the first method that has any, at an aware instant."""
-    methods: dict[str, t.Callable[[], Found]] = {
+    methods: dict[str, t.Callable[[], MethodCommands]] = {
         EMPTINESS: lambda: emptiness(state, now),
         STATIC_DRIFT: lambda: static_drift_method(state, now),
         DRIFT: lambda: drift_method(state, now),
         MULTI_NODE: lambda: multi_node(state, now, spot_to_spot),
         SINGLE_NODE: lambda: single_node(state, now, spot_to_spot),
     }
-    refused: dict[str, tuple[Refused, ...]] = {}
+    refused: dict[str, tuple[RefusedCommand, ...]] = {}
     for method in METHODS:
         found = methods[method.name]()
         refused[method.name] = found.refused

@@ -14,7 +14,7 @@ from collections import defaultdict
 
 from ...cluster.instance_types import ON_DEMAND, RESERVED, SPOT
 from ...cluster.new_nodes import Option
-from .candidates import Refused
+from .candidates import RefusedCommand
 
 # Fewer types than these would let the next spot node be replaced at once by one that is a little cheaper.
 SPOT_TYPES = 15
@@ -22,7 +22,9 @@ _LAUNCH_ORDER = (RESERVED, SPOT, ON_DEMAND)
 Options = tuple[Option, ...]
 
 
-def cheaper(options: Options, price: float, all_spot: bool, single: bool, spot_to_spot: bool) -> Options | Refused:
+def cheaper(
+    options: Options, price: float, all_spot: bool, single: bool, spot_to_spot: bool
+) -> Options | RefusedCommand:
     """The options that may replace nodes of that summed price; ``all_spot`` says that these are all spot nodes."""
     may_be_spot = any(each.capacity_type == SPOT for each in options)
     if all_spot and may_be_spot:
@@ -71,7 +73,7 @@ def sorted_by_price(options: Options) -> Options:
     return tuple(sorted(options, key=lambda one: (one.price or 0.0, one.instance_type, one.zone, one.capacity_type)))
 
 
-def _spot_to_spot(options: Options, price: float, single: bool) -> Options | Refused:
+def _spot_to_spot(options: Options, price: float, single: bool) -> Options | RefusedCommand:
     found = sorted_by_price(below(tuple(each for each in options if each.capacity_type == SPOT), price))
     names = list(dict.fromkeys(each.instance_type for each in found))
     if not names:
@@ -97,5 +99,5 @@ def _rank(capacity_type: str) -> int:
     return _LAUNCH_ORDER.index(capacity_type) if capacity_type in _LAUNCH_ORDER else len(_LAUNCH_ORDER)
 
 
-def _refused(code: str, text: str) -> Refused:
-    return Refused((), code, text)
+def _refused(code: str, text: str) -> RefusedCommand:
+    return RefusedCommand((), code, text)

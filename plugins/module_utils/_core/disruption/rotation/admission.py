@@ -15,9 +15,9 @@ from ...machine import Blocker
 from ...values.instants import write_time
 from ...values.int_or_percent import scaled
 from .input import (
+    RotationInput,
     RotationNode,
     ScopeLeft,
-    Sight,
     window_blocker,
 )
 from .state import (
@@ -39,7 +39,7 @@ Needs = list[tuple[str, PodDisruptionBudget, int]]
 class Admission:
     """Asked node by node in the order in which they are to be begun; each one that is begun takes its share."""
 
-    def __init__(self, state: RotationState, sight: Sight, scopes: list[ScopeLeft], now: datetime) -> None:
+    def __init__(self, state: RotationState, sight: RotationInput, scopes: list[ScopeLeft], now: datetime) -> None:
         self._settings, self._sight, self._now = state.settings, sight, now
         self.scopes = scopes
         self._by_pool: dict[str, list[ScopeLeft]] = {}

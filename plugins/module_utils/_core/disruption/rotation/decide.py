@@ -21,14 +21,14 @@ from ...schema.fields import fields_of
 from ...values.int_or_percent import scaled
 from ..budgets.budgets import rule_of
 from .admission import Admission
-from .held import Held
-from .input import Sight, scopes_left
+from .held import RotationBlockers
+from .input import RotationInput, scopes_left
 from .progress import (
     ADD_NODE,
     DRAIN,
     RELEASE,
-    Progress,
     RotationAct,
+    RotationProgress,
 )
 from .state import (
     BEFORE,
@@ -48,7 +48,7 @@ from .wake import next_instant
 RUNNING, WAITS, DONE = "running", "waiting", "done"
 
 
-def begin(names: t.Iterable[str], sight: Sight, settings: RotationSettings, now: datetime) -> RotationState:
+def begin(names: t.Iterable[str], sight: RotationInput, settings: RotationSettings, now: datetime) -> RotationState:
     """The state of a rotation of these nodes. FleetError with all problems: nodes that are not there, settings out of
     range, budgets that cannot be read."""
     there = {each.name: each for each in sight.nodes}
@@ -68,12 +68,12 @@ def begin(names: t.Iterable[str], sight: Sight, settings: RotationSettings, now:
     return RotationState(settings=settings, nodes=nodes, known=tuple(sorted(there)), started_at=now)
 
 
-def decide(state: RotationState, seen: Sight, now: datetime) -> Decision[RotationState, RotationAct]:
+def decide(state: RotationState, seen: RotationInput, now: datetime) -> Decision[RotationState, RotationAct]:
     """The next step at an aware instant; the state of a rotation that is done stays as it is."""
     if state.done:
         return Decision(state=state)
-    held = Held(seen, now)
-    progress = Progress(state, seen, now, held.of)
+    held = RotationBlockers(seen, now)
+    progress = RotationProgress(state, seen, now, held.of)
     nodes = {each.name: each if each.ended else progress.of(each) for each in state.nodes}
     current = dataclasses.replace(state, nodes=tuple(nodes.values()))
     current = dataclasses.replace(current, halted=_halted(current, seen, now))
@@ -118,7 +118,7 @@ def released(state: RotationState, operation: str) -> RotationState:
     return dataclasses.replace(state, nodes=tuple(nodes))
 
 
-def _halted(state: RotationState, sight: Sight, now: datetime) -> str:
+def _halted(state: RotationState, sight: RotationInput, now: datetime) -> str:
     """Why no more nodes are begun; empty if they are."""
     settings, failures = state.settings, state.count(GIVEN_UP)
     if state.halted:
@@ -143,7 +143,7 @@ def _while_blocked(
     return node if since == node.blocked_since else dataclasses.replace(node, blocked_since=since)
 
 
-def _in_order(nodes: t.Iterable[NodeProgress], sight: Sight) -> list[NodeProgress]:
+def _in_order(nodes: t.Iterable[NodeProgress], sight: RotationInput) -> list[NodeProgress]:
     """Nodes that wait: those without pods to move first, then the oldest, then by name."""
     busy = {name for name, pods in sight.pods.items() if any(map(reschedulable, pods))}
     return sorted(
@@ -175,7 +175,7 @@ def _bad_settings(settings: RotationSettings) -> t.Iterator[Problem]:
             yield Problem("out-of-range", "no new node may be awaited, so that none would come", "surge")
 
 
-def _bad_budgets(sight: Sight) -> t.Iterator[Problem]:
+def _bad_budgets(sight: RotationInput) -> t.Iterator[Problem]:
     """Budgets that cannot be read would close their scope; that is said before anything begins."""
     for scope in sight.scopes:
         for place, budget in enumerate(scope.budgets):

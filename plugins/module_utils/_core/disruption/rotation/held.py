@@ -11,13 +11,13 @@ from ...cluster.pod import DO_NOT_DISRUPT, protection
 from ...machine import Blocker
 from ..blockers import pod_blockers
 from .admission import NO_LIMITS
-from .input import RotationNode, Sight
+from .input import RotationInput, RotationNode
 
 
-class Held:
+class RotationBlockers:
     """``until`` collects the instants at which protections of pods end."""
 
-    def __init__(self, sight: Sight, now: datetime) -> None:
+    def __init__(self, sight: RotationInput, now: datetime) -> None:
         self._sight, self._now = sight, now
         self.until: set[datetime] = set()
 

@@ -54,7 +54,7 @@ class BudgetScope:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sight:
+class RotationInput:
     """What is known at one instant. ``pods`` are by their node's name, PodDisruptionBudgets and windows by cluster.
 
     ``failed`` says for nodes in flight that what was begun has failed, with the reason. ``stop``: begin no more.
@@ -132,7 +132,7 @@ def karpenter_node(node: StateNode, cluster: str = "") -> RotationNode | None:
     return rotation_node(node.node, node.pool, cluster, node.initialized, node.deleting)
 
 
-def scopes_left(state: RotationState, sight: Sight, now: datetime) -> list[ScopeLeft]:
+def scopes_left(state: RotationState, sight: RotationInput, now: datetime) -> list[ScopeLeft]:
     """What each scope has room for.
 
     The nodes are counted as places: one that is gone and awaits its replacement still counts, and is disrupted; a
@@ -148,7 +148,7 @@ def scopes_left(state: RotationState, sight: Sight, now: datetime) -> list[Scope
     return out
 
 
-def _places(state: RotationState, sight: Sight) -> tuple[dict[str, int], dict[str, int]]:
+def _places(state: RotationState, sight: RotationInput) -> tuple[dict[str, int], dict[str, int]]:
     """By pool: places of nodes, and how many of them are disrupted."""
     places: dict[str, int] = defaultdict(int)
     disrupted: dict[str, int] = defaultdict(int)
@@ -172,7 +172,7 @@ def _places(state: RotationState, sight: Sight) -> tuple[dict[str, int], dict[st
     return places, disrupted
 
 
-def window_blocker(sight: Sight, cluster: str) -> Blocker | None:
+def window_blocker(sight: RotationInput, cluster: str) -> Blocker | None:
     answer = sight.windows.get(cluster)
     if answer is None or answer.open:
         return None

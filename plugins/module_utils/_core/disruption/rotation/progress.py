@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from ...machine import Blocker
-from .input import RotationNode, Sight
+from .input import RotationInput, RotationNode
 from .state import (
     AFTER,
     DRAINING,
@@ -54,10 +54,10 @@ class RotationAct:
 Held = t.Callable[[RotationNode], tuple[Blocker, ...]]
 
 
-class Progress:
+class RotationProgress:
     """One step of all nodes in flight. New nodes are handed out in the order of their names."""
 
-    def __init__(self, state: RotationState, sight: Sight, now: datetime, held: Held) -> None:
+    def __init__(self, state: RotationState, sight: RotationInput, now: datetime, held: Held) -> None:
         self._settings, self._sight, self._now, self._held = state.settings, sight, now, held
         self._there = {each.name: each for each in sight.nodes}
         self.acts: list[RotationAct] = []
@@ -143,10 +143,10 @@ class Progress:
         return dataclasses.replace(self._turn(node, phase), code=code, text=text)
 
 
-_BY_PHASE: dict[str, t.Callable[[Progress, NodeProgress], NodeProgress]] = {
-    SURGING: Progress.surging,
-    DRAINING: Progress.draining,
-    RETURNING: Progress.returning,
+_BY_PHASE: dict[str, t.Callable[[RotationProgress, NodeProgress], NodeProgress]] = {
+    SURGING: RotationProgress.surging,
+    DRAINING: RotationProgress.draining,
+    RETURNING: RotationProgress.returning,
 }
 
 

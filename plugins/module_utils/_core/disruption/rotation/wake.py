@@ -9,7 +9,7 @@ import typing as t
 from datetime import datetime, timedelta
 
 from ..budgets.timeline import next_change
-from .input import ScopeLeft, Sight
+from .input import RotationInput, ScopeLeft
 from .state import WAITING, RotationState, after
 
 # First nearby, because a year of some budgets is long to write down.
@@ -17,7 +17,7 @@ HORIZONS = (timedelta(days=9), timedelta(days=366))
 
 
 def next_instant(
-    state: RotationState, sight: Sight, scopes: t.Iterable[ScopeLeft], ends: t.Iterable[datetime], now: datetime
+    state: RotationState, sight: RotationInput, scopes: t.Iterable[ScopeLeft], ends: t.Iterable[datetime], now: datetime
 ) -> datetime | None:
     """The earliest of all times that run: stages, pauses, blocks, windows, budgets that hold nodes back, protections
     of pods (``ends``), the whole. None if none runs."""

@@ -30,7 +30,7 @@ PATCHED, DELETED, IGNORED = "patched", "deleted", "ignored"
 
 
 @dataclass(frozen=True)
-class Applied:
+class AppliedRule:
     """One rule that met an object on a cluster.
 
     ``action`` is patched, deleted, or ignored where an earlier override had left the object out. ``patches`` are those
@@ -54,7 +54,7 @@ class Overridden:
     upstream's condition Overridden is False, reason ``OverriddenFailed``."""
 
     manifest: Manifest | None
-    applied: tuple[Applied, ...] = ()
+    applied: tuple[AppliedRule, ...] = ()
     problems: tuple[Problem, ...] = ()
 
 
@@ -100,7 +100,7 @@ def overridden(
     each = identify(manifest)
     places = _places(each)
     current: Manifest | None = manifest
-    applied: list[Applied] = []
+    applied: list[AppliedRule] = []
     for override in sorted(overrides, key=override_order):
         if places.isdisjoint(places_of(override)):
             continue
@@ -172,15 +172,15 @@ def _account(
     manifest: Manifest,
     current: Manifest | None,
     operations: t.Sequence[dict[str, t.Any]],
-) -> Applied:
+) -> AppliedRule:
     name = title(override)
     if current is None:
-        return Applied(name, index, IGNORED)
+        return AppliedRule(name, index, IGNORED)
     if rule.override_type == DELETE:
-        return Applied(name, index, DELETED)
+        return AppliedRule(name, index, DELETED)
     secret = is_secret(manifest)
     rows = []
     for each in operations:
         masked = secret and each["path"].split("/")[1] in SECRET_FIELDS
         rows.append({**each, "value": shown(each["value"], masked)} if "value" in each else each)
-    return Applied(name, index, PATCHED, tuple(rows))
+    return AppliedRule(name, index, PATCHED, tuple(rows))

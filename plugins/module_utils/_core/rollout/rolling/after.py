@@ -16,14 +16,16 @@ from ..conditions import (
     put,
     without,
 )
-from ..content import Content, Held
+from ..content import Content, RolloutBinding
 from ..readiness import ROLLOUT_STARTED
 
 STARTED = (TRUE, "RolloutStarted", "the rollout of the wanted content has begun")
 NOT_YET = (FALSE, "RolloutNotStartedYet", "the rollout strategy holds the wanted content back")
 
 
-def bound(held: Held, content: Content, apply_strategy: ApplyStrategy | None, now: datetime) -> Held:
+def bound(
+    held: RolloutBinding, content: Content, apply_strategy: ApplyStrategy | None, now: datetime
+) -> RolloutBinding:
     """Bound to ``content``; the condition RolloutStarted begins anew."""
     spec = replace(
         held.binding.spec,
@@ -36,7 +38,7 @@ def bound(held: Held, content: Content, apply_strategy: ApplyStrategy | None, no
     return started(replace(held, binding=_respecified(held.binding, spec)), now)
 
 
-def started(held: Held, now: datetime) -> Held:
+def started(held: RolloutBinding, now: datetime) -> RolloutBinding:
     """RolloutStarted True as of now."""
     binding = held.binding
     fresh = replace(
@@ -45,23 +47,23 @@ def started(held: Held, now: datetime) -> Held:
     return replace(held, binding=_with_condition(fresh, STARTED, now))
 
 
-def confirmed(held: Held, now: datetime) -> Held:
+def confirmed(held: RolloutBinding, now: datetime) -> RolloutBinding:
     """RolloutStarted True; since when stays as it was."""
     return replace(held, binding=_with_condition(held.binding, STARTED, now))
 
 
-def held_back(held: Held, now: datetime) -> Held:
+def held_back(held: RolloutBinding, now: datetime) -> RolloutBinding:
     return replace(held, binding=_with_condition(held.binding, NOT_YET, now))
 
 
-def removed(held: Held, now: datetime) -> Held:
+def removed(held: RolloutBinding, now: datetime) -> RolloutBinding:
     """Asked to go; it is gone once its cluster is cleaned."""
     metadata = held.binding.metadata
     gone = replace(metadata, deletion_timestamp=metadata.deletion_timestamp or now)
     return replace(held, binding=replace(held.binding, metadata=gone))
 
 
-def with_apply_strategy(held: Held, apply_strategy: ApplyStrategy) -> Held:
+def with_apply_strategy(held: RolloutBinding, apply_strategy: ApplyStrategy) -> RolloutBinding:
     spec = replace(held.binding.spec, apply_strategy=apply_strategy)
     return replace(held, binding=_respecified(held.binding, spec))
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ...errors import Problem
 from ...objects.placements.binding import BOUND, PREVIOUS_STATE, UNSCHEDULED
-from ..content import Held
+from ..content import RolloutBinding
 
 CLEANING_UP, TWO_BINDINGS = "cleaning-up", "two-bindings"
 
@@ -24,10 +24,10 @@ class Barrier:
     error: Problem | None
 
 
-def barrier(bindings: t.Sequence[Held]) -> Barrier:
+def barrier(bindings: t.Sequence[RolloutBinding]) -> Barrier:
     """Clusters whose former binding is still being removed wait; two live bindings on one are a finding."""
     leaving = {each.cluster for each in bindings if each.deleting}
-    live: dict[str, Held] = {}
+    live: dict[str, RolloutBinding] = {}
     blocked: dict[str, str] = {}
     findings: list[Problem] = []
     for each in bindings:
@@ -44,7 +44,7 @@ def barrier(bindings: t.Sequence[Held]) -> Barrier:
     return Barrier(blocked, tuple(findings), errors[0] if errors else None)
 
 
-def _unexpected(each: Held, leaving: t.Container[str]) -> Problem | None:
+def _unexpected(each: RolloutBinding, leaving: t.Container[str]) -> Problem | None:
     """Nothing is bound while the former binding is being removed, so a bound one beside it should not be."""
     before = each.binding.metadata.annotations.get(PREVIOUS_STATE, "")
     was_bound = each.state == BOUND or (each.state == UNSCHEDULED and before == BOUND)

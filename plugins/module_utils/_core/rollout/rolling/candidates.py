@@ -11,9 +11,9 @@ from datetime import datetime, timedelta
 
 from ...objects.placements.binding import BOUND, SCHEDULED, UNSCHEDULED
 from ...schema.meta import Condition
-from ..content import Held, Wanted
+from ..content import RolloutBinding, WantedContent
 from ..readiness import (
-    Readiness,
+    BindingReadiness,
     failed,
     known_unavailable,
     readiness,
@@ -24,7 +24,7 @@ BIND, UPDATE, REMOVE = "bind", "update", "remove"
 
 
 @dataclass(frozen=True)
-class Look:
+class ReadinessTerms:
     """How bindings are judged: at which instant, by which rules."""
 
     period: timedelta
@@ -34,15 +34,15 @@ class Look:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Judged:
+class RolloutCandidate:
     """One binding. ``wants`` is bind, update or remove, empty if it wants nothing.
 
     ``free``: the change takes nothing away that is available, so that no budget holds it back. Upstream grants that to
     updates of failed clusters only.
     """
 
-    held: Held
-    readiness: Readiness
+    held: RolloutBinding
+    readiness: BindingReadiness
     failure: Condition | None
     can_be_ready: bool
     wants: str
@@ -61,15 +61,17 @@ class Judged:
         return self.held.state in (SCHEDULED, BOUND)
 
 
-def judged(held: Held, wanted: Wanted, look: Look) -> Judged:
+def judged(held: RolloutBinding, wanted: WantedContent, look: ReadinessTerms) -> RolloutCandidate:
     """The binding under KubeFleet's rules; Scheduled ones hold nothing and are never ready."""
     if held.state not in (BOUND, UNSCHEDULED):
         wants = BIND if held.state == SCHEDULED and (look.upstream or not held.deleting) else ""
-        return Judged(held=held, readiness=Readiness(False), failure=None, can_be_ready=False, wants=wants)
+        return RolloutCandidate(
+            held=held, readiness=BindingReadiness(False), failure=None, can_be_ready=False, wants=wants
+        )
     binding = held.binding
     failure = failed(binding, upstream=look.upstream)
     wants = _wants(held, wanted)
-    return Judged(
+    return RolloutCandidate(
         held=held,
         readiness=readiness(binding, look.period, look.now, applied_only=look.applied_only, upstream=look.upstream),
         failure=failure,
@@ -79,17 +81,17 @@ def judged(held: Held, wanted: Wanted, look: Look) -> Judged:
     )
 
 
-def counted(all_judged: t.Iterable[Judged]) -> list[Judged]:
+def counted(all_judged: t.Iterable[RolloutCandidate]) -> list[RolloutCandidate]:
     """Those that hold, or may still hold, something on their cluster."""
     return [each for each in all_judged if each.held.state in (BOUND, UNSCHEDULED)]
 
 
-def _down(held: Held, failure: Condition | None) -> bool:
+def _down(held: RolloutBinding, failure: Condition | None) -> bool:
     """Whether nothing can get worse: it failed, is not available, or nothing was ever put there."""
     return failure is not None or known_unavailable(held.binding) or not held.content.resource_snapshot
 
 
-def _wants(held: Held, wanted: Wanted) -> str:
+def _wants(held: RolloutBinding, wanted: WantedContent) -> str:
     if held.deleting:
         return ""
     if held.state == UNSCHEDULED:

@@ -17,8 +17,8 @@ from ...objects.placements.rollout_strategy import ApplyStrategy, ServerSideAppl
 from ..conditions import status_is
 from ..content import (
     Content,
-    Held,
-    Wanted,
+    RolloutBinding,
+    WantedContent,
     by_name,
 )
 from ..readiness import APPLIED, AVAILABLE, DIFF_REPORTED, ROLLOUT_STARTED, later
@@ -35,8 +35,8 @@ from .candidates import (
     BIND,
     REMOVE,
     UPDATE,
-    Judged,
-    Look,
+    ReadinessTerms,
+    RolloutCandidate,
     counted,
     judged,
 )
@@ -93,7 +93,7 @@ class RolloutReport:
 class RolloutState:
     """The bindings of a placement, which are all that is stored, and the report of the decision that made them so."""
 
-    bindings: tuple[Held, ...]
+    bindings: tuple[RolloutBinding, ...]
     report: RolloutReport = field(default=RolloutReport(), compare=False)
 
 
@@ -103,7 +103,7 @@ class RolloutSeen:
     if its objects are not available. ``upstream`` brings back all that KubeFleet does by accident."""
 
     placement: ClusterResourcePlacement
-    wanted: Wanted
+    wanted: WantedContent
     applied_only: bool = False
     upstream: bool = False
 
@@ -130,7 +130,7 @@ def decide(state: RolloutState, seen: RolloutSeen, now: datetime) -> RolloutDeci
         return _decision(held, RolloutReport(outcome=BLOCKED, error=block.error), wake_at=wake_at)
     if not seen.wanted.resource_snapshot:
         return _decision(held, RolloutReport(outcome=NO_CONTENT, findings=block.findings))
-    look = Look(unavailable_period(seen.placement), now, seen.applied_only, seen.upstream)
+    look = ReadinessTerms(unavailable_period(seen.placement), now, seen.applied_only, seen.upstream)
     return _rolled(seen.placement, [judged(each, seen.wanted, look) for each in held], seen.wanted, block, look)
 
 
@@ -139,7 +139,7 @@ def acts_in_flight(state: RolloutState) -> tuple[RolloutAct, ...]:
     return tuple(act for each in by_name(state.bindings) if (act := _in_flight(each)) is not None)
 
 
-def _in_flight(held: Held) -> RolloutAct | None:
+def _in_flight(held: RolloutBinding) -> RolloutAct | None:
     generation = held.binding.metadata.generation
     if held.deleting:
         return RolloutAct(binding=held.name, cluster=held.cluster, action=REMOVE, generation=generation)
@@ -160,7 +160,11 @@ def defaulted(strategy: ApplyStrategy | None) -> ApplyStrategy:
 
 
 def _rolled(
-    placement: ClusterResourcePlacement, rows: list[Judged], wanted: Wanted, block: Barrier, look: Look
+    placement: ClusterResourcePlacement,
+    rows: list[RolloutCandidate],
+    wanted: WantedContent,
+    block: Barrier,
+    look: ReadinessTerms,
 ) -> RolloutDecision:
     picked = sum(1 for each in rows if each.picked)
     calculation = _calculation(rows, target_of(placement, picked), look)
@@ -195,7 +199,7 @@ def _rolled(
     return _decision([each.held for each in rows], report, writes, wake_at)
 
 
-def _calculation(rows: t.Sequence[Judged], target: int, look: Look) -> Calculation:
+def _calculation(rows: t.Sequence[RolloutCandidate], target: int, look: ReadinessTerms) -> Calculation:
     held = counted(rows)
     unready = [each for each in held if not each.ready]
     left = [each.readiness.at - look.now for each in unready if each.readiness.at]
@@ -214,8 +218,8 @@ def _calculation(rows: t.Sequence[Judged], target: int, look: Look) -> Calculati
 
 
 def _chosen(
-    rows: t.Sequence[Judged], calculation: Calculation, limit: Limits, block: Barrier, look: Look
-) -> list[Judged]:
+    rows: t.Sequence[RolloutCandidate], calculation: Calculation, limit: Limits, block: Barrier, look: ReadinessTerms
+) -> list[RolloutCandidate]:
     """What takes nothing away goes first; then removals and updates within maxUnavailable, in name order; new clusters
     within maxSurge. With nothing left to keep ready, removals of what is not ready take nothing away either."""
     open_rows = [each for each in rows if each.wants == REMOVE or each.held.cluster not in block.blocked]
@@ -234,7 +238,12 @@ def _chosen(
     ]
 
 
-def _steps(rows: t.Sequence[Judged], chosen: t.Sequence[Judged], wanted: Wanted, look: Look) -> list[RolloutAct]:
+def _steps(
+    rows: t.Sequence[RolloutCandidate],
+    chosen: t.Sequence[RolloutCandidate],
+    wanted: WantedContent,
+    look: ReadinessTerms,
+) -> list[RolloutAct]:
     taken = {each.held.name for each in chosen}
     steps = []
     for each in rows:
@@ -249,7 +258,7 @@ def _steps(rows: t.Sequence[Judged], chosen: t.Sequence[Judged], wanted: Wanted,
     return steps
 
 
-def _pushes(held: t.Sequence[Held], strategy: ApplyStrategy, upstream: bool) -> list[RolloutAct]:
+def _pushes(held: t.Sequence[RolloutBinding], strategy: ApplyStrategy, upstream: bool) -> list[RolloutAct]:
     """Bindings, of any state, that carry another apply strategy; upstream takes an absent one for another."""
     return [
         RolloutAct(binding=each.name, cluster=each.cluster, action=PUSH_APPLY_STRATEGY)
@@ -258,26 +267,26 @@ def _pushes(held: t.Sequence[Held], strategy: ApplyStrategy, upstream: bool) -> 
     ]
 
 
-def _carried(each: Held, upstream: bool) -> ApplyStrategy | None:
+def _carried(each: RolloutBinding, upstream: bool) -> ApplyStrategy | None:
     carried = each.binding.spec.apply_strategy
     return carried if upstream else defaulted(carried)
 
 
-def _mark(each: Judged) -> RolloutAct:
+def _mark(each: RolloutCandidate) -> RolloutAct:
     return RolloutAct(binding=each.held.name, cluster=each.held.cluster, action=MARK_STARTED)
 
 
-def _holds_wanted(each: Judged) -> bool:
+def _holds_wanted(each: RolloutCandidate) -> bool:
     return each.picked and not each.wants and not each.held.deleting
 
 
-def _says(each: Judged, row: tuple[str, str, str]) -> bool:
+def _says(each: RolloutCandidate, row: tuple[str, str, str]) -> bool:
     """Whether the binding's current RolloutStarted is this one already; upstream writes it again and again."""
     binding = each.held.binding
     return status_is(binding.status.conditions, ROLLOUT_STARTED, binding.metadata.generation, row[0])
 
 
-def _wake_at(rows: t.Iterable[Judged]) -> datetime | None:
+def _wake_at(rows: t.Iterable[RolloutCandidate]) -> datetime | None:
     return min((each.readiness.at for each in rows if each.readiness.at), default=None)
 
 
@@ -289,7 +298,10 @@ class _Writes:
 
 
 def _decision(
-    held: t.Sequence[Held], report: RolloutReport, writes: _Writes | None = None, wake_at: datetime | None = None
+    held: t.Sequence[RolloutBinding],
+    report: RolloutReport,
+    writes: _Writes | None = None,
+    wake_at: datetime | None = None,
 ) -> RolloutDecision:
     """With the bindings as they are once ``writes`` are done."""
     done = {each.name: each for each in held}
@@ -303,7 +315,7 @@ def _decision(
     return Decision(state=state, acts=tuple(acts), waits=tuple(each.in_words for each in report.waits), wake_at=wake_at)
 
 
-def _written(held: Held, act: RolloutAct, strategy: ApplyStrategy, now: datetime) -> Held:
+def _written(held: RolloutBinding, act: RolloutAct, strategy: ApplyStrategy, now: datetime) -> RolloutBinding:
     if act.content is not None:
         return after.bound(held, act.content, held.binding.spec.apply_strategy, now)
     if act.action == REMOVE:

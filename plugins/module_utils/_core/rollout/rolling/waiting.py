@@ -13,7 +13,7 @@ from ...machine import Blocker, Wait
 from ...values.instants import write_time
 from .barrier import CLEANING_UP
 from .budget import Limits
-from .candidates import BIND, Judged, counted
+from .candidates import BIND, RolloutCandidate, counted
 
 MAX_UNAVAILABLE, MAX_SURGE = "max-unavailable", "max-surge"
 LEAVING, FAILED, NOT_READY = "leaving", "failed", "not-ready"
@@ -59,7 +59,7 @@ class _Spent:
     until: datetime | None = None
 
     @classmethod
-    def by(cls, rows: t.Iterable[Judged]) -> _Spent:
+    def by(cls, rows: t.Iterable[RolloutCandidate]) -> _Spent:
         found = list(rows)
         ends = [each.readiness.at for each in found if each.readiness.at]
         return cls(tuple(sorted({each.held.cluster for each in found})), min(ends, default=None))
@@ -70,7 +70,7 @@ class _Spent:
 
 
 def waiting(
-    rows: t.Sequence[Judged], chosen: t.Container[str], limit: Limits | None, blocked: t.Mapping[str, str]
+    rows: t.Sequence[RolloutCandidate], chosen: t.Container[str], limit: Limits | None, blocked: t.Mapping[str, str]
 ) -> tuple[BindingWait, ...]:
     """A reason for each binding that wants a change and was not chosen, and for each that is not ready yet."""
     held = counted(rows)
@@ -89,18 +89,18 @@ def waiting(
     return tuple(waits)
 
 
-def _over_surge(each: Judged, limit: Limits, coming: _Spent) -> BindingWait:
+def _over_surge(each: RolloutCandidate, limit: Limits, coming: _Spent) -> BindingWait:
     message = f"{limit.target} clusters and {limit.max_surge} more may hold it at once, and {len(coming.names)} do"
     return _wait(each, MAX_SURGE, message, coming.names, coming.until)
 
 
-def _over_limit(each: Judged, limit: Limits, unready: _Spent) -> BindingWait:
+def _over_limit(each: RolloutCandidate, limit: Limits, unready: _Spent) -> BindingWait:
     message = f"{limit.max_unavailable} of {limit.target} clusters may be unavailable at once"
     more = unready.named(", and not ready or on the way out are ")
     return _wait(each, MAX_UNAVAILABLE, message + more, unready.names, unready.until)
 
 
-def _unready(each: Judged) -> list[BindingWait]:
+def _unready(each: RolloutCandidate) -> list[BindingWait]:
     if each.held.deleting:
         return [_wait(each, LEAVING, "it is being removed")]
     if each.ready:
@@ -112,14 +112,14 @@ def _unready(each: Judged) -> list[BindingWait]:
     return [_wait(each, NOT_READY, message, until=until)]
 
 
-def _blocked(each: Judged, reason: str) -> BindingWait:
+def _blocked(each: RolloutCandidate, reason: str) -> BindingWait:
     if reason == CLEANING_UP:
         return _wait(each, reason, "what the cluster held before is still being removed")
     return _wait(each, reason, "another binding holds the same cluster")
 
 
 def _wait(
-    each: Judged, reason: str, message: str, blockers: tuple[str, ...] = (), until: datetime | None = None
+    each: RolloutCandidate, reason: str, message: str, blockers: tuple[str, ...] = (), until: datetime | None = None
 ) -> BindingWait:
     return BindingWait(
         binding=each.held.name,

@@ -24,9 +24,9 @@ from ..rolling.decide import defaulted
 from .layout import integer, laid_out, without_approval_waits
 from .marks import INITIALIZED
 from .world import (
-    Failure,
     NotYet,
-    Refused,
+    RunFailure,
+    RunRefused,
     Scene,
 )
 
@@ -177,5 +177,5 @@ def _with_status(scene: Scene, status: StagedUpdateRunStatus) -> Scene:
     return replace(scene, run=replace(scene.run, status=status))
 
 
-def _refused(scene: Scene, code: str, message: str) -> Refused:
-    return Refused(Failure(code=code, message=message), scene.status)
+def _refused(scene: Scene, code: str, message: str) -> RunRefused:
+    return RunRefused(RunFailure(code=code, message=message), scene.status)

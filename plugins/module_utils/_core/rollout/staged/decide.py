@@ -56,9 +56,9 @@ from .world import (
     Action,
     ClusterInFlight,
     DeleteApproval,
-    Failure,
     NotYet,
-    Refused,
+    RunFailure,
+    RunRefused,
     Scene,
     World,
 )
@@ -72,14 +72,14 @@ class StagedState:
     """The run, which is all that is stored; ``failure`` is what ended it in this very decision."""
 
     run: ClusterStagedUpdateRun
-    failure: Failure | None = field(default=None, compare=False)
+    failure: RunFailure | None = field(default=None, compare=False)
 
 
 StagedDecision = Decision[StagedState, Action]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Step:
+class StageStep:
     """What one look at the stage whose turn it is comes to; ``row`` is the run's Progressing."""
 
     stage: StageUpdatingStatus
@@ -87,7 +87,7 @@ class Step:
     actions: tuple[Action, ...] = ()
     wake_at: datetime | None = None
     problems: tuple[Problem, ...] = ()
-    failure: Failure | None = None
+    failure: RunFailure | None = None
     finished: bool = False
 
 
@@ -109,7 +109,7 @@ def decide(state: StagedState, seen: World, now: datetime) -> StagedDecision:
         scene, index = resume(scene) if begun else (_begun(scene), 0)
     except NotYet as refusal:
         return _decision(run, owed, problems=(refusal.problem,))
-    except Refused as refusal:
+    except RunRefused as refusal:
         return _failed(scene, refusal, begun)
     if index == ALL_DONE:
         return _decision(_with(scene, Marks(scene.generation, now).run_done(scene.status)), owed)
@@ -146,7 +146,7 @@ def _decision(
     acts: tuple[Action, ...] = (),
     wake_at: datetime | None = None,
     problems: t.Iterable[Problem] = (),
-    failure: Failure | None = None,
+    failure: RunFailure | None = None,
 ) -> StagedDecision:
     waits = tuple(Wait(each.where, (Blocker(each.code, each.message),)) for each in problems)
     return Decision(state=StagedState(run=run, failure=failure), acts=acts, waits=waits, wake_at=wake_at)
@@ -165,7 +165,7 @@ def _begun(scene: Scene) -> Scene:
     return replace(scene, run=_with(scene, marks.on_run(scene.status, INITIALIZED, RUN_BEGUN)))
 
 
-def _failed(scene: Scene, refusal: Refused, begun: bool) -> StagedDecision:
+def _failed(scene: Scene, refusal: RunRefused, begun: bool) -> StagedDecision:
     marks = Marks(scene.generation, scene.now)
     if begun:
         status = marks.run_failed(scene.status, refusal.failure.message)
@@ -198,7 +198,7 @@ def _stepped(scene: Scene, index: int) -> StagedDecision:
     )
 
 
-def _step(scene: Scene, index: int) -> Step:
+def _step(scene: Scene, index: int) -> StageStep:
     stages, deletion = scene.status.stages_status, scene.status.deletion_stage_status
     stage = stages[index] if index < len(stages) else deletion
     strategy = scene.status.staged_update_strategy_snapshot
@@ -209,28 +209,28 @@ def _step(scene: Scene, index: int) -> Step:
         if index == len(stages):
             return _delete_stage(scene, stage) if running else _stop_delete_stage(scene, stage)
         return _stage(scene, stage, strategy.stages[index]) if running else _stop_stage(scene, stage)
-    except Refused as refusal:
-        return Step(stage=stage, row=RUN_PROGRESSING, failure=refusal.failure)
+    except RunRefused as refusal:
+        return StageStep(stage=stage, row=RUN_PROGRESSING, failure=refusal.failure)
 
 
-def _stage(scene: Scene, stage: StageUpdatingStatus, config: StageConfig) -> Step:
+def _stage(scene: Scene, stage: StageUpdatingStatus, config: StageConfig) -> StageStep:
     marks = Marks(scene.generation, scene.now)
     if not stage.clusters:
         stage = replace(stage, start_time=stage.start_time or scene.now)
         skipped = marks.stage_ended(stage, TRUE, STAGE_SKIPPED, "the stage has no clusters")
-        return Step(stage=skipped, row=RUN_PROGRESSING, wake_at=scene.now)
+        return StageStep(stage=skipped, row=RUN_PROGRESSING, wake_at=scene.now)
     tasks = staged_tasks.before(scene, stage)
     if not tasks.passed:
         stage = marks.on_stage(tasks.stage, stage_waiting("before-stage"))
         row = run_waiting("before-stage", stage.stage_name)
-        return Step(stage=stage, row=row, actions=tasks.actions, wake_at=_look_again(scene, STAGE_CHECK, EVENT))
+        return StageStep(stage=stage, row=row, actions=tasks.actions, wake_at=_look_again(scene, STAGE_CHECK, EVENT))
     try:
         limit = concurrency(config, len(stage.clusters))
     except ValueError as error:
-        failure = Failure(code="invalid-max-concurrency", message=str(error))
-        return Step(stage=tasks.stage, row=RUN_PROGRESSING, failure=failure)
+        failure = RunFailure(code="invalid-max-concurrency", message=str(error))
+        return StageStep(stage=tasks.stage, row=RUN_PROGRESSING, failure=failure)
     flight = fly(scene, tasks.stage, limit)
-    step = Step(
+    step = StageStep(
         stage=flown(flight),
         row=run_stuck(stage.stage_name, flight.stuck) if flight.stuck else RUN_PROGRESSING,
         actions=(*tasks.actions, *flight.actions),
@@ -243,7 +243,7 @@ def _stage(scene: Scene, stage: StageUpdatingStatus, config: StageConfig) -> Ste
     return _after_stage(scene, step, config)
 
 
-def _after_stage(scene: Scene, step: Step, config: StageConfig) -> Step:
+def _after_stage(scene: Scene, step: StageStep, config: StageConfig) -> StageStep:
     """All clusters are done. The stage ends when its last tasks pass; then the next one's turn comes at once."""
     marks = Marks(scene.generation, scene.now)
     waiting = marks.on_stage(step.stage, stage_waiting("after-stage"))
@@ -257,17 +257,17 @@ def _after_stage(scene: Scene, step: Step, config: StageConfig) -> Step:
     return replace(step, stage=tasks.stage, actions=actions, row=row, wake_at=wake_at)
 
 
-def _delete_stage(scene: Scene, stage: StageUpdatingStatus) -> Step:
+def _delete_stage(scene: Scene, stage: StageUpdatingStatus) -> StageStep:
     marks = Marks(scene.generation, scene.now)
     stage, actions = delete(scene, marks.stage_started(stage), stopping=False)
     if not scene.leaving:
         done = marks.stage_ended(stage, TRUE, STAGE_DONE, "all clusters of the stage are done")
-        return Step(stage=done, row=RUN_PROGRESSING, finished=True)
+        return StageStep(stage=done, row=RUN_PROGRESSING, finished=True)
     wake_at = _look_again(scene, CLUSTER_CHECK, EVENT)
-    return Step(stage=stage, row=RUN_PROGRESSING, actions=tuple(actions), wake_at=wake_at)
+    return StageStep(stage=stage, row=RUN_PROGRESSING, actions=tuple(actions), wake_at=wake_at)
 
 
-def _stop_stage(scene: Scene, stage: StageUpdatingStatus) -> Step:
+def _stop_stage(scene: Scene, stage: StageUpdatingStatus) -> StageStep:
     """No cluster starts, those in flight are let finish. One that is in trouble or stuck may never do so: it is left as
     it is, and looked at again when the run goes on. Upstream waits for it for ever."""
     marks = Marks(scene.generation, scene.now)
@@ -276,14 +276,14 @@ def _stop_stage(scene: Scene, stage: StageUpdatingStatus) -> Step:
     if scene.upstream:  # goes through Stopping each time, which the wait after the stage counts from
         stage = marks.on_stage(stage, STAGE_STOPPING)
     if flight.failure:
-        return Step(stage=stage, row=RUN_STOPPING, failure=flight.failure)
+        return StageStep(stage=stage, row=RUN_STOPPING, failure=flight.failure)
     left = flight.in_flight
     if not scene.upstream:
         left -= len({*flight.troubled, *flight.stuck})
     if left == 0 and (not flight.problems or not scene.upstream):
         stopped = marks.on_stage(stage, STAGE_STOPPED)
-        return Step(stage=stopped, row=RUN_STOPPED, actions=tuple(flight.actions), problems=tuple(flight.problems))
-    return Step(
+        return StageStep(stage=stopped, row=RUN_STOPPED, actions=tuple(flight.actions), problems=tuple(flight.problems))
+    return StageStep(
         stage=marks.on_stage(stage, STAGE_STOPPING),
         row=run_stuck(stage.stage_name, flight.stuck) if flight.stuck else RUN_STOPPING,
         actions=tuple(flight.actions),
@@ -292,15 +292,15 @@ def _stop_stage(scene: Scene, stage: StageUpdatingStatus) -> Step:
     )
 
 
-def _stop_delete_stage(scene: Scene, stage: StageUpdatingStatus) -> Step:
+def _stop_delete_stage(scene: Scene, stage: StageUpdatingStatus) -> StageStep:
     """Deletions that have begun are let finish. Upstream counts those that have not begun too, and never stops."""
     marks = Marks(scene.generation, scene.now)
     stage, actions = delete(scene, stage, stopping=True)
     left = going(scene, stage)
     stopped = marks.on_stage(stage, STAGE_STOPPING if left else STAGE_STOPPED)
     if left == 0 and (not scene.leaving or not scene.upstream):
-        return Step(stage=stopped, row=RUN_STOPPED)
-    return Step(
+        return StageStep(stage=stopped, row=RUN_STOPPED)
+    return StageStep(
         stage=stopped, row=RUN_STOPPING, actions=tuple(actions), wake_at=_look_again(scene, CLUSTER_CHECK, EVENT)
     )
 

@@ -18,8 +18,8 @@ from .marks import (
 from .world import (
     Action,
     DeleteBinding,
-    Failure,
-    Refused,
+    RunFailure,
+    RunRefused,
     Scene,
 )
 
@@ -49,7 +49,7 @@ def delete(scene: Scene, stage: StageUpdatingStatus, *, stopping: bool) -> tuple
         clusters.append(cluster)
     if left:
         message = f"{', '.join(sorted(left))} are not in the delete stage"
-        raise Refused(Failure(code="clusters-changed", message=message), scene.status)
+        raise RunRefused(RunFailure(code="clusters-changed", message=message), scene.status)
     return replace(stage, clusters=tuple(clusters)), actions
 
 
@@ -75,4 +75,4 @@ def _check(scene: Scene, cluster: ClusterUpdatingStatus, deleting: bool) -> None
         message = f"cluster {cluster.cluster_name} of {DELETE_STAGE} has begun and its binding is not being deleted"
     else:
         return
-    raise Refused(Failure(code="contradiction", message=message), scene.status)
+    raise RunRefused(RunFailure(code="contradiction", message=message), scene.status)

@@ -12,7 +12,7 @@ from ...errors import Problem
 from ...objects.staged.update_run import ClusterUpdatingStatus, StageUpdatingStatus
 from ...schema.meta import find_condition
 from ..conditions import FALSE, TRUE, status_is
-from ..content import Held
+from ..content import RolloutBinding
 from ..readiness import (
     AVAILABLE,
     DIFF_REPORTED,
@@ -30,8 +30,8 @@ from .marks import (
 from .world import (
     Action,
     BindCluster,
-    Failure,
     MarkStarted,
+    RunFailure,
     Scene,
 )
 
@@ -49,7 +49,7 @@ class Flight:
     clusters: list[ClusterUpdatingStatus] = field(default_factory=list)
     actions: list[Action] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
-    failure: Failure | None = None
+    failure: RunFailure | None = None
     in_flight: int = 0
     finished: int = 0
     any_started: bool = False
@@ -62,7 +62,7 @@ class Flight:
         return cls(scene, stage, Marks(scene.generation, scene.now))
 
     def fail(self, code: str, message: str) -> None:
-        self.failure = self.failure or Failure(code=code, message=message)
+        self.failure = self.failure or RunFailure(code=code, message=message)
 
 
 def fly(scene: Scene, stage: StageUpdatingStatus, limit: int) -> Flight:
@@ -103,7 +103,7 @@ def let_finish(scene: Scene, stage: StageUpdatingStatus) -> Flight:
     return flight
 
 
-def _look(flight: Flight, cluster: ClusterUpdatingStatus, held: Held | None) -> ClusterUpdatingStatus:
+def _look(flight: Flight, cluster: ClusterUpdatingStatus, held: RolloutBinding | None) -> ClusterUpdatingStatus:
     scene = flight.scene
     if scene.holds(cluster.conditions, SUCCEEDED, FALSE):
         flight.fail("cluster-failed", f"cluster {cluster.cluster_name} has failed")
@@ -125,7 +125,7 @@ def _look(flight: Flight, cluster: ClusterUpdatingStatus, held: Held | None) -> 
     return flight.marks.on_cluster(cluster, SUCCEEDED, (FALSE, "ClusterUpdatingFailed", message))
 
 
-def _start(flight: Flight, cluster: ClusterUpdatingStatus, held: Held) -> ClusterUpdatingStatus:
+def _start(flight: Flight, cluster: ClusterUpdatingStatus, held: RolloutBinding) -> ClusterUpdatingStatus:
     """Bind the cluster; one that holds the content already is judged straight away.
 
     Upstream keeps such a cluster's place until the next look, and never marks it started if it has failed.
@@ -146,7 +146,7 @@ def _start(flight: Flight, cluster: ClusterUpdatingStatus, held: Held) -> Cluste
     return started
 
 
-def _act(flight: Flight, cluster: ClusterUpdatingStatus, held: Held) -> ClusterUpdatingStatus:
+def _act(flight: Flight, cluster: ClusterUpdatingStatus, held: RolloutBinding) -> ClusterUpdatingStatus:
     """Gives the cluster what it is to hold."""
     scene, stage = flight.scene, flight.stage.stage_name
     if scene.in_sync(held, cluster) and scene.is_bound(held):
@@ -164,7 +164,7 @@ def _act(flight: Flight, cluster: ClusterUpdatingStatus, held: Held) -> ClusterU
     return cluster
 
 
-def _owed(flight: Flight, cluster: ClusterUpdatingStatus, held: Held) -> bool:
+def _owed(flight: Flight, cluster: ClusterUpdatingStatus, held: RolloutBinding) -> bool:
     """Whether the cluster is recorded as started by somebody who did not live to give it its content: nobody, neither
     we nor another run, has begun anything on its binding since. Upstream acts before it records."""
     if flight.scene.upstream:
@@ -176,7 +176,7 @@ def _owed(flight: Flight, cluster: ClusterUpdatingStatus, held: Held) -> bool:
     return since is not None and (last is None or last < since)
 
 
-def _judge(flight: Flight, cluster: ClusterUpdatingStatus, held: Held) -> ClusterUpdatingStatus:
+def _judge(flight: Flight, cluster: ClusterUpdatingStatus, held: RolloutBinding) -> ClusterUpdatingStatus:
     result = _result(flight, held)
     if result == DONE:
         flight.finished += 1
@@ -198,7 +198,7 @@ def _time(flight: Flight, cluster: ClusterUpdatingStatus) -> None:
         flight.stuck_from = min(flight.stuck_from or due, due)
 
 
-def _result(flight: Flight, held: Held) -> str:
+def _result(flight: Flight, held: RolloutBinding) -> str:
     """A cluster that fails to apply does not end the run: nobody knows whether it will recover."""
     binding = held.binding
     conditions, generation = binding.status.conditions, binding.metadata.generation
@@ -213,7 +213,7 @@ def _result(flight: Flight, held: Held) -> str:
     return GOING_ON
 
 
-def _is_started(held: Held) -> bool:
+def _is_started(held: RolloutBinding) -> bool:
     binding = held.binding
     return status_is(binding.status.conditions, ROLLOUT_STARTED, binding.metadata.generation, TRUE)
 

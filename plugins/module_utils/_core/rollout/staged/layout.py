@@ -26,7 +26,7 @@ from ...objects.staged.update_run import (
 from ...values.duration import parse_duration
 from ...values.int_or_percent import INT64, scaled
 from ...values.selector import compile_selector
-from .world import Failure, Refused
+from .world import RunFailure, RunRefused
 
 SHOWN_CLUSTERS = 10
 INT64_DIGITS = 19
@@ -89,8 +89,8 @@ def laid_out(
     if missing:
         shown = tuple(missing[:SHOWN_CLUSTERS])
         message = f"{len(missing)} clusters are in no stage, such as {', '.join(shown)}"
-        failure = Failure(code="clusters-not-in-any-stage", message=message, total=len(missing), shown=shown)
-        raise Refused(failure, status)
+        failure = RunFailure(code="clusters-not-in-any-stage", message=message, total=len(missing), shown=shown)
+        raise RunRefused(failure, status)
     return status
 
 
@@ -111,17 +111,17 @@ def _check_tasks(config: StageConfig, status: StagedUpdateRunStatus) -> None:
     before, after = config.before_stage_tasks, config.after_stage_tasks
     if len(before) > 1 or any(each.type != APPROVAL for each in before):
         message = f"stage {config.name} may have one task before it, an Approval"
-        raise Refused(Failure(code="invalid-before-stage-tasks", message=message), status)
+        raise RunRefused(RunFailure(code="invalid-before-stage-tasks", message=message), status)
     if len({each.type for each in after}) < len(after):
         message = f"stage {config.name} has two tasks of one type after it"
-        raise Refused(Failure(code="invalid-after-stage-tasks", message=message), status)
+        raise RunRefused(RunFailure(code="invalid-after-stage-tasks", message=message), status)
     for each in after:
         try:
             if each.type == TIMED_WAIT:
                 wait_nanoseconds(each)
         except ValueError as error:
             message = f"stage {config.name} has a TimedWait without a usable waitTime: {error}"
-            raise Refused(Failure(code="invalid-after-stage-tasks", message=message), status) from None
+            raise RunRefused(RunFailure(code="invalid-after-stage-tasks", message=message), status) from None
 
 
 def _check_concurrency(config: StageConfig, members: int, status: StagedUpdateRunStatus) -> None:
@@ -130,7 +130,7 @@ def _check_concurrency(config: StageConfig, members: int, status: StagedUpdateRu
         concurrency(config, members)
     except ValueError as error:
         message = f"stage {config.name} has no usable maxConcurrency: {error}"
-        raise Refused(Failure(code="invalid-max-concurrency", message=message), status) from None
+        raise RunRefused(RunFailure(code="invalid-max-concurrency", message=message), status) from None
 
 
 def _members(
@@ -145,7 +145,7 @@ def _members(
         matches = compile_selector(config.label_selector)
     except ValueError as error:
         message = f"stage {config.name} has no usable labelSelector: {error}"
-        raise Refused(Failure(code="invalid-label-selector", message=message), status) from None
+        raise RunRefused(RunFailure(code="invalid-label-selector", message=message), status) from None
     ranked = []
     for cluster in everyone:
         name, labels = cluster.metadata.name, cluster.metadata.labels
@@ -153,7 +153,7 @@ def _members(
             continue
         if name in placed:
             message = f"cluster {name} is in stage {config.name} and in an earlier one"
-            raise Refused(Failure(code="cluster-in-several-stages", message=message), status)
+            raise RunRefused(RunFailure(code="cluster-in-several-stages", message=message), status)
         ranked.append((_rank(config, name, labels, status), name))
     return [name for _number, name in sorted(ranked)]
 
@@ -165,7 +165,7 @@ def _rank(config: StageConfig, name: str, labels: t.Mapping[str, str], status: S
     rank = integer(value)
     if rank is None:
         message = f"cluster {name} of stage {config.name} has no integer in label {config.sorting_label_key}: {value!r}"
-        raise Refused(Failure(code="invalid-sorting-label", message=message), status)
+        raise RunRefused(RunFailure(code="invalid-sorting-label", message=message), status)
     return rank
 
 

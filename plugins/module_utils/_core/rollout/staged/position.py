@@ -19,7 +19,7 @@ from .begin import (
 )
 from .layout import concurrency, integer
 from .marks import PROGRESSING, STARTED, SUCCEEDED
-from .world import Failure, Refused, Scene
+from .world import RunFailure, RunRefused, Scene
 
 ALL_DONE = -1
 
@@ -69,13 +69,13 @@ def _compare_stage(recorded: StagedUpdateRunStatus, stage: StageUpdatingStatus, 
     if before != now:
         changed = sorted(set(before) ^ set(now))
         what = f"{', '.join(changed)} came or went" if changed else "their order changed"
-        failure = Failure(
+        failure = RunFailure(
             code="clusters-changed",
             message=f"the clusters of stage {stage.stage_name} are not those it began with: {what}",
             total=len(changed),
             shown=tuple(changed),
         )
-        raise Refused(failure, recorded)
+        raise RunRefused(failure, recorded)
 
 
 def _tasks(stage: StageUpdatingStatus) -> list[str]:
@@ -126,8 +126,8 @@ def _position(scene: Scene, updating: int, finished: int) -> int:
     strangers = sorted({each.cluster for each in scene.leaving} - known)
     if strangers:
         message = f"{', '.join(strangers)} lost the placement after the run began"
-        failure = Failure(code="clusters-changed", message=message, total=len(strangers), shown=tuple(strangers))
-        raise Refused(failure, status)
+        failure = RunFailure(code="clusters-changed", message=message, total=len(strangers), shown=tuple(strangers))
+        raise RunRefused(failure, status)
     done, failed = (scene.holds(deletion.conditions, SUCCEEDED, each) for each in (TRUE, FALSE))
     if updating != ALL_DONE or finished < len(status.stages_status) - 1:
         if done or failed or scene.holds(deletion.conditions, PROGRESSING):
@@ -138,5 +138,5 @@ def _position(scene: Scene, updating: int, finished: int) -> int:
     return ALL_DONE if done else len(status.stages_status)
 
 
-def _refused(status: StagedUpdateRunStatus, code: str, message: str) -> Refused:
-    return Refused(Failure(code=code, message=message), status)
+def _refused(status: StagedUpdateRunStatus, code: str, message: str) -> RunRefused:
+    return RunRefused(RunFailure(code=code, message=message), status)

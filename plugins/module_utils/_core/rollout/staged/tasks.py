@@ -32,9 +32,9 @@ from .world import (
     BEFORE_STAGE,
     AcceptApproval,
     Action,
-    Failure,
-    Refused,
     RequestApproval,
+    RunFailure,
+    RunRefused,
     Scene,
 )
 
@@ -117,7 +117,7 @@ def _approval(
         return created, False, [RequestApproval(name=name, stage=stage.stage_name, task=when)]
     if (request.spec.parent_stage_rollout, request.spec.target_stage) != (scene.run.name, stage.stage_name):
         message = f"approval request {name} belongs to stage {request.spec.target_stage} of another run or stage"
-        raise Refused(Failure(code="approval-request-taken", message=message), scene.status)
+        raise RunRefused(RunFailure(code="approval-request-taken", message=message), scene.status)
     accepted = _says(request, APPROVAL_ACCEPTED)
     if not accepted and not _says(request, APPROVED):
         return created, False, []

@@ -31,9 +31,9 @@ from ...schema.meta import Condition, ObjectMeta
 from ..conditions import TRUE, put, status_is
 from ..content import (
     Content,
-    Held,
     Overrides,
     OverridesByCluster,
+    RolloutBinding,
     by_name,
 )
 from ..rolling import after
@@ -55,7 +55,7 @@ class World:
     policy_snapshots: tuple[ClusterSchedulingPolicySnapshot, ...] = ()
     resource_snapshots: tuple[ObjectMeta, ...] = ()
     clusters: tuple[MemberCluster, ...] = ()
-    bindings: tuple[Held, ...] = ()
+    bindings: tuple[RolloutBinding, ...] = ()
     overrides: OverridesByCluster = field(default_factory=dict)
     approvals: tuple[ClusterApprovalRequest, ...] = ()
     upstream: bool = False
@@ -140,7 +140,7 @@ Action = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Failure:
+class RunFailure:
     """Why a run ended, as a code and as a sentence; ``total`` counts what ``shown`` shows some of."""
 
     code: str
@@ -156,10 +156,10 @@ class Failure:
         return {"code": self.code, "message": self.message} | self.counts
 
 
-class Refused(Exception):
+class RunRefused(Exception):
     """The run cannot begin or go on, ever. ``status`` is how far it got."""
 
-    def __init__(self, failure: Failure, status: StagedUpdateRunStatus) -> None:
+    def __init__(self, failure: RunFailure, status: StagedUpdateRunStatus) -> None:
         super().__init__(failure.message)
         self.failure = failure
         self.status = status
@@ -181,8 +181,8 @@ class Scene:
     world: World
     now: datetime
     upstream: bool
-    selected: tuple[Held, ...] = ()
-    leaving: tuple[Held, ...] = ()
+    selected: tuple[RolloutBinding, ...] = ()
+    leaving: tuple[RolloutBinding, ...] = ()
 
     @property
     def generation(self) -> int:
@@ -205,11 +205,11 @@ class Scene:
             ),
         )
 
-    def in_sync(self, held: Held, cluster: ClusterUpdatingStatus) -> bool:
+    def in_sync(self, held: RolloutBinding, cluster: ClusterUpdatingStatus) -> bool:
         strategy = held.binding.spec.apply_strategy
         return held.content == self.content(cluster) and strategy == self.status.applied_strategy
 
-    def is_bound(self, held: Held) -> bool:
+    def is_bound(self, held: RolloutBinding) -> bool:
         return held.state == BOUND
 
 

@@ -23,7 +23,7 @@ from ...objects.placements.binding import (
 )
 from ...scheduling import bitset
 from ...schema.meta import ObjectMeta
-from ..asked import Asked
+from ..asked import SchedulingRequest
 from ..index import FleetIndex
 
 CREATED, REBASED, RESTORED = "created", "rebased", "restored"
@@ -46,7 +46,7 @@ class Pick:
 
 
 @dataclass(frozen=True)
-class Change:
+class BindingChange:
     """``what`` is created, rebased, restored, unscheduled or finalizer-removed."""
 
     binding: str
@@ -67,10 +67,10 @@ class Bindings:
     cluster is gone or leaving, so it is unscheduled), obsolete (made for another policy), current. ``unscheduled`` and
     ``obsolete`` are in name order."""
 
-    def __init__(self, asked: Asked, bindings: t.Iterable[ClusterResourceBinding]) -> None:
+    def __init__(self, asked: SchedulingRequest, bindings: t.Iterable[ClusterResourceBinding]) -> None:
         self.asked = asked
         self.by_name = {each.metadata.name: each for each in sorted(bindings, key=lambda each: each.metadata.name)}
-        self.changes: list[Change] = []
+        self.changes: list[BindingChange] = []
         self.findings: list[Problem] = []
         self.unscheduled: list[str] = []
         self.obsolete: list[str] = []
@@ -90,13 +90,13 @@ class Bindings:
         else:
             self.current.append(name)
 
-    def net_changes(self) -> tuple[Change, ...]:
+    def net_changes(self) -> tuple[BindingChange, ...]:
         """One change for each binding, by first touch; unscheduled and then restored is the same as rebased."""
-        net: dict[str, Change] = {}
+        net: dict[str, BindingChange] = {}
         for change in self.changes:
             before = net.get(change.binding)
             if before and (before.what, change.what) == (DROPPED, RESTORED):
-                change = Change(change.binding, change.cluster, REBASED)
+                change = BindingChange(change.binding, change.cluster, REBASED)
             net[change.binding] = change
         return tuple(net.values())
 
@@ -165,7 +165,7 @@ class Bindings:
         return self.by_name[name].spec.target_cluster
 
     def _note(self, name: str, what: str) -> None:
-        self.changes.append(Change(name, self._cluster(name), what))
+        self.changes.append(BindingChange(name, self._cluster(name), what))
 
     def _release(self, binding: ClusterResourceBinding) -> None:
         kept = tuple(one for one in binding.metadata.finalizers if one != SCHEDULER_FINALIZER)

@@ -13,7 +13,7 @@ from ...objects.placements.binding import ClusterDecision, ClusterScore
 from ..index import FleetIndex
 from ..profile import Profile
 from ..reasons import NOT_ENOUGH_SCORE, Refusal
-from ..topology_spread import Spread
+from ..topology_spread import TopologySpread
 from .bindings import Bindings
 from .ranking import Ranking
 
@@ -23,7 +23,7 @@ MOST_DECISIONS, MOST_UNSELECTED = 1000, 20
 
 
 @dataclass(frozen=True)
-class Decision:
+class PickDecision:
     """``outcome`` is picked, scored (passed, but the score was too low), filtered, ineligible or not-found."""
 
     cluster: str
@@ -53,13 +53,13 @@ class Decision:
 
 
 @dataclass(frozen=True)
-class Look:
+class CycleView:
     """What one cycle saw. ``ranking`` holds who passed and was not picked; without one, nothing was scored."""
 
     index: FleetIndex
     profile: Profile
     ranking: Ranking | None = None
-    spread: Spread | None = None
+    spread: TopologySpread | None = None
 
     def filtered(self) -> t.Iterator[tuple[int, Refusal]]:
         """Refused clusters in name order, holders among them; holders that pass all filters before are no such."""
@@ -85,17 +85,17 @@ class Look:
             yield from self.spread.blockers(position)
 
 
-def from_bindings(book: Bindings, names: t.Sequence[str]) -> list[Decision]:
+def from_bindings(book: Bindings, names: t.Sequence[str]) -> list[PickDecision]:
     """Decisions of the first bindings, as many as can be recorded."""
     rows = []
     for name in names[:MOST_DECISIONS]:
         spec = book.by_name[name].spec
         decision = spec.cluster_decision
-        rows.append(Decision(spec.target_cluster, PICKED, decision.cluster_score, None, decision.reason))
+        rows.append(PickDecision(spec.target_cluster, PICKED, decision.cluster_score, None, decision.reason))
     return rows
 
 
-def limited(selected: list[Decision], look: Look | None, *, upstream: bool) -> tuple[Decision, ...]:
+def limited(selected: list[PickDecision], look: CycleView | None, *, upstream: bool) -> tuple[PickDecision, ...]:
     """Selected ones first, then some others: the best scored, then filtered ones by name.
 
     Upstream's limit counts holders in the list of filtered clusters although it does not list them.
@@ -112,10 +112,10 @@ def limited(selected: list[Decision], look: Look | None, *, upstream: bool) -> t
     )
     for name, refusal in islice(rows, room - len(others)):
         if name not in chosen:
-            others.append(Decision(name, FILTERED, None, refusal))
+            others.append(PickDecision(name, FILTERED, None, refusal))
     return (*selected, *others)
 
 
-def scored(name: str, score: ClusterScore) -> Decision:
+def scored(name: str, score: ClusterScore) -> PickDecision:
     details = {"spread": score.priority_score, "affinity": score.affinity_score}
-    return Decision(name, SCORED, score, Refusal(NOT_ENOUGH_SCORE, NOT_ENOUGH_SCORE, details))
+    return PickDecision(name, SCORED, score, Refusal(NOT_ENOUGH_SCORE, NOT_ENOUGH_SCORE, details))

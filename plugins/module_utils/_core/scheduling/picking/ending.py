@@ -11,22 +11,22 @@ from dataclasses import dataclass
 from ...errors import Problem
 from ...objects.placements.binding import BOUND, SCHEDULED
 from .bindings import Bindings, Pick
-from .decisions import Decision, Look
+from .decisions import CycleView, PickDecision
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ending:
+class PickResult:
     """``selected`` in upstream's order; ``unplaced`` are names of PickFixed that cannot be placed.
 
     ``written`` is False where upstream leaves the recorded status alone. ``look`` is None where no filter was asked.
     """
 
-    selected: list[Decision]
+    selected: list[PickDecision]
     count: int
     wanted: int
     fulfilled: bool
-    unplaced: tuple[Decision, ...] = ()
-    look: Look | None = None
+    unplaced: tuple[PickDecision, ...] = ()
+    look: CycleView | None = None
     findings: tuple[Problem, ...] = ()
     cycles: int = 1
     written: bool = True

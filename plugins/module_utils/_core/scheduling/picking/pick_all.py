@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from ...objects.placements.binding import ClusterScore
 from ...scheduling import bitset, same_placement_affinity
-from ..asked import Asked
+from ..asked import SchedulingRequest
 from ..profile import Profile
 from ..reasons import PASSES_ALL
 from .bindings import Bindings, Pick
-from .decisions import Look, from_bindings
-from .ending import Ending, in_order
+from .decisions import CycleView, from_bindings
+from .ending import PickResult, in_order
 
 
-def pick_all(asked: Asked, book: Bindings) -> Ending:
+def pick_all(asked: SchedulingRequest, book: Bindings) -> PickResult:
     """Holders under the current policy stay whatever the filters say. Always fulfilled."""
     profile = Profile.of(asked)
     index = asked.index
@@ -23,11 +23,11 @@ def pick_all(asked: Asked, book: Bindings) -> Ending:
     survivors = bitset.positions(same_placement_affinity.passing(profile.passing, held))
     zero = ClusterScore(affinity_score=0, priority_score=0)
     order = in_order(book, [Pick(index.names[position], zero, PASSES_ALL) for position in survivors])
-    return Ending(
+    return PickResult(
         selected=from_bindings(book, order),
         count=len(order),
         wanted=len(order),
         fulfilled=True,
-        look=Look(index, profile),
+        look=CycleView(index, profile),
         findings=profile.findings,
     )

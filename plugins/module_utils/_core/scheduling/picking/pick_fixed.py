@@ -7,21 +7,21 @@ from __future__ import annotations
 
 from ...errors import Problem
 from ...scheduling import cluster_eligibility
-from ..asked import Asked
+from ..asked import SchedulingRequest
 from ..reasons import NAMED, Refusal
 from .bindings import Bindings, Pick
 from .decisions import (
     INELIGIBLE,
     NOT_FOUND,
     PICKED,
-    Decision,
+    PickDecision,
 )
-from .ending import Ending, in_order
+from .ending import PickResult, in_order
 
 RULE = "PickFixed"
 
 
-def pick_fixed(asked: Asked, book: Bindings) -> Ending:
+def pick_fixed(asked: SchedulingRequest, book: Bindings) -> PickResult:
     """Labels, taints and properties are not asked. Holders under the current policy stay, named or not.
 
     Upstream does nothing at all without names, and holds a cluster twice that is named twice.
@@ -30,15 +30,15 @@ def pick_fixed(asked: Asked, book: Bindings) -> Ending:
     if not asked.upstream:
         names = tuple(dict.fromkeys(names))
     elif not names:
-        return Ending(selected=[], count=0, wanted=0, fulfilled=False, written=False)
-    valid: list[Decision] = []
-    unplaced: list[Decision] = []
+        return PickResult(selected=[], count=0, wanted=0, fulfilled=False, written=False)
+    valid: list[PickDecision] = []
+    unplaced: list[PickDecision] = []
     for name in names:
         decision = _judge(asked, name)
         (valid if decision.selected else unplaced).append(decision)
     have = {book.by_name[name].spec.target_cluster for name in book.current}
     in_order(book, [Pick(each.cluster, None, NAMED) for each in valid if each.cluster not in have])
-    return Ending(
+    return PickResult(
         selected=valid,
         count=len(valid),
         wanted=len(names),
@@ -50,20 +50,20 @@ def pick_fixed(asked: Asked, book: Bindings) -> Ending:
     )
 
 
-def _judge(asked: Asked, name: str) -> Decision:
+def _judge(asked: SchedulingRequest, name: str) -> PickDecision:
     position = asked.index.positions.get(name)
     if position is None:
-        return Decision(name, NOT_FOUND, refusal=Refusal(RULE, "not-found"))
+        return PickDecision(name, NOT_FOUND, refusal=Refusal(RULE, "not-found"))
     refusal = cluster_eligibility.judge(asked.index.clusters[position], asked.index.now)
-    return Decision(name, INELIGIBLE, refusal=refusal) if refusal else Decision(name, PICKED, note=NAMED)
+    return PickDecision(name, INELIGIBLE, refusal=refusal) if refusal else PickDecision(name, PICKED, note=NAMED)
 
 
-def _held_though(asked: Asked, decision: Decision) -> Problem:
+def _held_though(asked: SchedulingRequest, decision: PickDecision) -> Problem:
     where = f"{asked.placement.kind}/{asked.placement.metadata.name} spec.policy.clusterNames"
     return Problem("holder-not-eligible", f"{decision.cluster} keeps the placement, but {decision.reason}", where)
 
 
-def _no_names(asked: Asked) -> Problem:
+def _no_names(asked: SchedulingRequest) -> Problem:
     where = f"{asked.placement.kind}/{asked.placement.metadata.name} spec.policy.clusterNames"
     return Problem(
         "no-cluster-names", "PickFixed names no cluster", where, "name one, or choose another placement type"

@@ -8,14 +8,14 @@ from __future__ import annotations
 from ...errors import FleetError, Problem
 from ...objects.placements.binding import BOUND, SCHEDULED, ClusterScore
 from ...scheduling import same_placement_affinity
-from ..asked import Asked
+from ..asked import SchedulingRequest
 from ..preferred_affinity import PreferredAffinity
 from ..profile import Profile
 from ..reasons import BEST
-from ..topology_spread import Spread
+from ..topology_spread import TopologySpread
 from .bindings import Bindings, Pick
-from .decisions import Look, from_bindings
-from .ending import Ending, in_order
+from .decisions import CycleView, from_bindings
+from .ending import PickResult, in_order
 from .ranking import Ranking
 
 
@@ -28,7 +28,7 @@ class CycleFailed(Exception):
         self.cause = cause
 
 
-def pick_n(asked: Asked, book: Bindings) -> Ending:
+def pick_n(asked: SchedulingRequest, book: Bindings) -> PickResult:
     """Lower the number of holders to N, or raise it to N as far as clusters pass."""
     wanted = asked.policy.number_of_clusters
     if wanted is None:
@@ -43,7 +43,7 @@ def pick_n(asked: Asked, book: Bindings) -> Ending:
             cycle += 1
     except FleetError as error:
         raise CycleFailed(cycle, error) from error
-    return Ending(
+    return PickResult(
         selected=from_bindings(book, state.order),
         count=len(state.order),
         wanted=wanted,
@@ -54,7 +54,7 @@ def pick_n(asked: Asked, book: Bindings) -> Ending:
     )
 
 
-def _beyond_repair(look: Look | None) -> list[Problem]:
+def _beyond_repair(look: CycleView | None) -> list[Problem]:
     """Constraints that refuse every cluster until somebody evens the domains out by hand."""
     spread = look.spread if look else None
     if not spread:
@@ -72,7 +72,7 @@ def _beyond_repair(look: Look | None) -> list[Problem]:
     ]
 
 
-def _lower(book: Bindings, wanted: int) -> Ending:
+def _lower(book: Bindings, wanted: int) -> PickResult:
     """Obsolete bindings go, then Scheduled ones, then Bound ones; the lowest recorded score first."""
     surplus = len(book.current) - wanted
     scheduled, bound = book.in_state(SCHEDULED), book.in_state(BOUND)
@@ -82,7 +82,7 @@ def _lower(book: Bindings, wanted: int) -> Ending:
         book.drop_obsolete()
         keep_scheduled = _trim(book, scheduled, min(surplus, len(scheduled)))
         order = [*keep_scheduled, *_trim(book, bound, max(0, surplus - len(scheduled)))]
-    return Ending(selected=from_bindings(book, order), count=len(order), wanted=wanted, fulfilled=True)
+    return PickResult(selected=from_bindings(book, order), count=len(order), wanted=wanted, fulfilled=True)
 
 
 def _trim(book: Bindings, names: list[str], count: int) -> list[str]:
@@ -109,7 +109,7 @@ def _pick(cluster: str, score: ClusterScore) -> Pick:
 class _Round:
     """Successive cycles over one fleet: what depends on clusters alone is worked out once."""
 
-    def __init__(self, asked: Asked, book: Bindings) -> None:
+    def __init__(self, asked: SchedulingRequest, book: Bindings) -> None:
         self.asked, self.book = asked, book
         self.profile = Profile.of(asked)
         self.preferred = PreferredAffinity.of(asked.index, asked.preferred, upstream=asked.upstream)
@@ -118,14 +118,14 @@ class _Round:
         self.sticky = book.clusters(book.obsolete)
         self.ranking = self._rank(book.clusters(book.current))
         self.order: list[str] = []
-        self.look: Look | None = None
+        self.look: CycleView | None = None
 
     def take(self, wanted: int) -> bool:
         """One cycle; True if it was the last."""
         asked, book, index = self.asked, self.book, self.asked.index
         held = book.clusters(book.current)
         self._forget_stickiness(held)
-        spread = Spread.of(index, asked.constraints, held) if asked.constraints else None
+        spread = TopologySpread.of(index, asked.constraints, held) if asked.constraints else None
         if asked.upstream:
             self.preferred.check_extremes(self.profile.passing & ~held & ~self.ranking.refused(spread))
         missing = wanted - len(book.current)
@@ -137,7 +137,7 @@ class _Round:
                 break
             picks.append(_pick(*best))
         self.order = in_order(book, picks)
-        self.look = Look(index, self.profile, self.ranking, spread)
+        self.look = CycleView(index, self.profile, self.ranking, spread)
         return not (missing > batch and len(self.order) - (wanted - missing) == batch)
 
     def _forget_stickiness(self, held: int) -> None:

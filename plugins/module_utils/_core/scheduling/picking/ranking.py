@@ -12,7 +12,7 @@ from ...objects.placements.binding import ClusterScore
 from ...scheduling import bitset, same_placement_affinity
 from ..index import Topology
 from ..preferred_affinity import PreferredAffinity
-from ..topology_spread import FORBIDDEN, Spread
+from ..topology_spread import FORBIDDEN, TopologySpread
 
 
 class Ranking:
@@ -40,7 +40,7 @@ class Ranking:
         for each in self.groups:
             each.sort()
 
-    def pop_best(self, spread: Spread | None) -> tuple[str, ClusterScore] | None:
+    def pop_best(self, spread: TopologySpread | None) -> tuple[str, ClusterScore] | None:
         """Take out the best candidate that ``spread`` allows."""
         best, best_score, best_keys = 0, FORBIDDEN, None
         for keys, score in zip(self.groups, self._scores(spread), strict=True):
@@ -48,7 +48,7 @@ class Ranking:
                 best, best_score, best_keys = keys[-1], score, keys
         return self._named(best_keys.pop(), best_score) if best_keys and best_score > FORBIDDEN else None
 
-    def best_left(self, spread: Spread | None, most: int) -> list[tuple[str, ClusterScore]]:
+    def best_left(self, spread: TopologySpread | None, most: int) -> list[tuple[str, ClusterScore]]:
         """The next candidates in order, left where they are."""
         rows = [
             zip(repeat(score), reversed(keys), strict=False)
@@ -58,13 +58,13 @@ class Ranking:
         merged = heapq.merge(*rows, reverse=True)
         return [self._named(key, score) for score, key in islice(merged, most)]
 
-    def refused(self, spread: Spread | None) -> int:
+    def refused(self, spread: TopologySpread | None) -> int:
         """The candidates that a constraint refuses."""
         groups = zip(self.groups, self._scores(spread), strict=True)
         refused = [key % self.size for keys, score in groups if score <= FORBIDDEN for key in keys]
         return bitset.of(refused, self.size)
 
-    def _scores(self, spread: Spread | None) -> tuple[int, ...]:
+    def _scores(self, spread: TopologySpread | None) -> tuple[int, ...]:
         return spread.scores if spread else (0,)
 
     def _named(self, key: int, spread: int) -> tuple[str, ClusterScore]:

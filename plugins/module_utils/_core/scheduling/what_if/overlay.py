@@ -76,7 +76,7 @@ def read_overlay(document: t.Any, fleet: t.Collection[str], where: str = "") -> 
     ``spec.taints`` of a MemberCluster) and ``prices`` (dollars an hour: ``cpu`` for a core, ``memory`` for a GiB).
     ``fleet`` are the names of all clusters there are.
     """
-    reader = _Reader(frozenset(fleet), where)
+    reader = _OverlayReader(frozenset(fleet), where)
     overlay = reader.overlay(document)
     if reader.problems:
         raise FleetError.of(reader.problems)
@@ -137,7 +137,7 @@ def _merged(texts: t.Mapping[str, str], changes: Texts) -> dict[str, str]:
     return {**kept, **{key: text for key, text in changes.items() if text is not None}}
 
 
-class _Reader:
+class _OverlayReader:
     def __init__(self, fleet: frozenset[str], where: str) -> None:
         self.fleet, self.where = fleet, where
         self.problems: list[Problem] = []

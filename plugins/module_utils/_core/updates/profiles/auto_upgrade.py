@@ -44,7 +44,7 @@ from ...values.update_states import (
 )
 from ..releases.node_images import Cluster
 from ..releases.releases import Releases
-from ..releases.targets import Target, Work, work
+from ..releases.targets import UpgradeTarget, UpgradeWork, work
 from .channels import goal
 
 DISABLED, UP_TO_DATE, RUN_EXISTS, NO_RELEASE = "Disabled", "UpToDate", "RunExists", "NoSuchRelease"
@@ -72,7 +72,7 @@ class Evaluation:
     """
 
     profile: str
-    target: Target | None = None
+    target: UpgradeTarget | None = None
     run: UpdateRun | None = None
     start: bool = False
     existing: str = ""
@@ -104,7 +104,7 @@ def generate(
     return _evaluated(profile, known, members, runs, now, start=False)
 
 
-def run_name(profile: AutoUpgradeProfile, target: Target) -> str:
+def run_name(profile: AutoUpgradeProfile, target: UpgradeTarget) -> str:
     """The same for the same goal: the profile, the version, and a digest of all that the run will do."""
     upgrade = [profile.spec.update_strategy_id, target.type, target.version, target.selection, dict(target.images)]
     digest = digest_of({"upgrade": upgrade})[:DIGEST_LENGTH]
@@ -169,7 +169,7 @@ def _evaluated(
 
 
 def _behind(
-    members: t.Sequence[Cluster], target: Target, known: Releases, now: datetime
+    members: t.Sequence[Cluster], target: UpgradeTarget, known: Releases, now: datetime
 ) -> tuple[tuple[str, ...], tuple[Reason, ...]]:
     """Members that the run would move, and why it would not move others; those at the target are not worth a word."""
     found, reasons = [], []
@@ -184,7 +184,7 @@ def _behind(
     return tuple(found), tuple(reasons)
 
 
-def _work(member: Cluster, target: Target, known: Releases, now: datetime) -> Work | None:
+def _work(member: Cluster, target: UpgradeTarget, known: Releases, now: datetime) -> UpgradeWork | None:
     """None for a version that cannot be read."""
     try:
         return work(member, target, known, now)
@@ -212,7 +212,7 @@ def _took_up(run: UpdateRun, member: str) -> bool:
     return False
 
 
-def _run(profile: AutoUpgradeProfile, target: Target, name: str) -> UpdateRun:
+def _run(profile: AutoUpgradeProfile, target: UpgradeTarget, name: str) -> UpdateRun:
     named = tuple(NodeImageVersion(version=each) for each in _image_names(target)) if target.selection == CUSTOM else ()
     return UpdateRun(
         metadata=ObjectMeta(name=name),
@@ -227,11 +227,11 @@ def _run(profile: AutoUpgradeProfile, target: Target, name: str) -> UpdateRun:
     )
 
 
-def _image_names(target: Target) -> tuple[str, ...]:
+def _image_names(target: UpgradeTarget) -> tuple[str, ...]:
     return tuple(f"{family}-{version}" for family, version in sorted(target.images.items()))
 
 
-def _versions(target: Target) -> tuple[str, ...]:
+def _versions(target: UpgradeTarget) -> tuple[str, ...]:
     return _image_names(target) if target.type == NODE_IMAGE_ONLY else (target.version,)
 
 

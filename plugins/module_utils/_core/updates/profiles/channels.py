@@ -27,7 +27,7 @@ from ...objects.updates.update_run import (
 from ...values.kube_version import KubeVersion
 from ..releases.node_images import Cluster, common_images, newest_images
 from ..releases.releases import Place, Releases, general_everywhere
-from ..releases.targets import Target
+from ..releases.targets import UpgradeTarget
 
 
 def goal(
@@ -36,7 +36,7 @@ def goal(
     known: Releases,
     now: datetime,
     channels: Mapping[str, Channel] = CHANNELS,
-) -> Target:
+) -> UpgradeTarget:
     """The target that runs of the profile get at ``now``.
 
     FleetError ``no-such-release`` if there is none, ``unknown-channel`` for a channel that is not in the table.
@@ -51,7 +51,7 @@ def goal(
     if channel.images:
         offered = newest_images if selection == LATEST else common_images
         return _of_images(selection or CONSISTENT, offered(members, known, now))
-    return Target(
+    return UpgradeTarget(
         type=FULL,
         version=_version(channel, spec, members, known, now),
         selection=selection or LATEST,
@@ -79,10 +79,10 @@ def _version(
     return str(patches[-1]).removeprefix("v")
 
 
-def _of_images(selection: str, images: Mapping[str, str]) -> Target:
+def _of_images(selection: str, images: Mapping[str, str]) -> UpgradeTarget:
     """Latest takes none of the images over, they only tell one goal from the next: each member gets what is newest when
     its turn comes."""
-    return Target(type=NODE_IMAGE_ONLY, selection=selection, images=images, automatic=True)
+    return UpgradeTarget(type=NODE_IMAGE_ONLY, selection=selection, images=images, automatic=True)
 
 
 def _security_images(members: t.Sequence[Cluster], known: Releases, now: datetime) -> Mapping[str, str]:

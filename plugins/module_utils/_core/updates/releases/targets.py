@@ -57,7 +57,7 @@ CONTROL_PLANE, NODE_POOL = "ControlPlane", "NodePool"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Target:
+class UpgradeTarget:
     """The goal of a run. ``images`` are those that Consistent has fixed, or that Custom names.
 
     ``automatic``: a profile made the run. ``chain``: several minors are gone one by one. ``long_term_support`` as the
@@ -74,7 +74,7 @@ class Target:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Step:
+class UpgradeStep:
     """One thing to do. ``version`` and ``image`` are what comes, empty where it stays."""
 
     what: str
@@ -86,10 +86,10 @@ class Step:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Work:
+class UpgradeWork:
     """``left_out`` says of pools why they stay. With ``skip``, ``fail`` or obstacles the steps are not taken now."""
 
-    steps: tuple[Step, ...] = ()
+    steps: tuple[UpgradeStep, ...] = ()
     left_out: tuple[str, ...] = ()
     skip: Obstacle | None = None
     fail: Obstacle | None = None
@@ -100,7 +100,7 @@ class Work:
         return MemberView(name=name, skip=self.skip, fail=self.fail, obstacles=self.obstacles)
 
 
-def work(cluster: Cluster, target: Target, known: Releases, now: datetime) -> Work:
+def work(cluster: Cluster, target: UpgradeTarget, known: Releases, now: datetime) -> UpgradeWork:
     """What the member has to do at ``now``, to be asked when its turn comes. ValueError for a malformed version."""
     place = known.at(cluster.provider, cluster.location)
     choices = _choices(cluster, target, known, now)
@@ -112,7 +112,7 @@ def work(cluster: Cluster, target: Target, known: Releases, now: datetime) -> Wo
     waits = tuple(each.obstacle for _pool, each in choices if each.obstacle)
     if skip is None and not (climbs or pools or waits):
         skip = _nothing_to_do(cluster, target, left_out, bool(choices) and all(each.unknown for _pool, each in choices))
-    verdict = Work(left_out=left_out, skip=skip or _unsupported(cluster, target, known, now))
+    verdict = UpgradeWork(left_out=left_out, skip=skip or _unsupported(cluster, target, known, now))
     if verdict.skip is not None:
         return verdict
     path = _path(cluster, target, place, now) if climbs else ()
@@ -141,14 +141,14 @@ def fixed_images(
     )
 
 
-def target_of(run: UpdateRun) -> Target:
+def target_of(run: UpdateRun) -> UpgradeTarget:
     """The goal that is written in a run, resolved as far as its status says; see ``fixed_images`` for Consistent."""
     update, status = run.spec.managed_cluster_update, run.status
     selection = update.node_image_selection
     named = [each.version for each in selection.custom_node_image_versions] if selection else []
     if status.node_image_selection:
         named = [each.version for each in status.node_image_selection.selected_node_image_versions] or named
-    return Target(
+    return UpgradeTarget(
         type=update.upgrade.type,
         version=status.target_version or update.upgrade.kubernetes_version,
         selection=run.spec.image_selection,
@@ -157,20 +157,20 @@ def target_of(run: UpdateRun) -> Target:
     )
 
 
-def _choices(cluster: Cluster, target: Target, known: Releases, now: datetime) -> list[tuple[Pool, Choice]]:
+def _choices(cluster: Cluster, target: UpgradeTarget, known: Releases, now: datetime) -> list[tuple[Pool, Choice]]:
     if target.type == CONTROL_PLANE_ONLY:
         return []
     return [(pool, choose(pool, cluster, target.selection, target.images, known, now)) for pool in cluster.pools]
 
 
-def _goal(pool: Pool, choice: Choice, target: Target) -> Step | None:
+def _goal(pool: Pool, choice: Choice, target: UpgradeTarget) -> UpgradeStep | None:
     """What the pool gets; None if it stays as it is. Custom leaves images alone that it does not name, not versions."""
     held = choice.stays and pool.snapshot and target.selection == LATEST
     wanted = target.version if target.type == FULL and not held else ""
     version = wanted if wanted and not (pool.version and reached(pool.version, wanted)) else ""
     if not (version or choice.version):
         return None
-    return Step(
+    return UpgradeStep(
         what=NODE_POOL,
         pool=pool.name,
         version=version,
@@ -180,7 +180,7 @@ def _goal(pool: Pool, choice: Choice, target: Target) -> Step | None:
     )
 
 
-def _nothing_to_do(cluster: Cluster, target: Target, left_out: tuple[str, ...], unknown: bool) -> Obstacle:
+def _nothing_to_do(cluster: Cluster, target: UpgradeTarget, left_out: tuple[str, ...], unknown: bool) -> Obstacle:
     """By type: the control plane alone; it and every pool, version and image; images alone.
 
     With ``unknown`` images of all pools nobody can say that they are at a target.
@@ -193,7 +193,7 @@ def _nothing_to_do(cluster: Cluster, target: Target, left_out: tuple[str, ...], 
     return replace(found, message="; ".join(filter(None, (found.message, words))))
 
 
-def _unsupported(cluster: Cluster, target: Target, known: Releases, now: datetime) -> Obstacle | None:
+def _unsupported(cluster: Cluster, target: UpgradeTarget, known: Releases, now: datetime) -> Obstacle | None:
     """Automatic runs leave members alone whose minor is out of support; with long-term support older ones are in it.
 
     A member without it is not left alone where the profile asks for it: it fails the run, see ``_judged``.
@@ -209,7 +209,7 @@ def _unsupported(cluster: Cluster, target: Target, known: Releases, now: datetim
     return Obstacle(reason=OUT_OF_SUPPORT, message=words)
 
 
-def _judged(verdict: Work, cluster: Cluster, target: Target, path: tuple[str, ...]) -> Work:
+def _judged(verdict: UpgradeWork, cluster: Cluster, target: UpgradeTarget, path: tuple[str, ...]) -> UpgradeWork:
     """The distance: automatic runs skip a member that is too far behind, others fail there unless they chain."""
     if not path:
         return verdict
@@ -226,9 +226,9 @@ def _judged(verdict: Work, cluster: Cluster, target: Target, path: tuple[str, ..
 def _missing(
     place: Place | None,
     cluster: Cluster,
-    target: Target,
+    target: UpgradeTarget,
     path: tuple[str, ...],
-    pools: t.Sequence[tuple[Pool, Step]],
+    pools: t.Sequence[tuple[Pool, UpgradeStep]],
     now: datetime,
 ) -> t.Iterator[Obstacle]:
     """Versions that the location does not have yet."""
@@ -239,13 +239,13 @@ def _missing(
 
 
 def _planned(
-    verdict: Work,
+    verdict: UpgradeWork,
     cluster: Cluster,
-    target: Target,
+    target: UpgradeTarget,
     path: tuple[str, ...],
-    pools: t.Sequence[tuple[Pool, Step]],
+    pools: t.Sequence[tuple[Pool, UpgradeStep]],
     obstacles: tuple[Obstacle, ...],
-) -> Work:
+) -> UpgradeWork:
     """Control plane, then pools; before a step that a pool's kubelets are too old for, that pool comes up to it."""
     kubelets = {pool.name: pool.version for pool in cluster.pools if pool.version}
     moving = {pool.name for pool, step in pools if step.version}
@@ -255,9 +255,9 @@ def _planned(
             if name not in moving or too_old_for(at, version):
                 return replace(verdict, fail=_skewed(name, kubelets[name], version))
             why = f"its kubelets would be too old for {version}"
-            steps.append(Step(what=NODE_POOL, pool=name, version=at, why=why))
+            steps.append(UpgradeStep(what=NODE_POOL, pool=name, version=at, why=why))
             kubelets[name] = at
-        steps.append(Step(what=CONTROL_PLANE, version=version))
+        steps.append(UpgradeStep(what=CONTROL_PLANE, version=version))
         at = version
     steps += [step for _pool, step in pools]
     return replace(verdict, steps=tuple(steps), obstacles=obstacles)
@@ -268,7 +268,7 @@ def _skewed(pool: str, kubelet: str, version: str) -> Obstacle:
     return Obstacle(reason=PRECONDITION_FAILED, message=words)
 
 
-def _path(cluster: Cluster, target: Target, place: Place | None, now: datetime) -> tuple[str, ...]:
+def _path(cluster: Cluster, target: UpgradeTarget, place: Place | None, now: datetime) -> tuple[str, ...]:
     """The versions that the control plane goes through, the target last: on the way the newest patch that is generally
     available in the place, or the minor alone where none is known."""
     if KubeVersion.parse(cluster.version).major != KubeVersion.parse(target.version).major:

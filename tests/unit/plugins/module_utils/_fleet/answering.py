@@ -11,7 +11,7 @@ import typing as t
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.identity import ObjectId
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.applyset import (
     ApplySet,
-    Held,
+    InventoryEntry,
     applyset_id,
     parent_manifest,
 )
@@ -56,7 +56,7 @@ APP = ObjectId("apps", "v1", "Deployment", "shop", "web")
 DOOR = ObjectId("", "v1", "Service", "shop", "web")
 CUSTOM = ObjectId("example.org", "v1", "Web", "shop", "a")
 HELD = (WEB, APP, DOOR, CUSTOM)
-SET = ApplySet(placement="web", uid="u-1", inventory=tuple(Held(id=each, hash="h") for each in HELD))
+SET = ApplySet(placement="web", uid="u-1", inventory=tuple(InventoryEntry(id=each, hash="h") for each in HELD))
 
 
 def _metadata(each: ObjectId, **more: t.Any) -> Document:

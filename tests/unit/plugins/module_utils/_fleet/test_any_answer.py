@@ -29,7 +29,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.mem
     run_on_member,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.showing import shown
-from ansible_collections.gitops.fleet.plugins.module_utils._kube.access import Rule, missing, who_am_i
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.access import AccessRule, missing, who_am_i
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.discovery import resource_for
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError, from_status
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.lists import list_objects
@@ -159,7 +159,7 @@ def test_reviews(document: t.Any) -> None:
         "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
     )
     client = Answering(dict.fromkeys(paths, document))
-    for ask in (who_am_i, lambda client: missing(client, [Rule("get", "pods")])):
+    for ask in (who_am_i, lambda client: missing(client, [AccessRule("get", "pods")])):
         try:
             ask(client)
         except ApiError as error:

@@ -30,7 +30,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.files import a
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.lint import lint
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import kubeconfig_document
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.explaining import Question, explanations
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.placement import Asked, run
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.placement import PlacementRequest, run
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.sources import placements_in
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import written
@@ -244,7 +244,9 @@ def planned(folder: Path, facts: str, placement: t.Any) -> t.Any:
     session = Session(records=records, holder="me", clock=lambda: NOW)
     try:
         snapshot = facts_file(facts, NOW)
-        asked = Asked(definition=placement, resources=(str(folder / "shop.json"),), facts=snapshot, look=False)
+        asked = PlacementRequest(
+            definition=placement, resources=(str(folder / "shop.json"),), facts=snapshot, look=False
+        )
         report = run(session, asked)
         for plan in report.plan.plans:
             plan_text(plan, {})

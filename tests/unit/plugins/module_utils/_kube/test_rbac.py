@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from ansible_collections.gitops.fleet.plugins.module_utils._kube.access import Rule
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.access import AccessRule
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.paths import BUILT_IN
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.rbac import (
     Subject,
@@ -22,8 +22,8 @@ def test_the_reading_role_holds_no_writing_verb_and_no_wildcard():
     assert {verb for rule in role["rules"] for verb in rule["verbs"]} == {"get", "list"}
     assert "*" not in str(role)
     assert binding["subjects"] == [{"kind": "ServiceAccount", "name": "runner", "namespace": "ops"}]
-    assert Rule("get", path="/readyz") in rules_of([role])
-    assert Rule("get", "namespaces") in rules_of([role]), "kube-system tells a cluster from all others"
+    assert AccessRule("get", path="/readyz") in rules_of([role])
+    assert AccessRule("get", "namespaces") in rules_of([role]), "kube-system tells a cluster from all others"
 
 
 def test_the_applying_role_grants_parents_in_one_namespace_only():
@@ -31,9 +31,9 @@ def test_the_applying_role_grants_parents_in_one_namespace_only():
     kinds = [manifest["kind"] for manifest in manifests]
     assert kinds == ["Namespace", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"]
     rules = rules_of(manifests)
-    assert Rule("patch", "configmaps", "", "gitops-fleet") in rules
-    assert Rule("patch", "configmaps") not in rules
-    assert Rule("delete", "namespaces") not in rules
+    assert AccessRule("patch", "configmaps", "", "gitops-fleet") in rules
+    assert AccessRule("patch", "configmaps") not in rules
+    assert AccessRule("delete", "namespaces") not in rules
     leases = {f"{verb} leases.coordination.k8s.io in namespace gitops-fleet" for verb in
               ("create", "delete", "get", "list", "update")}  # fmt: skip
     assert {str(rule) for rule in rules if rule.resource == "leases"} == leases
@@ -43,7 +43,7 @@ def test_the_applying_role_grants_parents_in_one_namespace_only():
 
 
 def test_namespaces_may_be_deleted_if_they_are_placed():
-    assert Rule("delete", "namespaces") in rules_of(
+    assert AccessRule("delete", "namespaces") in rules_of(
         apply_manifests(Subject("User", "ci"), (*KINDS, BUILT_IN["v1", "Namespace"]))
     )
 

@@ -9,7 +9,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.reading
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.run_status import UpdateRunStatus
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.update_run import UpdateRun
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.tree import status_of
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.targets import Step
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.targets import UpgradeStep
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.status import derive
 from ansible_collections.gitops.fleet.plugins.module_utils._report.run_text import run_text, waits_for
 from ansible_collections.gitops.fleet.tests.data.update_parts import update_run
@@ -71,7 +71,7 @@ def test_no_cost_of_images_is_claimed_d3_112() -> None:
     """What images cost in storage is between people and their platform."""
     told = "\n".join(run_text(run(played("s{g:a}").start().ends("a")))).lower()
     assert not any(word in told for word in ("cost", "price", "$"))
-    assert not any(word in field.name for field in fields(Step) for word in ("cost", "price"))
+    assert not any(word in field.name for field in fields(UpgradeStep) for word in ("cost", "price"))
 
 
 def test_everything_that_a_run_waits_for_is_told_d3_48() -> None:

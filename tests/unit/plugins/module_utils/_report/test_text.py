@@ -17,9 +17,9 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.member imp
     REFUSED,
     REPAIR,
     UNCHANGED,
-    Step,
+    MemberStep,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.outcome import Failure, MemberOutcome
+from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.outcome import MemberOutcome, ObjectFailure
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.comparison.compare import FieldDiff
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.comparison.ownership import FieldDrift
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import ObjectMeta
@@ -78,7 +78,9 @@ def test_no_line_is_longer_than_eighty_columns(size: int) -> None:
     names = [each.cluster for each in made.clusters]
     drift = FieldDrift("/spec/" + "y" * 100, "z" * 500, {"a": "b" * 500}, ("manager-" + "m" * 90,))
     steps = tuple(
-        Step(id=replace(CONFIG, name="c" * 63), action=action, message="m" * 200, drifts=(drift,) * 20, reason="x")
+        MemberStep(
+            id=replace(CONFIG, name="c" * 63), action=action, message="m" * 200, drifts=(drift,) * 20, reason="x"
+        )
         for action in (REPAIR, REFUSED)
     )
     outcomes = {name: MemberOutcome(cluster=name, steps=steps) for name in names[::2]}
@@ -156,15 +158,15 @@ def test_an_unread_member_is_marked_and_told() -> None:
 
 def test_a_members_objects_tell_drift_difference_and_failure() -> None:
     steps = (
-        Step(id=NAMESPACE, action=UNCHANGED),
-        Step(id=CONFIG, action=REPAIR, drifts=(FieldDrift(".data.a", "1", "2", ("kubectl-edit",)),)),
-        Step(id=EXTRA, action="create", missing=True),
-        Step(id=EXTRA, action=DIFFERS, missing=True),
-        Step(id=EXTRA, action=REFUSED, message="exists", diffs=(FieldDiff(".data.a", "1", None),)),
+        MemberStep(id=NAMESPACE, action=UNCHANGED),
+        MemberStep(id=CONFIG, action=REPAIR, drifts=(FieldDrift(".data.a", "1", "2", ("kubectl-edit",)),)),
+        MemberStep(id=EXTRA, action="create", missing=True),
+        MemberStep(id=EXTRA, action=DIFFERS, missing=True),
+        MemberStep(id=EXTRA, action=REFUSED, message="exists", diffs=(FieldDiff(".data.a", "1", None),)),
     )
     failures = (
-        Failure(id=CONFIG, reason="ManifestApplyFailed", message="quota exceeded"),
-        Failure(id=EXTRA, reason="NotTakenOver", message="exists"),
+        ObjectFailure(id=CONFIG, reason="ManifestApplyFailed", message="quota exceeded"),
+        ObjectFailure(id=EXTRA, reason="NotTakenOver", message="exists"),
     )
     assert member_lines("a", MemberOutcome(cluster="a", steps=steps, failures=failures)) == [
         "  a: repair ConfigMap test/test-1",
@@ -180,10 +182,10 @@ def test_a_members_objects_tell_drift_difference_and_failure() -> None:
 
 
 def test_many_objects_of_one_member_are_cut() -> None:
-    steps = tuple(Step(id=replace(CONFIG, name=f"c{number}"), action="create") for number in range(100))
+    steps = tuple(MemberStep(id=replace(CONFIG, name=f"c{number}"), action="create") for number in range(100))
     lines = member_lines("a", MemberOutcome(cluster="a", steps=steps))
     assert (len(lines), lines[-1]) == (41, "  a: 60 more")
-    failures = tuple(Failure(id=each.id, reason="r", message="m") for each in steps)
+    failures = tuple(ObjectFailure(id=each.id, reason="r", message="m") for each in steps)
     assert member_lines("a", MemberOutcome(cluster="a", failures=failures))[-1] == "  ! a: 60 more"
 
 

@@ -7,7 +7,7 @@ import typing as t
 from dataclasses import replace
 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.node_images import common_images
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.targets import Target, work
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.targets import UpgradeTarget, work
 from ansible_collections.gitops.fleet.plugins.module_utils._report.upgrade_plan_text import upgrade_plan_text
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.updates.offered import (
     NOW,
@@ -20,10 +20,10 @@ from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.upda
 
 GIVEN = known(place("A", ga("1.30.5"), U=["12"]), place("B", ga("1.30.5"), U=["12", "17"]))
 FLEET = tuple(cluster("1.30.1", pool("1.30.1", image="9"), name=name, location=name.upper()) for name in ("a", "b"))
-IMAGES = Target(type="NodeImageOnly")
+IMAGES = UpgradeTarget(type="NodeImageOnly")
 
 
-def lines(target: Target, *fleet: t.Any, **more: t.Any) -> list[str]:
+def lines(target: UpgradeTarget, *fleet: t.Any, **more: t.Any) -> list[str]:
     works = {each.name: work(each, target, GIVEN, NOW) for each in fleet or FLEET}
     found = upgrade_plan_text(target, works, **more)
     assert all(len(line) <= 80 for line in found)
@@ -46,7 +46,7 @@ def test_either_selection_says_which_image_each_pool_gets_and_why_d3_35() -> Non
 
 def test_versions_of_control_planes_and_pools_and_what_is_skipped() -> None:
     done = cluster("1.30.5", pool("1.30.5", image="17"), name="done", location="B")
-    found = lines(Target(type="Full", version="1.30.5"), FLEET[0], done)
+    found = lines(UpgradeTarget(type="Full", version="1.30.5"), FLEET[0], done)
     assert found[0] == "Full to 1.30.5, images: Latest"
     assert found[2].startswith("a control plane 1.30.5")
     assert found[3].startswith("a pool p 1.30.5, image 12")

@@ -22,8 +22,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rota
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation.input import (
     BudgetScope,
+    RotationInput,
     RotationNode,
-    Sight,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation.progress import RotationAct
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation.state import (
@@ -58,7 +58,7 @@ def scope(*budgets: Budget, name: str = "the fleet", pools: t.Iterable[str] | No
     return BudgetScope(name, budgets, None if pools is None else frozenset(pools))
 
 
-def everything(sight: Sight, settings: RotationSettings, now: datetime = NOW) -> RotationDecision:
+def everything(sight: RotationInput, settings: RotationSettings, now: datetime = NOW) -> RotationDecision:
     """The first step of a rotation of all nodes."""
     return decide(begin([each.name for each in sight.nodes], sight, settings, now), sight, now)
 
@@ -87,7 +87,7 @@ class World:
 
     def sight(
         self, windows: t.Mapping[str, WindowAnswer] | None = None, shuffle: bool = True, stop: bool = False
-    ) -> Sight:
+    ) -> RotationInput:
         nodes = list(self.nodes.values())
         scopes = list(self.scopes)
         pods = {name: [self._pod(name, app) for app in self._apps_on(name)] for name in self.nodes}
@@ -103,7 +103,7 @@ class World:
             for app, where in self.apps.items()
             if app in self.least
         ]
-        return Sight(
+        return RotationInput(
             nodes=tuple(nodes),
             pods=pods,
             scopes=tuple(scopes),
@@ -164,7 +164,7 @@ class World:
 
 def run(
     world: World, state: RotationState, minutes: int, now: datetime = NOW
-) -> t.Iterator[tuple[datetime, Sight, RotationDecision]]:
+) -> t.Iterator[tuple[datetime, RotationInput, RotationDecision]]:
     """Minute by minute until it is done."""
     for _minute in range(minutes):
         sight = world.sight()

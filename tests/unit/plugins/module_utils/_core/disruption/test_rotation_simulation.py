@@ -21,7 +21,10 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rota
     decide,
     outcome,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation.input import BudgetScope, Sight
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation.input import (
+    BudgetScope,
+    RotationInput,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation.state import (
     ENDED,
     RotationSettings,
@@ -93,7 +96,7 @@ def some_settings(rng: Random) -> RotationSettings:
     )
 
 
-def used_and_limit(one: BudgetScope, sight: Sight, found: RotationDecision, now: datetime) -> tuple[int, int]:
+def used_and_limit(one: BudgetScope, sight: RotationInput, found: RotationDecision, now: datetime) -> tuple[int, int]:
     """Places that are disrupted, and how many may be: counted anew, place by place, from the names alone."""
     there = {each.name: each for each in sight.nodes}
     records = {each.name: each for each in found.state.nodes if one.covers(each.pool)}
@@ -108,7 +111,7 @@ def used_and_limit(one: BudgetScope, sight: Sight, found: RotationDecision, now:
     return len(lost), limit
 
 
-def shuffled(sight: Sight, rng: Random) -> Sight:
+def shuffled(sight: RotationInput, rng: Random) -> RotationInput:
     """The same facts in another order."""
 
     def mixed(rows: t.Iterable[t.Any]) -> list[t.Any]:

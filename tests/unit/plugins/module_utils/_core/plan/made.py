@@ -23,7 +23,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes imp
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.compose import (
     Facts,
     Known,
-    Wanted,
+    WantedPlacement,
     compose,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.document import PlacementPlan, Rendered
@@ -71,12 +71,12 @@ def rendered(each: ObjectId, hash: str = "1") -> Rendered:
 OBJECTS = (rendered(NAMESPACE), rendered(CONFIG))
 
 
-def wanted(policy: Manifest | None = None, objects: tuple[Rendered, ...] = OBJECTS, **more: t.Any) -> Wanted:
-    return Wanted(placement=placement(policy), objects=objects, **more)
+def wanted(policy: Manifest | None = None, objects: tuple[Rendered, ...] = OBJECTS, **more: t.Any) -> WantedPlacement:
+    return WantedPlacement(placement=placement(policy), objects=objects, **more)
 
 
 def plan(
-    wish: Wanted, fleet: Facts, known: Known | None = None, limits: BrakeLimits = LIMITS, now: datetime = NOW
+    wish: WantedPlacement, fleet: Facts, known: Known | None = None, limits: BrakeLimits = LIMITS, now: datetime = NOW
 ) -> PlacementPlan:
     return compose(wish, known or Known(), fleet, now, limits)
 

@@ -13,11 +13,15 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placeme
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.document import Rendered
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.member import (
     Deletable,
-    Step,
+    MemberStep,
     as_planned,
     decide_member,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.applyset import PART_OF_LABEL, ApplySet, Held
+from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.applyset import (
+    PART_OF_LABEL,
+    ApplySet,
+    InventoryEntry,
+)
 
 US, THEM = "applyset-us-v1", "applyset-them-v1"
 NAMESPACE = ObjectId("", "v1", "Namespace", "", "test")
@@ -34,7 +38,7 @@ def wanted(each: ObjectId = CONFIG, hash: str = "1", **data: str) -> Rendered:
 
 
 def recorded(*held: tuple[ObjectId, str]) -> ApplySet:
-    inventory = tuple(Held(id=each, hash=hash) for each, hash in held)
+    inventory = tuple(InventoryEntry(id=each, hash=hash) for each, hash in held)
     return ApplySet(placement="web", uid="u", inventory=inventory)
 
 
@@ -54,7 +58,7 @@ def live(part_of: str = US, data: dict[str, str] | None = None, ours: bool = Tru
     }
 
 
-def step(there: Manifest | None, held: str | None = None, hash: str = "1", **strategy: t.Any) -> Step:
+def step(there: Manifest | None, held: str | None = None, hash: str = "1", **strategy: t.Any) -> MemberStep:
     applyset = recorded((CONFIG, held)) if held is not None else None
     on_member = {CONFIG.key: there} if there else {}
     (found,) = decide_member([wanted(hash=hash)], applyset, on_member, US, ApplyStrategy(**strategy))

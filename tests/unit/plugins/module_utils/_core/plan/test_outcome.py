@@ -13,20 +13,20 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.member imp
     REFUSED,
     REPAIR,
     UNCHANGED,
-    Step,
+    MemberStep,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.outcome import Failure, MemberOutcome
+from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.outcome import MemberOutcome, ObjectFailure
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.comparison.ownership import FieldDrift
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.plan.made import CONFIG, EXTRA, NAMESPACE
 
 DRIFT = FieldDrift("data.a", "1", "2", ("kubectl-edit",))
 STEPS = (
-    Step(id=NAMESPACE, action=UNCHANGED),
-    Step(id=CONFIG, action=REPAIR, drifts=(DRIFT,)),
-    Step(id=EXTRA, action=REFUSED, reason="NotTakenOver", message="exists already"),
-    Step(id=EXTRA, action=DIFFERS, missing=True),
-    Step(id=CONFIG, action=CREATE, missing=True),
-    Step(id=NAMESPACE, action=PRUNE),
+    MemberStep(id=NAMESPACE, action=UNCHANGED),
+    MemberStep(id=CONFIG, action=REPAIR, drifts=(DRIFT,)),
+    MemberStep(id=EXTRA, action=REFUSED, reason="NotTakenOver", message="exists already"),
+    MemberStep(id=EXTRA, action=DIFFERS, missing=True),
+    MemberStep(id=CONFIG, action=CREATE, missing=True),
+    MemberStep(id=NAMESPACE, action=PRUNE),
 )
 
 
@@ -42,12 +42,12 @@ def test_applied_is_done_without_a_failure() -> None:
     assert MemberOutcome(cluster="a", done=True).applied
     assert not MemberOutcome(cluster="a").applied
     assert not MemberOutcome(cluster="a", done=True, error=Problem("unreachable", "m")).applied
-    failure = Failure(id=CONFIG, reason="ManifestApplyFailed", message="m")
+    failure = ObjectFailure(id=CONFIG, reason="ManifestApplyFailed", message="m")
     assert not MemberOutcome(cluster="a", done=True, failures=(failure,)).applied
 
 
 def test_it_is_plain_json_with_unchanged_objects_counted() -> None:
-    failure = Failure(id=CONFIG, reason="ManifestApplyFailed", message="quota exceeded")
+    failure = ObjectFailure(id=CONFIG, reason="ManifestApplyFailed", message="quota exceeded")
     outcome = MemberOutcome(cluster="a", steps=STEPS, failures=(failure,), error=Problem("unreachable", "no route"))
     row = json.loads(json.dumps(outcome.as_dict()))
     assert row["unchanged"] == 1 and len(row["steps"]) == 5
@@ -64,13 +64,13 @@ def test_it_is_plain_json_with_unchanged_objects_counted() -> None:
 
 
 def test_what_is_still_there_is_told_apart_from_what_could_not_be_written() -> None:
-    stuck = Failure(id=NAMESPACE, reason="NotGoneYet", message="m")
-    broken = Failure(id=CONFIG, reason="ManifestApplyFailed", message="m")
+    stuck = ObjectFailure(id=NAMESPACE, reason="NotGoneYet", message="m")
+    broken = ObjectFailure(id=CONFIG, reason="ManifestApplyFailed", message="m")
     assert MemberOutcome(cluster="a", done=True, steps=STEPS, failures=(stuck, broken)).unremoved == (NAMESPACE,)
 
 
 def test_what_was_written_is_told_whether_the_member_failed_or_not() -> None:
-    failed = Failure(id=NAMESPACE, reason="NotGoneYet", message="m")
+    failed = ObjectFailure(id=NAMESPACE, reason="NotGoneYet", message="m")
     done = MemberOutcome(cluster="a", done=True, steps=STEPS[:2] + STEPS[5:], failures=(failed,))
     assert done.wrote == (CONFIG,) and done.account == "ConfigMap test/test-1"
     assert MemberOutcome(cluster="a", steps=STEPS).wrote == ()

@@ -17,9 +17,9 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.member imp
     DIFFERS,
     REFUSED,
     UNCHANGED,
-    Step,
+    MemberStep,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.outcome import Failure, MemberOutcome
+from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.outcome import MemberOutcome, ObjectFailure
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.status import placement_status, reports_only
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.availability import (
     AVAILABLE,
@@ -49,12 +49,12 @@ from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.plan
 
 LATER = NOW + timedelta(minutes=5)
 UNREACHABLE = Problem("unreachable", "no route to it")
-FAILURE = Failure(id=CONFIG, reason="ManifestApplyFailed", message="quota exceeded")
+FAILURE = ObjectFailure(id=CONFIG, reason="ManifestApplyFailed", message="quota exceeded")
 PREFIX = "ClusterResourcePlacement"
 
 
 def outcome(name: str, judged: tuple[str, ...] = (AVAILABLE, AVAILABLE), **more: t.Any) -> MemberOutcome:
-    steps = more.pop("steps", tuple(Step(id=each.id, action=UNCHANGED) for each in OBJECTS))
+    steps = more.pop("steps", tuple(MemberStep(id=each.id, action=UNCHANGED) for each in OBJECTS))
     availability = dict(zip((NAMESPACE, CONFIG), judged, strict=True))
     return MemberOutcome(cluster=name, done=True, steps=steps, availability=availability, **more)
 
@@ -251,11 +251,14 @@ def test_a_kept_cluster_that_cannot_be_read_is_shown_as_it_is() -> None:
 
 
 DRIFT = FieldDrift("/data/a", "1", {"b": [True, None]}, ("kubectl-edit",))
-DRIFTED = (Step(id=NAMESPACE, action=UNCHANGED), Step(id=CONFIG, action=REFUSED, reason="FoundDrifts", drifts=(DRIFT,)))
+DRIFTED = (
+    MemberStep(id=NAMESPACE, action=UNCHANGED),
+    MemberStep(id=CONFIG, action=REFUSED, reason="FoundDrifts", drifts=(DRIFT,)),
+)
 
 
 def test_drift_that_stands_is_listed_with_its_first_observation() -> None:
-    failure = Failure(id=CONFIG, reason="FoundDrifts", message="drifted")
+    failure = ObjectFailure(id=CONFIG, reason="FoundDrifts", message="drifted")
     one = outcome("aks-member-1", steps=DRIFTED, failures=(failure,))
     first = status(BOTH, one, GOOD[1])
     again = status(BOTH, one, GOOD[1], previous=first, now=LATER).placement_statuses[0]
@@ -269,8 +272,10 @@ def test_drift_that_stands_is_listed_with_its_first_observation() -> None:
 
 def test_at_most_a_hundred_details_of_each_sort() -> None:
     drifts = tuple(replace(DRIFT, path=f"/data/{number}") for number in range(150))
-    steps = tuple(Step(id=replace(CONFIG, name=f"c{number}"), action=REFUSED, drifts=drifts) for number in range(150))
-    failures = tuple(Failure(id=each.id, reason="FoundDrifts", message="m") for each in steps)
+    steps = tuple(
+        MemberStep(id=replace(CONFIG, name=f"c{number}"), action=REFUSED, drifts=drifts) for number in range(150)
+    )
+    failures = tuple(ObjectFailure(id=each.id, reason="FoundDrifts", message="m") for each in steps)
     row = status(BOTH, outcome("aks-member-1", steps=steps, failures=failures)).placement_statuses[0]
     assert (len(row.failed_placements), len(row.drifted_placements)) == (100, 100)
     assert len(row.drifted_placements[0].observed_drifts) == 100
@@ -286,8 +291,8 @@ def test_reporting_replaces_the_last_two_conditions() -> None:
     made = report_only()
     assert reports_only(made) and not reports_only(BOTH)
     steps = (
-        Step(id=NAMESPACE, action=DIFFERS, missing=True),
-        Step(id=CONFIG, action=DIFFERS, diffs=(FieldDiff("/data/a", "1", None),)),
+        MemberStep(id=NAMESPACE, action=DIFFERS, missing=True),
+        MemberStep(id=CONFIG, action=DIFFERS, diffs=(FieldDiff("/data/a", "1", None),)),
     )
     one = outcome("aks-member-1", steps=steps)
     first = status(made, one, GOOD[1])

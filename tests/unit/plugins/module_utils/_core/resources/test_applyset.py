@@ -10,7 +10,7 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.identity import ObjectId
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.applyset import (
     ApplySet,
-    Held,
+    InventoryEntry,
     applyset_id,
     parent_manifest,
     part_of,
@@ -32,10 +32,10 @@ SET = ApplySet(
     resource_hash="r",
     decision={"affinityScore": 5, "priorityScore": None},
     inventory=(
-        Held(id=CONFIG, hash="1"),
-        Held(id=WORK, hash=""),
-        Held(id=OURS, hash="2"),
-        Held(id=NAMESPACE, hash="3"),
+        InventoryEntry(id=CONFIG, hash="1"),
+        InventoryEntry(id=WORK, hash=""),
+        InventoryEntry(id=OURS, hash="2"),
+        InventoryEntry(id=NAMESPACE, hash="3"),
     ),
 )
 
@@ -123,7 +123,7 @@ def test_a_damaged_parent_is_refused_without_its_content(parent: dict) -> None:
 
 def test_names_with_all_that_servers_allow_are_read() -> None:
     role = ObjectId("rbac.authorization.k8s.io", "v1", "ClusterRole", "", "system:controller:a b@c")
-    whole = replace(SET, inventory=(Held(id=role, hash="1"),))
+    whole = replace(SET, inventory=(InventoryEntry(id=role, hash="1"),))
     assert read_parent(parent_manifest(whole)) == whole
 
 

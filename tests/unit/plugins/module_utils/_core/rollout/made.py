@@ -14,7 +14,11 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placeme
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.cluster_resource_placement import (
     ClusterResourcePlacement,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.content import Held, Overrides, Wanted
+from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.content import (
+    Overrides,
+    RolloutBinding,
+    WantedContent,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.rolling.decide import (
     RolloutDecision,
     RolloutSeen,
@@ -68,8 +72,8 @@ def binding(cluster: str, *conditions: Manifest, state: str = "Bound", **more: t
     )
 
 
-def held(cluster: str, *conditions: Manifest, **more: t.Any) -> Held:
-    return Held(binding=binding(cluster, *conditions, **more))
+def held(cluster: str, *conditions: Manifest, **more: t.Any) -> RolloutBinding:
+    return RolloutBinding(binding=binding(cluster, *conditions, **more))
 
 
 def placement(policy: Manifest | None = None, **rolling: t.Any) -> ClusterResourcePlacement:
@@ -83,11 +87,11 @@ def pick_n(number: int) -> Manifest:
     return {"placementType": "PickN", "numberOfClusters": number}
 
 
-def decide(policy: Manifest | None, *bindings: Held, content: str = NEW, **more: t.Any) -> RolloutDecision:
+def decide(policy: Manifest | None, *bindings: RolloutBinding, content: str = NEW, **more: t.Any) -> RolloutDecision:
     """One look at ``NOW``; ``rolling`` are the budgets, ``overrides`` those wanted by cluster."""
     rolling = more.pop("rolling", {})
     overrides = {name: Overrides(cluster=names) for name, names in more.pop("overrides", {}).items()}
-    wanted = Wanted(resource_snapshot=content, overrides=overrides)
+    wanted = WantedContent(resource_snapshot=content, overrides=overrides)
     now = more.pop("now", NOW)
     seen = RolloutSeen(placement=placement(policy, **rolling), wanted=wanted, **more)
     return decide_rollout(RolloutState(bindings=bindings), seen, now)

@@ -20,7 +20,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.staged.
     ClusterStagedUpdateStrategy,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.staged.update_run import ClusterStagedUpdateRun
-from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.content import Held
+from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.content import RolloutBinding
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.decide import (
     StagedDecision,
     StagedState,
@@ -180,7 +180,7 @@ class Play:
         return [*self.run.status.stages_status, *([deletion] if deletion else [])]
 
 
-def reported(each: Held, kind: str, status: str, reason: str, now: datetime) -> Held:
+def reported(each: RolloutBinding, kind: str, status: str, reason: str, now: datetime) -> RolloutBinding:
     binding = each.binding
     said = Condition(
         type=kind,

@@ -15,7 +15,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placeme
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.cluster_resource_placement import (
     ClusterResourcePlacement,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.content import Wanted
+from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.content import WantedContent
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.rolling.decide import (
     DONE,
     RolloutSeen,
@@ -41,7 +41,7 @@ from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.roll
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-WANTED = Wanted(resource_snapshot=NEW, overrides={})
+WANTED = WantedContent(resource_snapshot=NEW, overrides={})
 REPORTS = (READY, READY, READY, FAILED, MID_APPLY, DOWN, untrackable(600), untrackable(30), condition("DiffReported"))
 
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.topology_spread import Census
+from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.topology_spread import DomainCensus
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.scheduling.made import (
     binding,
     cluster,
@@ -38,7 +38,7 @@ def regions(**members: str):
     ],
 )
 def test_what_one_more_cluster_does_to_the_skew_D4_35(counts, count, effect):
-    census = Census.of({str(number): each for number, each in enumerate(counts)})
+    census = DomainCensus.of({str(number): each for number, each in enumerate(counts)})
     assert census.effect(count, 1) == effect
 
 

@@ -110,7 +110,7 @@ class Play:
         return self._then(commands.stop(self.run, self.now))
 
     def skip(self, *targets: str) -> Play:
-        named = [commands.Target(*target.split(":")) for target in targets]
+        named = [commands.SkipTarget(*target.split(":")) for target in targets]
         return self._then(commands.skip(self.run, named, self.now))
 
     def ends(self, *members: str, result: str = states.COMPLETED, message: str = "") -> Play:

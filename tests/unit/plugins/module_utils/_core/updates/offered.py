@@ -11,7 +11,11 @@ from datetime import UTC, datetime, timedelta
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.reading import read
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.node_images import Cluster, Pool
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.releases import Releases, releases
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.targets import Target, Work, work
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.targets import (
+    UpgradeTarget,
+    UpgradeWork,
+    work,
+)
 from ansible_collections.gitops.fleet.tests.data.maintenance_parts import catalogue, location
 
 NOW = datetime(2026, 8, 17, tzinfo=UTC)
@@ -57,11 +61,11 @@ def pool(version: str = "", image: str = "", name: str = "p", family: str = "U",
     return Pool(name=name, version=version, family=family, image=image, **fields)
 
 
-def asked(at: Cluster, kind: str, version: str = "", given: Releases | None = None, **fields: t.Any) -> Work:
+def asked(at: Cluster, kind: str, version: str = "", given: Releases | None = None, **fields: t.Any) -> UpgradeWork:
     """What the member has to do at NOW."""
-    return work(at, Target(type=kind, version=version, **fields), given or Releases(), NOW)
+    return work(at, UpgradeTarget(type=kind, version=version, **fields), given or Releases(), NOW)
 
 
-def steps(found: Work) -> list[str]:
+def steps(found: UpgradeWork) -> list[str]:
     """``control plane 1.31.0``, ``p 1.31.0 2026.1``."""
     return [" ".join(filter(None, (each.pool or "control plane", each.version, each.image))) for each in found.steps]

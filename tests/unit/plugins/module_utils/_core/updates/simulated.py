@@ -106,7 +106,7 @@ class Script:
             states.AFTER_STAGE_WAIT: [stage.name for stage in self.run.stages if stage.wait],
         }
         kinds = self.draw.choices(tuple(names), (80, 6, 4, 10), k=self.draw.choice((1, 1, 1, 2)))
-        chosen = [commands.Target(kind, self.draw.choice(names[kind])) for kind in kinds if names[kind]]
+        chosen = [commands.SkipTarget(kind, self.draw.choice(names[kind])) for kind in kinds if names[kind]]
         self._command(lambda: commands.skip(self.run, chosen, self.now))
 
     def _command(self, command: t.Callable[[], RunState]) -> None:

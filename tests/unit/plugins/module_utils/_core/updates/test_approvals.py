@@ -24,7 +24,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta imp
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.approvals import (
     MADE_BY,
     Court,
-    Refused,
+    RefusedApproval,
     Terms,
     as_shown,
     judged,
@@ -62,7 +62,7 @@ def court(since: datetime | None = INSTALLED, made: str = "ci", begun: str = "ci
 
 def why(found: Gate, before: Court, **more: t.Any) -> str:
     given = judged(found, PLACE, before, NOW, **more)
-    return given.why if isinstance(given, Refused) else ""
+    return given.why if isinstance(given, RefusedApproval) else ""
 
 
 def test_one_that_counts_says_who_and_when():

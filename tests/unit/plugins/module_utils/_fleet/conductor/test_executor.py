@@ -28,7 +28,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contra
     SUCCEEDED,
     UNKNOWN,
     Observation,
-    Progress,
+    OperationProgress,
     Work,
 )
 
@@ -52,7 +52,7 @@ class Scripted:
     """Answers in order, the last one for ever; an exception is raised. ``calls`` is what was asked."""
 
     seen: list[t.Any] = field(default_factory=lambda: [OLD, NEW])
-    polls: list[t.Any] = field(default_factory=lambda: [Progress(state=SUCCEEDED)])
+    polls: list[t.Any] = field(default_factory=lambda: [OperationProgress(state=SUCCEEDED)])
     begin_error: BaseException | None = None
     calls: list[str] = field(default_factory=list)
     references: list[str] = field(default_factory=list)
@@ -68,10 +68,10 @@ class Scripted:
             raise self.begin_error
         return "ref-1"
 
-    def poll(self, work: Work) -> Progress:
+    def poll(self, work: Work) -> OperationProgress:
         self.calls.append("poll")
         self.references.append(work.reference)
-        return t.cast(Progress, self._next(self.polls))
+        return t.cast(OperationProgress, self._next(self.polls))
 
     @staticmethod
     def _next(answers: list[t.Any]) -> t.Any:
@@ -125,9 +125,12 @@ def ended(
 def test_begun_followed_and_believed_only_when_the_member_says_so():
     driver = Scripted(
         seen=[OLD, OLD, DOWN, NEW],
-        polls=[Progress(state=IN_PROGRESS, message="half"), Progress(state=IN_PROGRESS, message="half"),
-               Progress(state=SUCCEEDED)],
-    )  # fmt: skip
+        polls=[
+            OperationProgress(state=IN_PROGRESS, message="half"),
+            OperationProgress(state=IN_PROGRESS, message="half"),
+            OperationProgress(state=SUCCEEDED),
+        ],
+    )
     events = carried_out(driver)
     assert events == [
         Begun(operation="run-1.east.1", reference="ref-1", version_before=OLD),
@@ -195,7 +198,7 @@ def test_a_refusal_of_the_driver_is_a_precondition():
 
 
 def test_a_failure_tells_why_and_where_the_member_stands():
-    end = ended(Scripted(seen=[OLD], polls=[Progress(state=FAILED, message="disk full")]))
+    end = ended(Scripted(seen=[OLD], polls=[OperationProgress(state=FAILED, message="disk full")]))
     assert (end.result, end.reason, end.message, end.version_after) == ("Failed", "UpgradeFailed", "disk full", OLD)
 
 
@@ -226,7 +229,7 @@ def test_a_member_without_driver_fails():
 
 
 def test_a_poll_that_fails_is_repeated_for_the_operation_goes_on():
-    driver = Scripted(polls=[FleetError("poll-failed", "hiccup"), Progress(state=SUCCEEDED)])
+    driver = Scripted(polls=[FleetError("poll-failed", "hiccup"), OperationProgress(state=SUCCEEDED)])
     events = carried_out(driver)
     assert isinstance(events[1], Said) and "hiccup" in events[1].message
     assert isinstance(events[-1], Ended) and events[-1].result == "Completed"
@@ -240,7 +243,10 @@ def test_a_poll_that_never_answers_leaves_it_to_the_member():
 
 def test_a_new_reference_is_told_and_used():
     driver = Scripted(
-        polls=[Progress(state=IN_PROGRESS, reference="platform:7"), Progress(state=SUCCEEDED, reference="platform:7")]
+        polls=[
+            OperationProgress(state=IN_PROGRESS, reference="platform:7"),
+            OperationProgress(state=SUCCEEDED, reference="platform:7"),
+        ]
     )
     events = carried_out(driver)
     assert [event.reference for event in events if isinstance(event, Begun)] == ["ref-1", "platform:7"]
@@ -252,56 +258,58 @@ class TestTakenUpAgain:
 
     @pytest.mark.parametrize("state, result", [(SUCCEEDED, "Completed"), (FAILED, "Failed")])
     def test_what_ended_meanwhile_is_recorded(self, state: str, result: str):
-        driver = Scripted(seen=[NEW], polls=[Progress(state=state)])
+        driver = Scripted(seen=[NEW], polls=[OperationProgress(state=state)])
         assert ended(driver, work(reference="ref-1"), resumed=True).result == result
         assert "begin" not in driver.calls
 
     def test_what_goes_on_is_followed(self):
-        driver = Scripted(seen=[NEW], polls=[Progress(state=IN_PROGRESS), Progress(state=SUCCEEDED)])
+        driver = Scripted(seen=[NEW], polls=[OperationProgress(state=IN_PROGRESS), OperationProgress(state=SUCCEEDED)])
         assert ended(driver, work(), resumed=True).result == "Completed"
         assert "begin" not in driver.calls
 
     def test_unknown_and_at_the_target_is_completed(self):
-        driver = Scripted(seen=[NEW], polls=[Progress(state=UNKNOWN)])
+        driver = Scripted(seen=[NEW], polls=[OperationProgress(state=UNKNOWN)])
         assert ended(driver, resumed=True).result == "Completed"
         assert "begin" not in driver.calls
 
     def test_whoever_would_see_it_and_does_not_begins_it(self):
-        driver = Scripted(polls=[Progress(state=NOT_BEGUN), Progress(state=SUCCEEDED)])
+        driver = Scripted(polls=[OperationProgress(state=NOT_BEGUN), OperationProgress(state=SUCCEEDED)])
         assert ended(driver, resumed=True).result == "Completed"
         assert driver.calls.count("begin") == 1
 
     def test_an_intent_that_was_never_carried_out_is_none(self):
-        driver = Scripted(seen=[NEW], polls=[Progress(state=NOT_BEGUN)])
+        driver = Scripted(seen=[NEW], polls=[OperationProgress(state=NOT_BEGUN)])
         assert ended(driver, resumed=True).reason == "AlreadyAtTarget"
 
     @pytest.mark.parametrize("reference", ["", "process:here/boot/4/1@/operations"])
     def test_whoever_would_not_see_it_begins_nothing(self, reference: str):
         """F5: another folder of operations, another user, another home."""
-        driver = Scripted(seen=[OLD], polls=[Progress(state=UNKNOWN, message="it may have been begun on web-1")])
+        driver = Scripted(
+            seen=[OLD], polls=[OperationProgress(state=UNKNOWN, message="it may have been begun on web-1")]
+        )
         end = ended(driver, work(reference=reference), resumed=True)
         assert (end.result, end.reason) == ("Failed", "OperationLost") and "begin" not in driver.calls
         assert "cannot be seen from here" in end.message and "on web-1" in end.message
 
     def test_what_may_only_be_followed_is_not_begun(self):
-        driver = Scripted(seen=[OLD], polls=[Progress(state=NOT_BEGUN)])
+        driver = Scripted(seen=[OLD], polls=[OperationProgress(state=NOT_BEGUN)])
         assert ended(driver, resumed=True, only_follow=True).reason == "OperationLost"
         assert "begin" not in driver.calls
 
     def test_begun_elsewhere_is_watched_until_the_member_is_there(self):
-        driver = Scripted(seen=[OLD, DOWN, OLD, NEW], polls=[Progress(state=UNKNOWN)])
+        driver = Scripted(seen=[OLD, DOWN, OLD, NEW], polls=[OperationProgress(state=UNKNOWN)])
         end = ended(driver, work(reference="process:other/1:7:x/9"), resumed=True)
         assert end.result == "Completed" and "begin" not in driver.calls
 
     def test_begun_elsewhere_and_not_seen_to_end_is_lost(self):
         time = VirtualTime()
-        driver = Scripted(seen=[OLD], polls=[Progress(state=UNKNOWN)])
+        driver = Scripted(seen=[OLD], polls=[OperationProgress(state=UNKNOWN)])
         end = ended(driver, work(reference="process:other/1:7:x/9"), True, time)
         assert (end.result, end.reason) == ("Failed", "OperationLost")
         assert time.now == 900 and "begin" not in driver.calls
 
     def test_not_begun_and_unreachable_waits(self):
-        (event,) = carried_out(Scripted(seen=[DOWN], polls=[Progress(state=NOT_BEGUN)]), resumed=True)
+        (event,) = carried_out(Scripted(seen=[DOWN], polls=[OperationProgress(state=NOT_BEGUN)]), resumed=True)
         assert isinstance(event, Blocked) and event.reason == "Unreachable"
 
 
@@ -328,7 +336,7 @@ def test_closed_it_begins_nothing_and_says_nothing():
 
 def test_closing_ends_the_wait_between_two_looks_at_once():
     executor = Executor(
-        {"east": Scripted(polls=[Progress(state=IN_PROGRESS, message="long")])}, versions, Pace(interval=3600)
+        {"east": Scripted(polls=[OperationProgress(state=IN_PROGRESS, message="long")])}, versions, Pace(interval=3600)
     )
     executor.begin(work())
     said: list[Event] = []

@@ -20,7 +20,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contra
     SUCCEEDED,
     UNKNOWN,
     Observation,
-    Progress,
+    OperationProgress,
     Work,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import Clients
@@ -58,7 +58,7 @@ def driver(tmp_path: Path) -> t.Callable[..., CommandDriver]:
     return make
 
 
-def ended(driver: CommandDriver) -> Progress:
+def ended(driver: CommandDriver) -> OperationProgress:
     reference = driver.begin(work())
     end = time.monotonic() + 20
     while (progress := driver.poll(work(reference))).state == IN_PROGRESS and not progress.reference:
@@ -117,7 +117,7 @@ def test_a_program_that_is_missing_is_told(driver: t.Any, tmp_path: Path):
 
 
 def test_without_poll_the_exit_code_of_begin_is_the_end(driver: t.Any):
-    assert ended(driver("echo upgraded {member} to $GITOPS_FLEET_TARGET as {operation}")) == Progress(
+    assert ended(driver("echo upgraded {member} to $GITOPS_FLEET_TARGET as {operation}")) == OperationProgress(
         state=SUCCEEDED, message="upgraded east to 1.36.3 as run-1.east.1"
     )
 
@@ -140,7 +140,9 @@ def test_a_begin_that_fails_is_never_polled(driver: t.Any):
     ],
 )
 def test_poll_says_how_the_platform_stands(driver: t.Any, poll: str, state: str, message: str):
-    assert ended(driver(REFERENCE, poll=poll)) == Progress(state=state, message=message, reference="platform:op-7")
+    assert ended(driver(REFERENCE, poll=poll)) == OperationProgress(
+        state=state, message=message, reference="platform:op-7"
+    )
 
 
 def test_the_platforms_own_reference_is_enough_on_another_machine(driver: t.Any):
@@ -152,7 +154,7 @@ def test_the_platforms_own_reference_is_enough_on_another_machine(driver: t.Any)
 
 def test_a_begin_without_reference_is_polled_by_its_names(driver: t.Any):
     progress = ended(driver("true", poll="test '{member}{reference}' = east"))
-    assert progress == Progress(state=SUCCEEDED, reference="platform:")
+    assert progress == OperationProgress(state=SUCCEEDED, reference="platform:")
 
 
 @pytest.mark.parametrize("poll", ["exit 2", """echo '{"state": "great"}'; exit 3"""])

@@ -26,7 +26,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contra
     NOT_BEGUN,
     SUCCEEDED,
     UNKNOWN,
-    Progress,
+    OperationProgress,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.host import here, machine
 from ansible_collections.gitops.fleet.plugins.module_utils._local import processes
@@ -48,7 +48,7 @@ def folder(tmp_path: Path) -> t.Iterator[Path]:
     processes.stop(processes.marked(str(tmp_path / "operations" / "one")), grace=1)
 
 
-def until(folder: Path, holds: t.Callable[[Progress], bool], reference: str = "") -> Progress:
+def until(folder: Path, holds: t.Callable[[OperationProgress], bool], reference: str = "") -> OperationProgress:
     end = time.monotonic() + 20
     while not holds(progress := detached.look(folder, reference)):
         assert time.monotonic() < end, progress
@@ -56,11 +56,11 @@ def until(folder: Path, holds: t.Callable[[Progress], bool], reference: str = ""
     return progress
 
 
-def ended(folder: Path) -> Progress:
+def ended(folder: Path) -> OperationProgress:
     return until(folder, lambda progress: progress.state != IN_PROGRESS)
 
 
-def says(word: str) -> t.Callable[[Progress], bool]:
+def says(word: str) -> t.Callable[[OperationProgress], bool]:
     return lambda progress: progress.state == IN_PROGRESS and word in progress.message
 
 
@@ -79,7 +79,7 @@ def test_it_runs_to_its_end_and_tells_its_last_lines(folder: Path):
 
 def test_success_is_exit_code_0(folder: Path):
     detached.start(folder, shell("echo done"))
-    assert ended(folder) == Progress(state=SUCCEEDED, message="done")
+    assert ended(folder) == OperationProgress(state=SUCCEEDED, message="done")
 
 
 def test_a_program_that_is_not_there_is_a_failure(folder: Path):
@@ -144,7 +144,7 @@ def test_it_survives_its_beginner_and_its_group(folder: Path, number: signal.Sig
     os.killpg(beginner.pid, number)
     beginner.wait(10)
     assert detached.look(folder, reference).state == IN_PROGRESS
-    assert ended(folder) == Progress(state=SUCCEEDED, message="up\nend")
+    assert ended(folder) == OperationProgress(state=SUCCEEDED, message="up\nend")
 
 
 # Two of them, one in a session of its own, as Ansible's workers are.

@@ -33,7 +33,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members import
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.facts import FleetReading
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import Clients, Member
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.recorded_facts import facts_of, young_members
-from ansible_collections.gitops.fleet.plugins.module_utils._kube.access import Readiness
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.access import ServerReadiness
 
 NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
 AGE = timedelta(minutes=10)
@@ -102,7 +102,7 @@ def test_only_the_others_are_read_and_the_oldest_says_how_old_all_are(monkeypatc
 
 
 def test_a_member_that_is_used_on_recorded_facts_must_say_that_it_is_ready(monkeypatch: pytest.MonkeyPatch) -> None:
-    answers = {"m1": Readiness(False, ("etcd",)), "m2": Readiness(True)}
+    answers = {"m1": ServerReadiness(False, ("etcd",)), "m2": ServerReadiness(True)}
     closed: list[str] = []
 
     class Client:

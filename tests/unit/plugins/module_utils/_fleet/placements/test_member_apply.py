@@ -16,7 +16,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placeme
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.document import Rendered
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.outcome import MemberOutcome
-from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.applyset import ApplySet, Held
+from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.applyset import ApplySet, InventoryEntry
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements import member_apply
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.member_apply import (
     MemberTask,
@@ -47,7 +47,7 @@ IDENTITY = ApplySet(
     resource_snapshot="web-0-snapshot",
     resource_hash="r",
 )
-RECORDED = ApplySet(**{**vars(IDENTITY), "inventory": (Held(id=DESIRED[0].id, hash="old"),)})
+RECORDED = ApplySet(**{**vars(IDENTITY), "inventory": (InventoryEntry(id=DESIRED[0].id, hash="old"),)})
 THERE = Observed(recorded=RECORDED, version="5", live={DESIRED[0].id.key: LIVE})
 GONE = Observed(recorded=RECORDED, version="5", live={})
 EMPTY = Observed(recorded=None)

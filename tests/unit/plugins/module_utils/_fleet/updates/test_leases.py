@@ -15,7 +15,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.comman
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import Driver, Work
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.local import LocalDriver
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.leases import (
-    Held,
+    LeasedDriver,
     UpgradeLeases,
     obstacle,
     upgrade_leases,
@@ -198,7 +198,7 @@ WORK = Work(operation="o", run="one", member="east", upgrade_type="Full", target
 
 def test_nothing_is_begun_on_a_member_that_is_not_held(member: Member) -> None:
     driver, found = Begins(), leases(member)
-    guarded = Held(t.cast(Driver, driver), found)
+    guarded = LeasedDriver(t.cast(Driver, driver), found)
     member.error = OTHERS
     with pytest.raises(FleetError, match="run/x by ann") as refused:
         guarded.begin(WORK)

@@ -22,8 +22,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rota
     released,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation.input import (
+    RotationInput,
     RotationNode,
-    Sight,
     karpenter_node,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation.state import (
@@ -55,18 +55,18 @@ def drained(found: RotationDecision) -> list[str]:
     return [each.node for each in found.acts if each.kind == "drain"]
 
 
-def replaced(sight: Sight, *names: str) -> Sight:
+def replaced(sight: RotationInput, *names: str) -> RotationInput:
     """The same after these nodes have gone and new ones have come."""
     new = [RotationNode(name=f"new-{name}", uid=f"new-{name}", pool="p") for name in names]
     return dataclasses.replace(sight, nodes=(*(each for each in sight.nodes if each.name not in names), *new))
 
 
-def gone(sight: Sight, *names: str) -> Sight:
+def gone(sight: RotationInput, *names: str) -> RotationInput:
     return dataclasses.replace(sight, nodes=tuple(each for each in sight.nodes if each.name not in names))
 
 
 def test_waves_grow_as_long_as_all_goes_well() -> None:
-    sight = Sight(nodes=a_pool_of(10))
+    sight = RotationInput(nodes=a_pool_of(10))
     found = everything(sight, RotationSettings())
     sizes = []
     while found.acts:
@@ -78,7 +78,7 @@ def test_waves_grow_as_long_as_all_goes_well() -> None:
 
 
 def test_a_wave_has_a_largest_size_and_a_pause_after_it() -> None:
-    sight = Sight(nodes=a_pool_of(9))
+    sight = RotationInput(nodes=a_pool_of(9))
     found = everything(sight, RotationSettings(first_wave=2, growth=9, largest_wave=3, soak=600))
     assert drained(found) == ["p-0", "p-1"]
     found = decide(found.state, replaced(sight, "p-0", "p-1"), NOW)
@@ -89,7 +89,7 @@ def test_a_wave_has_a_largest_size_and_a_pause_after_it() -> None:
 
 
 def test_after_a_failure_waves_begin_small_again() -> None:
-    sight = Sight(nodes=a_pool_of(9))
+    sight = RotationInput(nodes=a_pool_of(9))
     settings = RotationSettings(first_wave=1, growth=4, max_failures=9)
     found = decide(everything(sight, settings).state, sight := replaced(sight, "p-0"), NOW)
     assert len(drained(found)) == 4
@@ -99,14 +99,14 @@ def test_after_a_failure_waves_begin_small_again() -> None:
 
 def test_nodes_without_pods_go_first_then_the_oldest() -> None:
     busy = {"p-0": [Pod(name="x", node="p-0")], "p-2": [Pod(name="d", node="p-2", owners=(("apps/v1", "DaemonSet"),))]}
-    sight = Sight(nodes=a_pool_of(3), pods=busy)
+    sight = RotationInput(nodes=a_pool_of(3), pods=busy)
     assert drained(everything(sight, RotationSettings(first_wave=2))) == ["p-1", "p-2"]
 
 
 def test_the_budget_of_each_scope_holds_and_is_told_with_its_arithmetic() -> None:
     nodes = (*a_pool_of(10, "p"), *a_pool_of(10, "q"))
     scopes = (scope(Budget("20%"), name="pool p", pools=["p"]), scope(Budget("5")))
-    found = everything(Sight(nodes=nodes, scopes=scopes), ALL_AT_ONCE)
+    found = everything(RotationInput(nodes=nodes, scopes=scopes), ALL_AT_ONCE)
     assert len(drained(found)) == 5
     assert sum(name.startswith("p") for name in drained(found)) == 2
     waits = {each.name: [one.text for one in each.blockers] for each in found.waits}
@@ -119,13 +119,13 @@ def test_the_budget_of_each_scope_holds_and_is_told_with_its_arithmetic() -> Non
 
 def test_nodes_that_are_not_ready_or_deleted_consume_the_budget_d0_65() -> None:
     sick = (RotationNode(name="x", pool="p", ready=False), RotationNode(name="y", pool="p", deleting=True))
-    sight = Sight(nodes=(*a_pool_of(8), *sick), scopes=(scope(Budget("3")),))
+    sight = RotationInput(nodes=(*a_pool_of(8), *sick), scopes=(scope(Budget("3")),))
     state = begin(["p-0", "p-1", "p-2"], sight, ALL_AT_ONCE, NOW)
     assert drained(decide(state, sight, NOW)) == ["p-0"]
 
 
 def test_a_place_stays_disrupted_until_the_replacement_is_ready() -> None:
-    sight = Sight(nodes=a_pool_of(10), scopes=(scope(Budget("10%")),))
+    sight = RotationInput(nodes=a_pool_of(10), scopes=(scope(Budget("10%")),))
     found = everything(sight, ALL_AT_ONCE)
     assert drained(found) == ["p-0"]
     missing = decide(found.state, gone(sight, "p-0"), NOW)
@@ -137,13 +137,13 @@ def test_a_place_stays_disrupted_until_the_replacement_is_ready() -> None:
 
 
 def test_a_pool_that_is_to_shrink_waits_for_no_replacement() -> None:
-    sight = Sight(nodes=a_pool_of(3), scopes=(scope(Budget("1")),))
+    sight = RotationInput(nodes=a_pool_of(3), scopes=(scope(Budget("1")),))
     found = everything(sight, dataclasses.replace(ALL_AT_ONCE, replacement="none"))
     assert drained(decide(found.state, gone(sight, "p-0"), NOW)) == ["p-1"]
 
 
 def test_a_new_node_may_have_the_name_of_the_old_one() -> None:
-    sight = Sight(nodes=a_pool_of(2))
+    sight = RotationInput(nodes=a_pool_of(2))
     found = everything(sight, RotationSettings())
     again = dataclasses.replace(sight, nodes=(dataclasses.replace(sight.nodes[0], uid="other"), sight.nodes[1]))
     found = decide(found.state, again, NOW)
@@ -151,7 +151,7 @@ def test_a_new_node_may_have_the_name_of_the_old_one() -> None:
 
 
 def test_with_surge_the_new_node_comes_first_d0_07() -> None:
-    sight = Sight(nodes=a_pool_of(4), scopes=(scope(Budget("50%")),))
+    sight = RotationInput(nodes=a_pool_of(4), scopes=(scope(Budget("50%")),))
     found = everything(sight, dataclasses.replace(ALL_AT_ONCE, replacement="before", surge=1))
     assert [(each.kind, each.node) for each in found.acts] == [("add-node", "p-0")]
     assert told(found, "p-1") == ["surge"]
@@ -164,14 +164,14 @@ def test_with_surge_the_new_node_comes_first_d0_07() -> None:
 
 
 def test_a_surge_does_not_raise_what_a_percentage_allows() -> None:
-    sight = Sight(nodes=a_pool_of(10), scopes=(scope(Budget("10%")),))
+    sight = RotationInput(nodes=a_pool_of(10), scopes=(scope(Budget("10%")),))
     found = everything(sight, dataclasses.replace(ALL_AT_ONCE, replacement="before", surge=9))
     eleven = dataclasses.replace(sight, nodes=(*sight.nodes, RotationNode(name="n", uid="n", pool="p")))
     assert [each.node for each in decide(found.state, eleven, NOW).acts] == ["p-0"]
 
 
 def test_a_new_node_that_comes_early_does_not_raise_what_a_percentage_allows() -> None:
-    sight = Sight(nodes=a_pool_of(10), scopes=(scope(Budget("10%")),))
+    sight = RotationInput(nodes=a_pool_of(10), scopes=(scope(Budget("10%")),))
     found = everything(sight, ALL_AT_ONCE)
     early = dataclasses.replace(sight, nodes=(*sight.nodes, RotationNode(name="n", uid="n", pool="p")))
     assert drained(decide(found.state, early, NOW)) == []
@@ -189,7 +189,7 @@ def web_on(*nodes: str) -> dict[str, list[Pod]]:
 def test_what_blocks_each_node_is_told() -> None:
     pods = web_on("p-0") | {"p-1": [Pod(name="x", annotations={"karpenter.sh/do-not-disrupt": "true"})]}
     nodes = (*a_pool_of(3), RotationNode(name="q", pool="p", annotated=True), RotationNode(name="r", deleting=True))
-    found = everything(Sight(nodes=nodes, pods=pods, limits=a_pdb(0)), ALL_AT_ONCE)
+    found = everything(RotationInput(nodes=nodes, pods=pods, limits=a_pdb(0)), ALL_AT_ONCE)
     assert drained(found) == ["p-2"]
     assert {each.name: [one.code for one in each.blockers] for each in found.waits} == {
         "p-0": ["pdb"],
@@ -200,7 +200,7 @@ def test_what_blocks_each_node_is_told() -> None:
 
 
 def test_nodes_do_not_compete_for_one_pdb() -> None:
-    sight = Sight(nodes=a_pool_of(3), pods=web_on("p-0", "p-1", "p-2"), limits=a_pdb(2))
+    sight = RotationInput(nodes=a_pool_of(3), pods=web_on("p-0", "p-1", "p-2"), limits=a_pdb(2))
     found = everything(sight, ALL_AT_ONCE)
     assert drained(found) == ["p-0", "p-1"]
     assert found.waits[0].blockers[0].text == (
@@ -210,13 +210,13 @@ def test_nodes_do_not_compete_for_one_pdb() -> None:
 
 def test_who_is_alone_goes_on_although_its_pods_are_more_than_its_pdb_allows() -> None:
     pods = {"p-0": [Pod(name=f"web-{number}", labels={"app": "web"}) for number in range(5)]}
-    assert drained(everything(Sight(nodes=a_pool_of(1), pods=pods, limits=a_pdb(1)), ALL_AT_ONCE)) == ["p-0"]
+    assert drained(everything(RotationInput(nodes=a_pool_of(1), pods=pods, limits=a_pdb(1)), ALL_AT_ONCE)) == ["p-0"]
 
 
 def test_outside_the_window_nothing_begins_and_the_next_one_is_told() -> None:
     opens = NOW + timedelta(hours=3)
     shut = {"": WindowAnswer(False, "outside all windows", opens)}
-    sight = Sight(nodes=a_pool_of(1), windows=shut)
+    sight = RotationInput(nodes=a_pool_of(1), windows=shut)
     found = everything(sight, dataclasses.replace(ALL_AT_ONCE, blocked_timeout=60))
     assert (found.acts, found.wake_at, outcome(found.state)) == ((), opens, "waiting")
     assert found.waits[0].blockers[0].text == "outside all windows, until 2026-11-18T15:00:00Z"
@@ -224,20 +224,20 @@ def test_outside_the_window_nothing_begins_and_the_next_one_is_told() -> None:
 
 
 def test_the_next_instant_is_that_of_the_budget_that_holds_back() -> None:
-    sight = Sight(nodes=a_pool_of(2), scopes=(scope(Budget("0", "0 9 * * 1-5", "8h")),))
+    sight = RotationInput(nodes=a_pool_of(2), scopes=(scope(Budget("0", "0 9 * * 1-5", "8h")),))
     found = everything(sight, ALL_AT_ONCE)
     assert (found.acts, found.wake_at) == ((), NOW.replace(hour=17))
 
 
 def test_the_next_instant_may_be_the_end_of_a_pods_protection() -> None:
     pod = Pod(name="x", annotations={"karpenter.sh/do-not-disrupt": "1h"}, started_at=NOW - 50 * MINUTE)
-    found = everything(Sight(nodes=a_pool_of(1), pods={"p-0": [pod]}), ALL_AT_ONCE)
+    found = everything(RotationInput(nodes=a_pool_of(1), pods={"p-0": [pod]}), ALL_AT_ONCE)
     assert found.wake_at == NOW + 10 * MINUTE
 
 
 def test_a_failed_node_is_released_and_tried_again_later_then_given_up() -> None:
     settings = RotationSettings(attempts=2, retry_after=300)
-    sight = Sight(nodes=a_pool_of(1))
+    sight = RotationInput(nodes=a_pool_of(1))
     failed = dataclasses.replace(sight, failed={"p-0": "the machine does not answer"})
     found = decide(everything(sight, settings).state, failed, NOW)
     assert [each.kind for each in found.acts] == ["release"]
@@ -253,7 +253,7 @@ def test_a_failed_node_is_released_and_tried_again_later_then_given_up() -> None
 
 
 def test_a_drain_that_takes_too_long_is_given_up_with_what_holds_it() -> None:
-    sight = Sight(nodes=a_pool_of(1), pods=web_on("p-0"), limits=a_pdb(1))
+    sight = RotationInput(nodes=a_pool_of(1), pods=web_on("p-0"), limits=a_pdb(1))
     found = everything(sight, RotationSettings(node_timeout=600))
     assert found.wake_at == NOW + 10 * MINUTE
     stuck = dataclasses.replace(sight, limits=a_pdb(0))
@@ -264,14 +264,14 @@ def test_a_drain_that_takes_too_long_is_given_up_with_what_holds_it() -> None:
 
 
 def test_a_node_that_is_gone_without_a_replacement_is_given_up() -> None:
-    sight = Sight(nodes=a_pool_of(1))
+    sight = RotationInput(nodes=a_pool_of(1))
     found = decide(everything(sight, RotationSettings(node_timeout=600)).state, gone(sight, "p-0"), NOW)
     found = decide(found.state, gone(sight, "p-0"), NOW + 10 * MINUTE)
     assert (outcome(found.state), found.state.nodes[0].code) == ("done", "not-replaced")
 
 
 def test_too_many_failures_end_the_rotation_and_every_other_node_has_its_reason() -> None:
-    sight = Sight(nodes=a_pool_of(3), pods=web_on("p-2"), limits=a_pdb(0))
+    sight = RotationInput(nodes=a_pool_of(3), pods=web_on("p-2"), limits=a_pdb(0))
     found = everything(sight, RotationSettings())
     found = decide(found.state, dataclasses.replace(sight, failed={"p-0": "x"}), NOW)
     assert outcome(found.state) == "done"
@@ -284,7 +284,7 @@ def test_too_many_failures_end_the_rotation_and_every_other_node_has_its_reason(
 
 
 def test_a_blocked_node_ends_blocked_when_its_time_is_over() -> None:
-    sight = Sight(nodes=a_pool_of(1), pods=web_on("p-0"), limits=a_pdb(0))
+    sight = RotationInput(nodes=a_pool_of(1), pods=web_on("p-0"), limits=a_pdb(0))
     settings = RotationSettings(blocked_timeout=1800)
     found = everything(sight, settings)
     assert found.wake_at == NOW + 30 * MINUTE
@@ -296,14 +296,14 @@ def test_a_blocked_node_ends_blocked_when_its_time_is_over() -> None:
 
 def test_the_time_of_a_block_runs_only_while_the_window_is_open() -> None:
     shut = {"": WindowAnswer(False, "outside all windows", NOW + timedelta(hours=9))}
-    sight = Sight(nodes=a_pool_of(1), pods=web_on("p-0"), limits=a_pdb(0), windows=shut)
+    sight = RotationInput(nodes=a_pool_of(1), pods=web_on("p-0"), limits=a_pdb(0), windows=shut)
     found = everything(sight, RotationSettings(blocked_timeout=1800))
     found = decide(found.state, sight, NOW + timedelta(hours=8))
     assert (outcome(found.state), told(found, "p-0")) == ("waiting", ["pdb"])
 
 
 def test_a_stop_lets_end_what_has_begun() -> None:
-    sight = Sight(nodes=a_pool_of(2))
+    sight = RotationInput(nodes=a_pool_of(2))
     found = decide(everything(sight, RotationSettings()).state, dataclasses.replace(sight, stop=True), NOW)
     assert [each.phase for each in found.state.nodes] == ["Draining", "GivenUp"]
     assert outcome(found.state) == "running"
@@ -312,7 +312,7 @@ def test_a_stop_lets_end_what_has_begun() -> None:
 
 
 def test_a_time_limit_ends_it_too() -> None:
-    sight = Sight(nodes=a_pool_of(2), scopes=(scope(Budget("0")),))
+    sight = RotationInput(nodes=a_pool_of(2), scopes=(scope(Budget("0")),))
     found = everything(sight, RotationSettings(time_limit=3600))
     assert found.wake_at == NOW + timedelta(hours=1)
     found = decide(found.state, sight, NOW + timedelta(hours=1))
@@ -320,18 +320,18 @@ def test_a_time_limit_ends_it_too() -> None:
 
 
 def test_a_node_that_others_remove_is_done() -> None:
-    sight = Sight(nodes=a_pool_of(2), scopes=(scope(Budget("0")),))
+    sight = RotationInput(nodes=a_pool_of(2), scopes=(scope(Budget("0")),))
     found = decide(everything(sight, RotationSettings()).state, gone(sight, "p-1"), NOW)
     assert (found.state.nodes[1].phase, found.state.nodes[1].text) == ("Rotated", "others removed it")
 
 
 def test_after_a_crash_the_acts_are_named_again() -> None:
-    found = everything(Sight(nodes=a_pool_of(3)), RotationSettings(first_wave=2))
+    found = everything(RotationInput(nodes=a_pool_of(3)), RotationSettings(first_wave=2))
     assert [(each.kind, each.node) for each in acts_in_flight(found.state)] == [("drain", "p-0"), ("drain", "p-1")]
 
 
 def test_a_rotation_that_is_done_stays_as_it_is() -> None:
-    sight = Sight(nodes=a_pool_of(1))
+    sight = RotationInput(nodes=a_pool_of(1))
     done = decide(everything(sight, RotationSettings()).state, replaced(sight, "p-0"), NOW).state
     assert decide(done, sight, NOW + MINUTE).state == done
     assert outcome(decide(RotationState(), sight, NOW).state) == "done"
@@ -341,7 +341,7 @@ def test_all_problems_are_told_before_anything_begins() -> None:
     bad = (scope(Budget("many"), Budget("1", "0 0 * * 7", "1h")),)
     settings = RotationSettings(first_wave=0, replacement="maybe", surge="x", reason="Mood")
     with pytest.raises(FleetError) as error:
-        begin(["nobody", "p-0"], Sight(nodes=a_pool_of(1), scopes=bad), settings, NOW)
+        begin(["nobody", "p-0"], RotationInput(nodes=a_pool_of(1), scopes=bad), settings, NOW)
     assert [(each.code, each.where) for each in error.value.problems] == [
         ("unknown-node", "nobody"),
         ("not-one-of", "replacement"),
@@ -355,7 +355,7 @@ def test_all_problems_are_told_before_anything_begins() -> None:
 
 def test_a_surge_of_nothing_is_refused() -> None:
     with pytest.raises(FleetError):
-        begin(["p-0"], Sight(nodes=a_pool_of(1)), RotationSettings(replacement="before", surge="0%"), NOW)
+        begin(["p-0"], RotationInput(nodes=a_pool_of(1)), RotationSettings(replacement="before", surge="0%"), NOW)
 
 
 def test_nodes_of_several_clusters_keep_their_names_apart() -> None:
@@ -367,7 +367,7 @@ def test_nodes_of_several_clusters_keep_their_names_apart() -> None:
 
 def test_a_release_is_in_flight_until_it_was_carried_out() -> None:
     """Whoever comes after a crash between the state and its acts lets the node go all the same."""
-    sight = Sight(nodes=a_pool_of(1))
+    sight = RotationInput(nodes=a_pool_of(1))
     found = everything(sight, RotationSettings())
     found = decide(found.state, dataclasses.replace(sight, failed={"p-0": "x"}), NOW)
     (act,) = found.acts

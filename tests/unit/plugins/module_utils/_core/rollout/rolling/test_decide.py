@@ -9,7 +9,11 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.binding import (
     ClusterResourceBinding,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.content import Content, Held, Overrides
+from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.content import (
+    Content,
+    Overrides,
+    RolloutBinding,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.rolling.after import bound
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.rolling.decide import (
     BLOCKED,
@@ -125,7 +129,7 @@ def test_the_record_of_a_binding_says_which_overrides_of_both_kinds_its_cluster_
     recorded = encode(after.binding)
     assert recorded["spec"]["clusterResourceOverrideSnapshots"] == ["tune-1", "zone-0"]
     assert recorded["spec"]["resourceOverrideSnapshots"] == [{"name": "web-2", "namespace": "shop"}]
-    assert Held(binding=decode(ClusterResourceBinding, recorded)).content == content
+    assert RolloutBinding(binding=decode(ClusterResourceBinding, recorded)).content == content
 
 
 def test_failed_clusters_get_the_mended_content_all_at_once():

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.content import Overrides
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.begin import begin
-from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.world import Refused, Scene
+from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.world import RunRefused, Scene
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.rollout.made import NOW, held, pick_n
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.rollout.staged_made import (
     external,
@@ -27,7 +27,7 @@ def scene(asked=None, upstream=False, **changes):
 
 
 def refusal(**changes):
-    with pytest.raises(Refused) as error:
+    with pytest.raises(RunRefused) as error:
         begin(scene(**changes))
     return error.value.failure.code
 

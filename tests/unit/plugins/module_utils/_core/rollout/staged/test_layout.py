@@ -14,7 +14,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.
     laid_out,
     without_approval_waits,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.world import Refused
+from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.world import RunRefused
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.rollout.staged_made import (
     ALL,
     APPROVAL,
@@ -42,7 +42,7 @@ def order(*stages, **more):
 
 
 def refusal(*stages, **more):
-    with pytest.raises(Refused) as error:
+    with pytest.raises(RunRefused) as error:
         lay(*stages, **more)
     return error.value.failure
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.marks import Marks
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.position import ALL_DONE, resume
-from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.world import Refused, Scene
+from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.world import RunRefused, Scene
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.rollout.made import NOW, pick_n
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.rollout.staged_made import (
     ALL,
@@ -50,7 +50,7 @@ def tampered(game, index, change):
     stages = list(status.stages_status)
     stages[index] = change(stages[index])
     game.run = replace(game.run, status=replace(status, stages_status=tuple(stages)))
-    with pytest.raises(Refused) as error:
+    with pytest.raises(RunRefused) as error:
         at(game)
     return error.value.failure
 
@@ -76,7 +76,7 @@ def test_more_in_flight_than_allowed_contradicts_the_strategy():
     strategy = game.run.status.staged_update_strategy_snapshot
     narrower = replace(strategy, stages=(replace(strategy.stages[0], max_concurrency=1),))
     game.run = replace(game.run, status=replace(game.run.status, staged_update_strategy_snapshot=narrower))
-    with pytest.raises(Refused) as error:
+    with pytest.raises(RunRefused) as error:
         at(game)
     assert error.value.failure.code == "contradiction"
 
@@ -91,7 +91,7 @@ def test_an_active_delete_stage_before_its_turn_contradicts_the_record():
     game = played()
     deletion = MARKS.stage_started(game.run.status.deletion_stage_status)
     game.run = replace(game.run, status=replace(game.run.status, deletion_stage_status=deletion))
-    with pytest.raises(Refused) as error:
+    with pytest.raises(RunRefused) as error:
         at(game)
     assert error.value.failure.code == "contradiction"
 
@@ -103,7 +103,7 @@ def test_relabelled_clusters_are_named():
         for each in game.world.clusters
     )
     game.world = replace(game.world, clusters=moved)
-    with pytest.raises(Refused) as error:
+    with pytest.raises(RunRefused) as error:
         at(game)
     assert (error.value.failure.code, error.value.failure.shown) == ("clusters-changed", ("b",))
 
@@ -112,6 +112,6 @@ def test_another_number_of_clusters_ends_the_run():
     game = Play(replace(world("ab"), policy_snapshots=(policy_snapshot(pick_n(2), "2"),)), run())
     game.step()
     game.world = replace(game.world, policy_snapshots=(policy_snapshot(pick_n(3), "3"),))
-    with pytest.raises(Refused) as error:
+    with pytest.raises(RunRefused) as error:
         at(game)
     assert error.value.failure.code == "cluster-count-changed"

@@ -15,7 +15,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.release
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.releases import Releases
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.targets import (
-    Target,
+    UpgradeTarget,
     fixed_images,
     target_of,
     work,
@@ -65,7 +65,7 @@ def test_16_d3_63_a_pool_of_an_unknown_family_added_after_the_start(kind: str) -
 
 def test_16_as_a_run() -> None:
     images = common_images([A, B], TWO, NOW)
-    goal = Target(type=ONLY, selection="Consistent", images=images)
+    goal = UpgradeTarget(type=ONLY, selection="Consistent", images=images)
     grown = replace(B, pools=(*B.pools, pool(name="new", family="V")))
     run = played("s{g:a,b}")
     run.sees("a", skip=work(A, goal, TWO, NOW).skip).start()
@@ -78,7 +78,7 @@ def test_d3_31_latest_looks_when_the_members_turn_comes() -> None:
     coming = {"version": "2", "availableFrom": "2026-08-18T00:00:00Z"}
     found = known(place("*", U=["1", coming]))
     at = cluster("1.30.1", pool(image="0"))
-    goal = Target(type=ONLY)
+    goal = UpgradeTarget(type=ONLY)
     assert steps(work(at, goal, found, NOW)) == ["p 1"]
     assert steps(work(at, goal, found, NOW + DAY)) == ["p 2"]
 

@@ -12,8 +12,8 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.update_run import UPGRADE_TYPES
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.targets import (
     CONTROL_PLANE,
-    Target,
-    Work,
+    UpgradeTarget,
+    UpgradeWork,
     work,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.versions import reached, too_old_for
@@ -38,7 +38,7 @@ IMAGES = known(place("*", ga("1.30.1", "1.31.0"), U=["7"]))
 TYPES = [("ControlPlaneOnly", "1.31.0"), ("Full", "1.31.0"), ("NodeImageOnly", "")]
 
 
-def reason(found: Work) -> str:
+def reason(found: UpgradeWork) -> str:
     return (found.skip or found.fail or found.obstacles[0]).reason
 
 
@@ -95,7 +95,7 @@ def test_d3_27_a_target_below_is_no_downgrade(kind: str) -> None:  # U19
 
 def test_14_as_a_run() -> None:
     at_target = cluster("1.31.0", pool("1.30.1", "7"))
-    goals = {kind: Target(type=kind, version=version) for kind, version in TYPES}
+    goals = {kind: UpgradeTarget(type=kind, version=version) for kind, version in TYPES}
 
     def run(kind: str) -> Play:
         return played("s{g:a}").sees("a", skip=work(at_target, goals[kind], IMAGES, NOW).skip).start()
@@ -227,7 +227,7 @@ def test_long_term_support() -> None:
 def test_13_d3_49_a_version_that_one_region_lacks() -> None:
     here, there = place("r2", ga("1.34.5")), place("r1", ga("1.34.1"))
     a, b = (cluster("1.34.0", name=name, location=where) for name, where in (("a", "r1"), ("b", "r2")))
-    goal = Target(type="ControlPlaneOnly", version="1.34.5")
+    goal = UpgradeTarget(type="ControlPlaneOnly", version="1.34.5")
     run = played("s{g:a,b}")
     for each in (a, b):
         run.sees(each.name, obstacles=work(each, goal, known(here, there), NOW).obstacles)
