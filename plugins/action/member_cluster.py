@@ -7,7 +7,7 @@ import typing as t
 
 from ..module_utils._core.errors import FleetError
 from ..module_utils._fleet.members.join import MemberSpec, join, wishes_of_contexts
-from ..module_utils._fleet.members.leave import Farewell, leave
+from ..module_utils._fleet.members.leave import LeaveRequest, leave
 from ..module_utils._fleet.placements.placement import removal_limit
 from ..module_utils._fleet.session import Session
 from ..plugin_utils._libraries import SERVERS
@@ -84,7 +84,7 @@ def _left(options: dict[str, t.Any], session: Session, check: bool) -> Answer:
     names = [each["name"] for each in options["members"] or ()]
     if not names:
         raise FleetError("no-members", "state absent needs the names of the members", "members")
-    wish = Farewell(
+    wish = LeaveRequest(
         names=tuple(names),
         remove=options["placed"] == "remove",
         forget_unreachable=options["forget_unreachable"],

@@ -9,7 +9,7 @@ from datetime import timedelta
 
 from ..module_utils._core.errors import FleetError
 from ..module_utils._fleet.files import approved_plan, facts_file, refuse_empty, refuse_unwritable, write_file
-from ..module_utils._fleet.placements.look import Ways
+from ..module_utils._fleet.placements.look import ApplyOptions
 from ..module_utils._fleet.placements.placement import (
     PlacementRequest,
     Report,
@@ -63,7 +63,7 @@ def _asked(options: dict[str, t.Any], run_of: Run, approved: str) -> PlacementRe
         read=options["facts"] == READ,
         max_facts_age=timedelta(seconds=age) if age else None,
         limits=brake_limits(options),
-        ways=Ways(
+        ways=ApplyOptions(
             prune_kinds=tuple(options["prune_kinds"]),
             patience=max(0, options["removal_timeout"]),
             validate=options["validate"] == "server",

@@ -19,7 +19,7 @@ from ..module_utils._fleet.updates.conducting import (
 )
 from ..module_utils._fleet.updates.gate import user
 from ..module_utils._fleet.updates.sources import (
-    Written,
+    UpdateManifests,
     keep,
     name_of,
     written,
@@ -67,14 +67,14 @@ class ActionModule(Verb):
             return _answer(_both(made, started(session, made.run, {}, write, who)), session)
 
 
-def _made(session: Session, name: str, given: Written, digest: str, write: bool, who: str = "") -> Outcome:
+def _made(session: Session, name: str, given: UpdateManifests, digest: str, write: bool, who: str = "") -> Outcome:
     """The run as it is defined, with the windows and releases beside it; recorded if it is to be written."""
     made = present(session.records, name, given, write, digest, who)
     kept = keep(session.records, (*given.maintenance.values(), *given.catalogues.values()), write)
     return Outcome(run=made.run, changed=made.changed or kept, notes=made.notes)
 
 
-def _conducted(session: Session, name: str, given: Written, options: dict[str, t.Any], check: bool) -> Answer:
+def _conducted(session: Session, name: str, given: UpdateManifests, options: dict[str, t.Any], check: bool) -> Answer:
     wish = _wish(options)
     made = _made(session, name, given, options["digest"], write=False)
     if check:

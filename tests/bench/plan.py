@@ -24,7 +24,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placeme
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes import BrakeLimits
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.compose import (
     Facts,
-    Known,
+    RecordedState,
     WantedPlacement,
     compose,
 )
@@ -43,7 +43,7 @@ Row = tuple[str, float, str, str]
 def bench_plan_1000x1000() -> list[Row]:
     facts = Facts(index=FleetIndex([_cluster(number) for number in range(SIZE)], NOW), captured_at=NOW, digest="facts")
     wanted = [_wanted(number) for number in range(SIZE)]
-    first, first_time = _timed(lambda: _plans(wanted, [Known()] * SIZE, facts))
+    first, first_time = _timed(lambda: _plans(wanted, [RecordedState()] * SIZE, facts))
     known = [_known(plan) for plan in first]
     del first
     again, again_time = _timed(lambda: _plans(wanted, known, facts))
@@ -63,7 +63,7 @@ def bench_plan_1000x1000() -> list[Row]:
     ]
 
 
-def _plans(wanted: t.Iterable[WantedPlacement], known: t.Iterable[Known], facts: Facts) -> list[PlacementPlan]:
+def _plans(wanted: t.Iterable[WantedPlacement], known: t.Iterable[RecordedState], facts: Facts) -> list[PlacementPlan]:
     limits = BrakeLimits()
     plans = [compose(one, held, facts, NOW, limits) for one, held in zip(wanted, known, strict=True)]
     plans_digest({each.name: each.digest for each in plans})
@@ -79,16 +79,16 @@ def _timed(work: t.Callable[[], list[PlacementPlan]]) -> tuple[list[PlacementPla
 
 def _peak(wanted: t.Iterable[WantedPlacement], facts: Facts) -> float:
     tracemalloc.start()
-    plans = _plans(wanted, [Known()] * SIZE, facts)
+    plans = _plans(wanted, [RecordedState()] * SIZE, facts)
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert plans
     return most / 1e6
 
 
-def _known(plan: PlacementPlan) -> Known:
+def _known(plan: PlacementPlan) -> RecordedState:
     """The records after the plan was carried out everywhere."""
-    return Known(
+    return RecordedState(
         bindings=tuple(_bound(each, plan.resource_snapshot) for each in plan.bindings),
         policy_snapshot=plan.policy_snapshot,
         resource_snapshot=plan.resource_snapshot,

@@ -273,7 +273,7 @@ def rollout_of_five() -> tuple[RolloutWorld, rolling.RolloutState]:
 class StagedWorld(MachineWorld[staged.StagedState]):
     """Members report two seconds later; a person approves what is asked for."""
 
-    there: staged_world.World = staged_world.World(placement=None, strategy=None)
+    there: staged_world.ObservedState = staged_world.ObservedState(placement=None, strategy=None)
 
     def begun(self, act: t.Any, state: staged.StagedState) -> None:
         self.there = staged_world.carried_out(state.run, self.there, [act], self.now)
@@ -282,7 +282,7 @@ class StagedWorld(MachineWorld[staged.StagedState]):
         elif isinstance(act, staged_world.RequestApproval):
             self.due[f"approve {act.name}"] = self.now + seconds(2)
 
-    def world(self) -> staged_world.World:
+    def world(self) -> staged_world.ObservedState:
         for what in self.happen():
             kind, _space, name = what.partition(" ")
             game = staged_made.Play(self.there, staged_made.run()).after(seconds=0)
@@ -300,7 +300,7 @@ class StagedWorld(MachineWorld[staged.StagedState]):
 class StagedSteering(MachineSteering[staged.StagedState]):
     world: StagedWorld
 
-    def see(self, _state: staged.StagedState, _now: datetime) -> staged_world.World:
+    def see(self, _state: staged.StagedState, _now: datetime) -> staged_world.ObservedState:
         return self.world.world()
 
     def carry_out(

@@ -29,7 +29,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.monitor import MemberMonitor
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.progress import RunProgress
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.run_record import read_run
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import Written, written
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import UpdateManifests, written
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.steering import RunEnding, conduct_run
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import present, started
 from ansible_collections.gitops.fleet.plugins.module_utils._store.hub import HubRecords
@@ -86,7 +86,7 @@ class World:
 
     def __post_init__(self) -> None:
         self.records = self._open(None)
-        self.given: Written = written((), self.runs, True)
+        self.given: UpdateManifests = written((), self.runs, True)
         self._opened = [self.records]
         self.time.spawn(self._watch)
 

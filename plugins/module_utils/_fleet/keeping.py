@@ -12,7 +12,7 @@ import typing as t
 
 from .._core.errors import FleetError
 from .._store.records import Lease, Records
-from .leases import take
+from .leases import acquire
 
 LEASE_SECONDS = 300
 LOST, INTERRUPTED = "lease-lost", "interrupted"
@@ -67,7 +67,7 @@ class Keeper:
         """FleetError ``lease-held`` if another has it."""
         with self._lock:
             now = self._clock()
-            lease = self._leases[name] = take(self._records, name, self._holder, self._seconds)
+            lease = self._leases[name] = acquire(self._records, name, self._holder, self._seconds)
             if len(self._leases) == 1:
                 self._renewed = now
             return lease

@@ -27,7 +27,7 @@ def holder_name(environ: t.Mapping[str, str]) -> str:
     return f"{user}@{platform.node()}:{os.getpid()}#{_machine()}-{_started(os.getpid())}"
 
 
-def take(records: Records, name: str, holder: str, seconds: int) -> Lease:
+def acquire(records: Records, name: str, holder: str, seconds: int) -> Lease:
     """As ``Records.acquire``; a holder that was a process of this machine, and has ended, is not waited for."""
     try:
         return records.acquire(name, holder, seconds)

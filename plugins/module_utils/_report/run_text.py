@@ -18,7 +18,7 @@ from .._core.objects.updates.run_status import (
 )
 from .._core.objects.updates.update_run import UpdateRun
 from .._core.updates.approvals import named_makers
-from .._core.updates.record.summary import completed_by, gist
+from .._core.updates.record.summary import completed_by, first_line
 from .._core.values.instants import write_time
 from .._core.values.update_states import (
     COMPLETED,
@@ -114,7 +114,7 @@ def _member(member: MemberUpdateStatus) -> str:
     if member.status.state == COMPLETED:
         return _joined(versions, _took(member.status), again, member.message)
     who = f"skipped by {member.skipped_by}" if member.status.state == SKIPPED and member.skipped_by else ""
-    return _joined(who, member.reason, again, gist(member.message))
+    return _joined(who, member.reason, again, first_line(member.message))
 
 
 def _gate(gate: UpdateRunGateStatus, timing: str, indent: str, makers: Makers) -> Row:

@@ -30,7 +30,7 @@ USED = ("policy_snapshot_index_used", "resource_snapshot_index_used", "policy_ob
 
 def answer(input: dict[str, t.Any]) -> dict[str, t.Any]:
     strategy, placement, now = input["updateStrategy"], input["placement"], parse_time(input["now"])
-    world = staged_world.World(
+    world = staged_world.ObservedState(
         placement=placement and decode(crp.ClusterResourcePlacement, placement),
         strategy=strategy and decode(csus.ClusterStagedUpdateStrategy, strategy),
         policy_snapshots=tuple(decode(csps.ClusterSchedulingPolicySnapshot, each) for each in input["policySnapshots"]),

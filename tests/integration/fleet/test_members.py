@@ -13,7 +13,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import F
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import find_condition
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.facts import read_fleet
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join import MemberSpec, join
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.leave import Farewell, Left, leave
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.leave import LeaveRequest, Left, leave
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import Clients, recorded_members
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.record_facts import record_facts
 from small_fleet import OURS, PARENTS, Fleet, changes
@@ -22,7 +22,7 @@ THREE = ("m1", "m2", "m3")
 
 
 def let_go(fleet: Fleet, *names: str, write: bool = True, **wish: t.Any) -> Left:
-    return leave(fleet.session(), Farewell(names=names, **wish), write=write)
+    return leave(fleet.session(), LeaveRequest(names=names, **wish), write=write)
 
 
 def refused(fleet: Fleet, *names: str, **wish: t.Any) -> FleetError:

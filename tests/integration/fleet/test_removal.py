@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes import BrakeLimits
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.look import Ways
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.look import ApplyOptions
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.placement import Report
 from small_fleet import OURS, PARENTS, Fleet, Server, changes
 
@@ -91,7 +91,7 @@ def test_the_namespace_goes_too_if_its_kind_is_named(fleet: Fleet) -> None:
     fleet.join("m1")
     fleet.place()
     fleet.apply()
-    fleet.end(limits=LIFTED, ways=Ways(prune_kinds=("Namespace",), patience=0))
+    fleet.end(limits=LIFTED, ways=ApplyOptions(prune_kinds=("Namespace",), patience=0))
     namespace = fleet.servers["m1"].get(fleet.namespaced())
     assert namespace is None or namespace["metadata"].get("deletionTimestamp")
 

@@ -14,7 +14,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import F
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import Observation
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.role import RoleDriver
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.facts import FleetReading, read_fleet
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.leave import Farewell, leave
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.leave import LeaveRequest, leave
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import Clients, recorded_members
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements import member_apply
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.recovering import recover_records
@@ -140,7 +140,7 @@ def test_a_damaged_applyset_is_the_error_of_its_member(bad: Bad, damage: str) ->
     assert "\x1b" not in str(report.problems) and "\n" not in str(report.problems[0])
     if report.problems[0].code == "foreign-applyset":
         return
-    left = leave(fleet.session(hub=None), Farewell(names=("m1", "m2"), max_removals="100%"), write=True)
+    left = leave(fleet.session(hub=None), LeaveRequest(names=("m1", "m2"), max_removals="100%"), write=True)
     assert left.left == ("m2",) and [each.where for each in left.failed] == ["m1"]
     assert list(recorded_members(fleet.records)) == ["m1"]
 
@@ -150,7 +150,7 @@ def test_leaving(bad: Bad) -> None:
     fleet = bad.fleet
     for name, step in steps(bad.server).items():
         bad.server.rules = {"^GET .*/namespaces/gitops-fleet/configmaps": step}
-        wish = Farewell(names=("m1", "m2"), max_removals="100%")
+        wish = LeaveRequest(names=("m1", "m2"), max_removals="100%")
         found = leave(fleet.session(hub=None), wish, write=False)
         assert {each.where for each in found.failed} <= {"m1"}, (name, found)
         assert {each.code for each in found.failed} <= TOLD, (name, found)

@@ -9,7 +9,7 @@ import typing as t
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes import BrakeLimits
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.leave import Farewell, leave
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.leave import LeaveRequest, leave
 from member_gateway import Gateway, until
 from small_fleet import OURS, PARENTS, Document, Fleet
 
@@ -121,7 +121,7 @@ def test_a_member_that_leaves_with_several_placements_names_it_once(held: Fleet)
     document = held.placement(name=f"{held.name}-b")
     document["spec"]["resourceSelectors"][0]["name"] = other["metadata"]["name"]
     held.apply(definition=document)
-    wish = Farewell(names=("m1",), remove=True, max_removals="100%")
+    wish = LeaveRequest(names=("m1",), remove=True, max_removals="100%")
     for write in (False, True):
         found = leave(held.session(hub=None), wish, write=write)
         steps = [str(step.id) for each in found.outcomes["m1"].values() for step in each.steps]

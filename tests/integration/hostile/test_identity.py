@@ -24,7 +24,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join i
     join,
     wishes_of_contexts,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.leave import Farewell, Left, leave
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.leave import LeaveRequest, Left, leave
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import recorded_members
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.apply import apply_object, delete_object
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.discovery import resource_for
@@ -67,7 +67,7 @@ def refused(work: t.Callable[[], t.Any]) -> FleetError:
 
 
 def let_go(fleet: Fleet, *names: str, **wish: t.Any) -> Left:
-    return leave(fleet.session(), Farewell(names=names, **wish), write=True)
+    return leave(fleet.session(), LeaveRequest(names=names, **wish), write=True)
 
 
 def read_facts(fleet: Fleet) -> t.Any:

@@ -11,7 +11,7 @@ import typing as t
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes import BrakeLimits
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.leave import Farewell, Left, leave
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.leave import LeaveRequest, Left, leave
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import recorded_members
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.placement import Report, run
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.recovering import recover_records
@@ -58,7 +58,7 @@ class Held:
 
 
 def let_go(fleet: Fleet, *names: str, holder: str = "leaver", **wish: t.Any) -> Left:
-    return leave(fleet.session(fleet.open(), holder=holder), Farewell(names=names, **wish), write=True)
+    return leave(fleet.session(fleet.open(), holder=holder), LeaveRequest(names=names, **wish), write=True)
 
 
 def apply(fleet: Fleet) -> t.Callable[[], Report]:

@@ -18,7 +18,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import F
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes import BrakeLimits
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members import member_lease
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join import MemberSpec, join
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.leave import Farewell, leave
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.leave import LeaveRequest, leave
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.member_lease import MemberLeases
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import Clients, recorded_members
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements import member_apply
@@ -323,7 +323,7 @@ def test_a_lease_that_somebody_wrote_by_hand_is_respected_until_it_is_old(file_f
 def test_leave_and_recover_stay_away_from_a_member_that_others_work_on(fleet: Fleet, others: Fleet) -> None:
     fleet.apply()
     server = fleet.servers["m1"]
-    farewell = Farewell(names=("m1",), remove=True, max_removals="100%")
+    farewell = LeaveRequest(names=("m1",), remove=True, max_removals="100%")
     with MemberLeases(others.records, "r").holding(server.client, "placement/x"):
         left = leave(fleet.session(), farewell, write=True)
         assert [each.code for each in left.failed] == ["member-held"] and left.left == ()
@@ -347,7 +347,7 @@ def _recovered(fleet: Fleet) -> t.Any:
 def test_a_member_leaves_and_what_others_placed_there_stays(fleet: Fleet, others: Fleet) -> None:
     for each in (fleet, others):
         assert not each.apply().problems
-    farewell = Farewell(names=("m1",), remove=True, max_removals="100%")
+    farewell = LeaveRequest(names=("m1",), remove=True, max_removals="100%")
     left = leave(fleet.session(), farewell, write=True)
     assert left.left == ("m1",) and left.others == {"m1": (others.name,)}
     assert settings(fleet) is None and settings(others) == {"color": "blue"}

@@ -18,7 +18,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.s
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes import BrakeLimits
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.files import facts_file
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.leave import Farewell, leave
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.leave import LeaveRequest, leave
 from small_fleet import Fleet, changes
 
 TWO = {"placementType": "PickN", "numberOfClusters": 2}
@@ -90,7 +90,7 @@ def test_a_cluster_that_is_no_member_gets_nothing_and_is_told(fleet: Fleet) -> N
     """It left after the facts were captured."""
     fleet.join("m1", "m2")
     facts = fleet.facts()
-    leave(fleet.session(), Farewell(names=("m2",)), write=True)
+    leave(fleet.session(), LeaveRequest(names=("m2",)), write=True)
     fleet.place()
     for write in (False, True):
         report = fleet.run(write=write, facts=facts)
@@ -104,7 +104,7 @@ def test_nothing_is_applied_on_facts_alone(file_fleet: Fleet) -> None:
     fleet = file_fleet
     fleet.join("m1")
     facts = fleet.facts()
-    leave(fleet.session(hub=None), Farewell(names=("m1",)), write=True)
+    leave(fleet.session(hub=None), LeaveRequest(names=("m1",)), write=True)
     fleet.place()
     assert "no-members-recorded" in codes_of(fleet.look(facts=facts, look=False))
     with pytest.raises(FleetError) as refused:

@@ -9,16 +9,16 @@ import typing as t
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes import BrakeLimits
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.leave import Farewell, Left, leave
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.leave import LeaveRequest, Left, leave
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import recorded_members
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements import gone
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.look import Ways
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.look import ApplyOptions
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.placement import run
 from member_gateway import until
 from small_fleet import PARENTS, Fleet, codes
 
 LIFTED = BrakeLimits(max_removals="100%", max_object_removals="100%", allow_empty=True)
-BRIEF = Ways(patience=0.5)
+BRIEF = ApplyOptions(patience=0.5)
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ def test_a_namespace_that_is_terminating_is_not_gone(fleet: Fleet) -> None:
     fleet.join("m1")
     fleet.place()
     fleet.apply()
-    ways = Ways(prune_kinds=("Namespace",), patience=0.5)
+    ways = ApplyOptions(prune_kinds=("Namespace",), patience=0.5)
     report = fleet.end(limits=LIFTED, ways=ways)
     assert codes(report) == {"not-gone"} and states(fleet) == ["Unscheduled"]
     assert f'"Namespace","","{fleet.namespace}"' in inventory(fleet)
@@ -115,7 +115,7 @@ def test_an_object_that_is_being_deleted_is_not_taken_for_placed(stuck: Fleet) -
 
 def test_a_member_does_not_leave_before_it_is_empty(stuck: Fleet) -> None:
     def let_go() -> Left:
-        wish = Farewell(names=("m1",), remove=True, patience=0.5)
+        wish = LeaveRequest(names=("m1",), remove=True, patience=0.5)
         return leave(stuck.session(), wish, write=True)
 
     left = let_go()

@@ -32,7 +32,7 @@ from ..objects.kinds import KIND_OF
 from ..objects.placements.placeholders import HOLES
 from ..objects.reading import judge
 from ..objects.updates.strategy_json import judge_strategy
-from ..schema.checking import Written, as_read, near
+from ..schema.checking import Written, as_read, did_you_mean
 from ..schema.finding import Finding
 from ..values.field_path import at, field, put
 from .annotations import judge_any
@@ -168,7 +168,7 @@ def _shorter(remark: Remark, document: Mapping[str, t.Any]) -> Remark:
     if remark.mended:  # the kind is right, and the group is not
         (meant,) = remark.mended.values()
         return replace(remark, message=f"{text} (write {meant})", path="apiVersion", mended={"apiVersion": meant})
-    hint = near(str(document.get("kind")), KIND_OF)
+    hint = did_you_mean(str(document.get("kind")), KIND_OF)
     return replace(remark, message=f"{text} ({hint})" if hint else text, path="kind")
 
 

@@ -16,7 +16,7 @@ from ..schema.checking import (
     Written,
     as_read,
     check_object,
-    near,
+    did_you_mean,
 )
 from ..schema.codec import decode
 from ..schema.finding import Finding
@@ -215,7 +215,7 @@ def _kind(document: t.Any) -> Kind | tuple[Found, ...]:
         return (Found("unsupported-group", "apiVersion", f"objects of {group} are not interpreted", hint),)
     kind = KIND_OF.get(name)
     if kind is None or kind.group != group:
-        hint = near(name, KIND_OF)
+        hint = did_you_mean(name, KIND_OF)
         meant = None
         if kind:
             at_home = version if version in kind.published else kind.stored

@@ -50,7 +50,7 @@ from .unreadable import decide
 
 
 @dataclass(frozen=True, kw_only=True)
-class Known:
+class RecordedState:
     """What the records hold of one placement; ``contents`` are the object IDs of each resource snapshot by name,
     ``earlier`` what is known of these objects."""
 
@@ -88,7 +88,9 @@ class WantedPlacement:
     respecified: bool = False
 
 
-def compose(wanted: WantedPlacement, known: Known, facts: Facts, now: datetime, limits: BrakeLimits) -> PlacementPlan:
+def compose(
+    wanted: WantedPlacement, known: RecordedState, facts: Facts, now: datetime, limits: BrakeLimits
+) -> PlacementPlan:
     """The plan of ``wanted`` over ``known``. Eligibility is judged at the facts' instant, their age at ``now``."""
     placement = wanted.placement
     policy, policy_new = policy_snapshot_of(placement, known.policy_snapshot)
@@ -123,7 +125,9 @@ def compose(wanted: WantedPlacement, known: Known, facts: Facts, now: datetime, 
     )
 
 
-def _changes(wanted: WantedPlacement, known: Known, clusters: t.Iterable[ClusterPlan]) -> tuple[ClusterChanges, ...]:
+def _changes(
+    wanted: WantedPlacement, known: RecordedState, clusters: t.Iterable[ClusterPlan]
+) -> tuple[ClusterChanges, ...]:
     """What changes on clusters that stay, those that hold the same together."""
     held = {each.spec.target_cluster: each.spec.resource_snapshot_name for each in known.bindings if _had(each)}
     groups: dict[str, list[str]] = {}
@@ -137,7 +141,7 @@ def _changes(wanted: WantedPlacement, known: Known, clusters: t.Iterable[Cluster
 
 def _brakes(
     wanted: WantedPlacement,
-    known: Known,
+    known: RecordedState,
     facts: Facts,
     now: datetime,
     limits: BrakeLimits,
@@ -187,7 +191,7 @@ def _unscheduled(binding: ClusterResourceBinding) -> ClusterResourceBinding:
 
 def _clusters(
     wanted: WantedPlacement,
-    known: Known,
+    known: RecordedState,
     index: FleetIndex,
     after: t.Sequence[ClusterResourceBinding],
     snapshot: str,
@@ -228,7 +232,7 @@ def _clusters(
 
 
 def _leaving(
-    wanted: WantedPlacement, known: Known, old: ClusterResourceBinding | None, change: str, cause: str
+    wanted: WantedPlacement, known: RecordedState, old: ClusterResourceBinding | None, change: str, cause: str
 ) -> dict[str, tuple[ObjectId, ...]]:
     """What leaves a cluster, by what becomes of it. A cluster that keeps a placement which only reports loses nothing,
     and what is on one that has left the fleet stays there."""
@@ -250,11 +254,11 @@ def _leaving(
     return {way: tuple(found) for way, found in ways.items()}
 
 
-def _held(known: Known, binding: ClusterResourceBinding) -> tuple[ObjectId, ...]:
+def _held(known: RecordedState, binding: ClusterResourceBinding) -> tuple[ObjectId, ...]:
     return known.contents.get(binding.spec.resource_snapshot_name, ())
 
 
-def _begun(known: Known, binding: ClusterResourceBinding) -> dict[ObjectKey, ObjectId]:
+def _begun(known: RecordedState, binding: ClusterResourceBinding) -> dict[ObjectKey, ObjectId]:
     """What runs that did not end may have put there: the contents of snapshots newer than the one that is held."""
     had = binding.spec.resource_snapshot_name
     newest = snapshot_index(had) if had else -1

@@ -10,7 +10,7 @@ import typing as t
 from dataclasses import dataclass
 from datetime import datetime
 
-from ..cluster.facts.member import moved
+from ..cluster.facts.member import next_condition
 from ..objects.identity import ObjectId, ObjectKey
 from ..objects.placements.cluster_resource_placement import (
     DiffedPlacement,
@@ -143,7 +143,7 @@ def _cluster_status(
     rows += _diff_rows(outcome) if report_only else _applied_rows(outcome)
     olds = old.conditions if old else ()
     conditions = tuple(
-        moved(find_condition(olds, kind), kind, (status, reason, message), now, generation)
+        next_condition(find_condition(olds, kind), kind, (status, reason, message), now, generation)
         for kind, status, reason, message in rows
     )
     return PerClusterPlacementStatus(
@@ -197,7 +197,7 @@ def _scheduled(plan: PlacementPlan, previous: PlacementStatus, generation: int, 
     else:
         message = f"found {plan.picked} of {plan.wanted} clusters that the policy asks for{beside}"
         row = ("False", "SchedulingPolicyUnfulfilled", message)
-    return moved(find_condition(previous.conditions, kind), kind, row, now, generation)
+    return next_condition(find_condition(previous.conditions, kind), kind, row, now, generation)
 
 
 def _aggregate(
@@ -217,7 +217,7 @@ def _aggregate(
         row = ("False", rule.false, f"not true on {failed} of {len(rows)} clusters that {rule.text} them")
     else:
         row = ("True", rule.true, f"{rule.text} all {len(rows)} clusters")
-    return moved(find_condition(previous.conditions, kind), kind, row, now, generation)
+    return next_condition(find_condition(previous.conditions, kind), kind, row, now, generation)
 
 
 def _unfilled(
@@ -233,7 +233,7 @@ def _unfilled(
     rows = []
     for left in plan.left_out[: min(MOST_UNFILLED, missing)]:
         old = before.get("")
-        condition = moved(
+        condition = next_condition(
             find_condition(old.conditions, "Scheduled") if old else None,
             "Scheduled",
             ("False", "ScheduleFailed", f"{left.cluster}: {left.reason}"),
@@ -251,7 +251,9 @@ def _failed(
     return tuple(
         FailedPlacement(
             **_parts(each.id),
-            condition=moved(before.get(each.id.key), "Applied", ("False", each.reason, each.message), now, generation),
+            condition=next_condition(
+                before.get(each.id.key), "Applied", ("False", each.reason, each.message), now, generation
+            ),
         )
         for each in outcome.failures[:DETAILS]
     )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from ..cluster.facts.member import moved
+from ..cluster.facts.member import next_condition
 from ..schema.meta import Condition, find_condition
 
 Conditions = tuple[Condition, ...]
@@ -27,10 +27,10 @@ def status_is(conditions: Conditions, kind: str, generation: int, status: str) -
     return found is not None and found.status == status
 
 
-def put(conditions: Conditions, kind: str, row: Row, generation: int, now: datetime) -> Conditions:
+def set_condition(conditions: Conditions, kind: str, row: Row, generation: int, now: datetime) -> Conditions:
     """The conditions with this one set, in its old place or last; its time changes only with its status."""
     old = find_condition(conditions, kind)
-    new = moved(old, kind, row, now, generation)
+    new = next_condition(old, kind, row, now, generation)
     if old is None:
         return (*conditions, new)
     return tuple(new if each is old else each for each in conditions)

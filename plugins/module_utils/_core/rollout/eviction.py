@@ -27,7 +27,7 @@ from ..values.int_or_percent import scaled
 from .conditions import (
     FALSE,
     TRUE,
-    put,
+    set_condition,
     status_is,
 )
 from .readiness import AVAILABLE, failed, reports_difference
@@ -228,5 +228,5 @@ def _generation(binding: ClusterResourceBinding) -> int:
 def _with(
     eviction: ClusterResourcePlacementEviction, kind: str, row: tuple[str, str, str], now: datetime
 ) -> ClusterResourcePlacementEviction:
-    conditions = put(eviction.status.conditions, kind, row, eviction.metadata.generation, now)
+    conditions = set_condition(eviction.status.conditions, kind, row, eviction.metadata.generation, now)
     return replace(eviction, status=replace(eviction.status, conditions=conditions))

@@ -151,7 +151,7 @@ def check_object(check: Check, cls: type, document: t.Any, path: str = "", prop:
     return out
 
 
-def near(word: str, known: t.Iterable[str]) -> str:
+def did_you_mean(word: str, known: t.Iterable[str]) -> str:
     """A hint with the known word that is most like the given one, or an empty text."""
     if len(word) > _LONGEST_WORD:
         return ""
@@ -161,7 +161,7 @@ def near(word: str, known: t.Iterable[str]) -> str:
 
 
 def _nearest(cls: type, key: t.Any, fields: t.Iterable[str]) -> str:
-    return _HINTS.get((cls.__name__, str(key))) or english_field(str(key), fields) or near(str(key), fields)
+    return _HINTS.get((cls.__name__, str(key))) or english_field(str(key), fields) or did_you_mean(str(key), fields)
 
 
 def _check_field(check: Check, spec: Field, value: t.Any, path: str) -> t.Any:
@@ -262,7 +262,7 @@ def _check_text(check: Check, value: t.Any, path: str, prop: Prop) -> t.Any:
         return _placeholder(check, path, free)
     if enum and value not in enum:
         known = ", ".join(enum)
-        hint = english(value, enum) or near(value, enum)
+        hint = english(value, enum) or did_you_mean(value, enum)
         meant = next((each for each in enum if each.lower() == value.strip().lower()), None)
         check.problem("not-one-of", path, f"{value!r:.60} is not one of {known}", hint, meant)
     elif not _fits(value, prop):

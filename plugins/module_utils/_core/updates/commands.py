@@ -29,7 +29,7 @@ from ..values.update_states import (
     UPGRADE_FAILED,
 )
 from .facts import DONE, latched
-from .gates import Desk, closed
+from .gates import GateContext, closed
 from .run import (
     GroupRow,
     MemberRow,
@@ -61,7 +61,7 @@ def start(run: RunState, now: datetime) -> RunState:
         for stage, one in zip(run.stages, status.stages, strict=True)
     )
     fresh = replace(run, phase=ACTIVE, stop_requested=False, completed=None, stages=tuple(stages))
-    desk = Desk(fresh, now)
+    desk = GateContext(fresh, now)
     return replace(fresh, stages=tuple(closed(stage, desk) for stage in fresh.stages))
 
 

@@ -21,7 +21,7 @@ from ..values.update_states import (
 )
 from . import gates
 from .approvals import with_gates
-from .dispatch import Turn, dispatch
+from .dispatch import DispatchContext, dispatch
 from .facts import DONE, latched
 from .run import (
     Begin,
@@ -53,7 +53,7 @@ def decide(state: RunState, seen: UpdateSeen, now: datetime) -> Decision[RunStat
         return Decision(state=state)
     run = with_gates(state, lambda gate: seen.gates.get(gate.id, gate)) if seen.gates else state
     members = seen.members
-    desk = gates.Desk(run, now, {each.gate: each for each in seen.approvals})
+    desk = gates.GateContext(run, now, {each.gate: each for each in seen.approvals})
     begun: list[Begin] = []
     stages: list[StageRow] = []
     ahead = True
@@ -88,7 +88,7 @@ def acts_in_flight(state: RunState) -> tuple[Begin, ...]:
     )
 
 
-def _advanced(stage: StageRow, members: Members, desk: gates.Desk, begun: list[Begin], last: bool) -> StageRow:
+def _advanced(stage: StageRow, members: Members, desk: gates.GateContext, begun: list[Begin], last: bool) -> StageRow:
     """The first stage that is not done. One pass settles it: nothing that it does lets an earlier step do more."""
     run, now = desk.run, desk.now
     seen = desk.look(stage)
@@ -100,14 +100,14 @@ def _advanced(stage: StageRow, members: Members, desk: gates.Desk, begun: list[B
         if seen.state in DONE:
             return stage
         stage = gates.open_before(stage, seen, desk)
-    turn = Turn(run, stage, members, now, begun)
+    turn = DispatchContext(run, stage, members, now, begun)
     after = dispatch(turn, seen)
     if after is not stage:
         stage = _settled(after, desk)
     return gates.open_after(stage, desk, last)
 
 
-def _settled(stage: StageRow, desk: gates.Desk) -> StageRow:
+def _settled(stage: StageRow, desk: gates.GateContext) -> StageRow:
     return gates.closed(latched(stage, desk.look(stage).facts), desk)
 
 

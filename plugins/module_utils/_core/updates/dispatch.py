@@ -35,7 +35,7 @@ IDLE = (NOT_STARTED, PENDING)
 
 
 @dataclass(frozen=True)
-class Turn:
+class DispatchContext:
     """What holds for all groups of one decision; attempts to begin gather in ``begun``."""
 
     run: RunState
@@ -46,7 +46,7 @@ class Turn:
 
 
 @dataclass
-class Lane:
+class GroupSlots:
     """One group while slots are given out. ``queue`` holds places of its members, the next one last."""
 
     group: GroupRow
@@ -63,7 +63,7 @@ class Lane:
             self.rows[at], self.changed = row, True
 
 
-def dispatch(turn: Turn, seen: StageLook) -> StageRow:
+def dispatch(turn: DispatchContext, seen: StageLook) -> StageRow:
     """The stage after giving out all free slots. ``seen`` is ``turn.stage`` as it is.
 
     Groups take turns for the slots of the stage, and the next decision goes on after the group that was served last. A
@@ -72,7 +72,7 @@ def dispatch(turn: Turn, seen: StageLook) -> StageRow:
     stage = turn.stage
     live = not (turn.run.stop_requested or seen.facts.breached or stage.user_skipped) and cleared(stage.before_gates)
     lanes = [
-        Lane(
+        GroupSlots(
             group=group,
             rows=list(group.members),
             free=group.max_concurrency - facts.count.in_flight,
@@ -97,7 +97,7 @@ def dispatch(turn: Turn, seen: StageLook) -> StageRow:
     return replace(stage, groups=groups, next_group=next_group)
 
 
-def _serve(turn: Turn, lanes: list[Lane], free: int) -> int:
+def _serve(turn: DispatchContext, lanes: list[GroupSlots], free: int) -> int:
     """Gives out ``free`` slots; the index of the group whose turn is next."""
     following = at = turn.stage.next_group % len(lanes)
     missed = 0
@@ -115,7 +115,7 @@ def _serve(turn: Turn, lanes: list[Lane], free: int) -> int:
     return following
 
 
-def _try_one(turn: Turn, lane: Lane) -> str:
+def _try_one(turn: DispatchContext, lane: GroupSlots) -> str:
     """The state of the next member after its turn, empty if the group has no more to try."""
     if lane.queue is None:
         lane.queue = _queue(turn, lane)
@@ -130,13 +130,13 @@ def _try_one(turn: Turn, lane: Lane) -> str:
     return row.state
 
 
-def _queue(turn: Turn, lane: Lane) -> list[int]:
+def _queue(turn: DispatchContext, lane: GroupSlots) -> list[int]:
     keys = [(order(turn.members[row.name], at, turn.now), at) for at, row in enumerate(lane.rows) if row.state in IDLE]
     keys.sort(reverse=True)
     return [at for _key, at in keys]
 
 
-def _after_turn(turn: Turn, group: GroupRow, row: MemberRow) -> MemberRow:
+def _after_turn(turn: DispatchContext, group: GroupRow, row: MemberRow) -> MemberRow:
     """The member whose turn it is: Running, or Skipped, Failed or Pending without any attempt."""
     view = turn.members[row.name]
     if view.skip is not None:
@@ -171,14 +171,14 @@ def operations_of(run: RunState) -> str:
     return f"{run.name}-{run.uid[:8]}."
 
 
-def _halt(turn: Turn, lanes: list[Lane]) -> None:
+def _halt(turn: DispatchContext, lanes: list[GroupSlots]) -> None:
     """Closes what a failed precondition has put over its limit."""
     over = stage_over_limit(turn.stage, [lane.failed for lane in lanes])
     for lane in lanes:
         lane.open = lane.open and not over and not over_limit(lane.group, turn.stage, lane.failed)
 
 
-def _refresh(turn: Turn, lane: Lane) -> None:
+def _refresh(turn: DispatchContext, lane: GroupSlots) -> None:
     """Pending members that were not tried: their obstacle may be another by now, or gone while no slot is free."""
     for at, row in enumerate(lane.rows):
         if row.state != PENDING or at in lane.tried:

@@ -37,7 +37,7 @@ Gates = tuple[GateRow, ...]
 
 
 @dataclass(frozen=True)
-class Desk:
+class GateContext:
     """What one decision or command works with; the gates that it opened gather in ``opened``."""
 
     run: RunState
@@ -66,7 +66,7 @@ def next_occurrence(schedule: Schedule, after: datetime) -> datetime:
     return (found if found > local else found + timedelta(days=7)).astimezone(after.tzinfo)
 
 
-def passed(stage: StageRow, desk: Desk) -> StageRow:
+def passed(stage: StageRow, desk: GateContext) -> StageRow:
     """Gates that were approved or are due, and the wait that is over; clocks go on while a run is stopped."""
     if not stage.reached:
         return stage
@@ -78,7 +78,7 @@ def passed(stage: StageRow, desk: Desk) -> StageRow:
     return stage
 
 
-def open_before(stage: StageRow, seen: StageLook, desk: Desk) -> StageRow:
+def open_before(stage: StageRow, seen: StageLook, desk: GateContext) -> StageRow:
     """Opens the stage's gates, and once they are passed those of its groups, that of a group which is to be skipped
     excepted. ``seen`` is the stage as it is."""
     before = _opened(stage.before_gates, (stage.name, "", BEFORE), desk)
@@ -96,7 +96,7 @@ def open_before(stage: StageRow, seen: StageLook, desk: Desk) -> StageRow:
     return _with(stage, tuple(groups))
 
 
-def open_after(stage: StageRow, desk: Desk, last: bool) -> StageRow:
+def open_after(stage: StageRow, desk: GateContext, last: bool) -> StageRow:
     """Opens the gates after groups whose members ended, then those of the stage together with its wait.
 
     Nothing opens in a segment that is halted. The wait of the last stage is not served, as nothing follows.
@@ -125,7 +125,7 @@ def open_after(stage: StageRow, desk: Desk, last: bool) -> StageRow:
     return stage
 
 
-def closed(stage: StageRow, desk: Desk) -> StageRow:
+def closed(stage: StageRow, desk: GateContext) -> StageRow:
     """Gates and wait of what a user skipped, and of what is Skipped by now, are Skipped with it, reached or not.
 
     What was passed before stays as it is. A skipped segment that still drains opens nothing any more either.
@@ -165,7 +165,7 @@ def due_at(stage: StageRow) -> list[datetime]:
     return found
 
 
-def _opened(gates: Gates, place: tuple[str, str, str], desk: Desk) -> Gates:
+def _opened(gates: Gates, place: tuple[str, str, str], desk: GateContext) -> Gates:
     """All at once. The same tuple if none was to be opened."""
     if not any(gate.state == NOT_STARTED for gate in gates):
         return gates
@@ -180,12 +180,12 @@ def _opened(gates: Gates, place: tuple[str, str, str], desk: Desk) -> Gates:
     return tuple(rows)
 
 
-def _completed(gates: Gates, desk: Desk) -> Gates:
+def _completed(gates: Gates, desk: GateContext) -> Gates:
     rows = tuple(_pass(gate, desk) if gate.state == PENDING else gate for gate in gates)
     return gates if all(new is old for new, old in zip(rows, gates, strict=True)) else rows
 
 
-def _pass(gate: GateRow, desk: Desk) -> GateRow:
+def _pass(gate: GateRow, desk: GateContext) -> GateRow:
     given = desk.approvals.get(gate.id)
     if given is not None:
         return replace(gate, state=COMPLETED, completed=given.at, by=given.by, verified=given.verified)

@@ -27,7 +27,7 @@ from ..values.update_states import (
     USER,
 )
 from .facts import latched
-from .gates import Desk, close_wait, closed
+from .gates import GateContext, close_wait, closed
 from .run import (
     GroupRow,
     MemberRow,
@@ -75,7 +75,7 @@ def skip(run: RunState, targets: t.Sequence[SkipTarget], now: datetime) -> RunSt
     if problems:
         raise FleetError.of(problems)
     wanted = {(each.type, each.name) for each in targets if states[each.type, each.name] not in _DONE}
-    desk = Desk(run, now)
+    desk = GateContext(run, now)
     stages = (_stage(latched(stage, desk.look(stage).facts), wanted, now) for stage in run.stages)
     return replace(run, stages=tuple(closed(stage, desk) for stage in stages))
 

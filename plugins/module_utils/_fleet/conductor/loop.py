@@ -17,7 +17,7 @@ from datetime import datetime, timedelta
 from ..._core.errors import FleetError
 from ..._core.machine import Act, Decision
 from ..._store.records import Lease, Records
-from ..leases import take
+from ..leases import acquire
 from .journal import Book, Change, Journal
 
 LEASE_SECONDS = 60
@@ -139,7 +139,7 @@ def conduct(
     FleetError ``lease-held`` (another conductor is at it), ``lease-lost`` (it was taken over), and those of its book.
     What is in flight goes on in every case.
     """
-    held = take(records, lease, limits.holder, LEASE_SECONDS)
+    held = acquire(records, lease, limits.holder, LEASE_SECONDS)
     conductor = None
     try:
         conductor = Conductor(Journal(records, steering.book, held), steering, clock, telling, limits)

@@ -22,7 +22,7 @@ from ..._kube.login.kubeconfig import local_path
 from ..._kube.parallel import in_parallel
 from ..._store.digest_key import digest_key
 from ..._store.records import Records
-from ..leases import take
+from ..leases import acquire
 from ..session import Session
 from .identity import DOUBLE_MEMBER, doubles, recorded_uids
 from .members import Clients, Member, identified_members, open_clients
@@ -235,7 +235,7 @@ def _canonical(document: Document) -> t.Any:
 
 def _write(session: Session, name: str, old: t.Mapping[str, Document | None], moved: t.Mapping[str, Document]) -> None:
     records = session.records
-    lease = take(records, f"member/{name}", session.holder, LEASE_SECONDS)
+    lease = acquire(records, f"member/{name}", session.holder, LEASE_SECONDS)
     try:
         for kind, document in moved.items():
             before = old[kind]

@@ -40,7 +40,7 @@ Ours = t.Container[tuple[str, str]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Farewell:
+class LeaveRequest:
     """``remove`` deletes what was placed, otherwise it stays there without our marks. ``forget_unreachable`` lets
     members go that cannot be asked, or whose cluster is another one by now; what is on them stays. ``patience`` is how
     many seconds to wait until what is deleted is gone.
@@ -68,7 +68,7 @@ class Left:
     failed: tuple[Problem, ...] = ()
 
 
-def leave(session: Session, wish: Farewell, write: bool) -> Left:
+def leave(session: Session, wish: LeaveRequest, write: bool) -> Left:
     """Lets the named members go; names that are no members are passed over. What other records placed on a member is
     not touched, nor is a cluster that is still a member under another name.
 
@@ -164,7 +164,7 @@ class _Emptied:
 
 
 def _emptied(
-    clients: Clients, name: str, wish: Farewell, ours: Ours, writing: Writing | None = None
+    clients: Clients, name: str, wish: LeaveRequest, ours: Ours, writing: Writing | None = None
 ) -> t.Callable[[], _Emptied]:
     how = writing or Writing()
     holding = partial(clients.holding, name, f"member/{name}")
@@ -211,7 +211,7 @@ def _parents(client: KubeClient) -> t.Iterator[dict[str, t.Any]]:
     return list_objects(client, PARENTS, label_selector=ID_LABEL, kind="ConfigMap")
 
 
-def _check_brakes(records: Records, names: t.Sequence[str], doubles: t.Container[str], wish: Farewell) -> None:
+def _check_brakes(records: Records, names: t.Sequence[str], doubles: t.Container[str], wish: LeaveRequest) -> None:
     """Nothing is removed where it is not asked for, and nothing from a cluster that stays under another name."""
     if not wish.remove:
         return

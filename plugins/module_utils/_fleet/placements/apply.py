@@ -24,8 +24,8 @@ from ..leases import leaving_members
 from ..members.members import Clients
 from ..session import Session
 from .look import (
+    ApplyOptions,
     Outcomes,
-    Ways,
     Writing,
     on_members,
 )
@@ -149,12 +149,12 @@ class _Work:
     clients: Clients
     replan: Replan
     request: PlanRequest
-    ways: Ways
+    ways: ApplyOptions
     told: t.Callable[[], str]
 
 
 def carry_out(
-    session: Session, clients: Clients, plan: FleetPlan, replan: Replan, request: PlanRequest, ways: Ways
+    session: Session, clients: Clients, plan: FleetPlan, replan: Replan, request: PlanRequest, ways: ApplyOptions
 ) -> ApplyResult:
     """Writes the placements one after another, the members of each in parallel.
 

@@ -11,7 +11,7 @@ from ..._core.cluster.facts.held import HeldContents, HeldObject, HeldPlacement,
 from ..._core.objects.clusters.fleet_member import FleetMember
 from ..._core.objects.identity import identify
 from ..._core.plan.changes import Earlier
-from ..._core.plan.compose import Known
+from ..._core.plan.compose import RecordedState
 from ..._core.resources.sealing import object_hash
 from ..._store.records import Records
 from .recorded import (
@@ -25,7 +25,9 @@ from .recorded import (
 )
 from .sources import credentials_of
 
-NOTHING = RecordedPlacement(document=None, bindings={}, policy_snapshots=(), resource_snapshots=(), known=Known())
+NOTHING = RecordedPlacement(
+    document=None, bindings={}, policy_snapshots=(), resource_snapshots=(), known=RecordedState()
+)
 
 
 def holdings_of(records: Records, members: t.Iterable[FleetMember]) -> Holdings:
@@ -49,7 +51,7 @@ def remembered(holdings: Holdings, name: str) -> RecordedPlacement:
     if held is None:
         return NOTHING
     latest = held.contents[-1] if held.contents else None
-    known = Known(
+    known = RecordedState(
         bindings=held.bindings,
         policy_snapshot=held.policy,
         resource_snapshot=latest.name if latest else "",

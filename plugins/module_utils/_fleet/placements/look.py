@@ -29,7 +29,7 @@ Outcomes = dict[str, MemberOutcome]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ways:
+class ApplyOptions:
     """How members are treated. ``prune_kinds`` are kinds that are deleted although they may hold more than ours.
 
     ``unplanned`` is how much a member may lose in all where it holds what no plan names; None for nothing of that.
@@ -59,7 +59,7 @@ def on_members(
     plan: PlacementPlan,
     uid: str,
     clients: Clients,
-    ways: Ways,
+    ways: ApplyOptions,
     told: t.Callable[[], str] = str,
     writing: Writing | None = None,
     due: t.Container[str] = (),
@@ -91,7 +91,7 @@ def on_members(
     return {each.cluster: found[each.cluster] for each in plan.clusters if each.cluster in found}
 
 
-def _task(plan: PlacementPlan, cluster: ClusterPlan, uid: str, ways: Ways) -> MemberTask:
+def _task(plan: PlacementPlan, cluster: ClusterPlan, uid: str, ways: ApplyOptions) -> MemberTask:
     identity = ApplySet(
         placement=plan.name,
         uid=uid,

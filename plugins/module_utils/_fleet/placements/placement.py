@@ -45,7 +45,7 @@ from .apply import (
     stopping,
     unfulfilled,
 )
-from .look import Outcomes, Ways, on_members
+from .look import ApplyOptions, Outcomes, on_members
 from .plan import (
     FleetPlan,
     PlanRequest,
@@ -55,7 +55,7 @@ from .plan import (
 )
 from .sources import (
     PLACEMENT,
-    Sourced,
+    LoadedPlacement,
     credentials_of,
     placements_in,
     read_placement,
@@ -84,7 +84,7 @@ class PlacementRequest:
     read: bool = False
     max_facts_age: timedelta | None = None
     limits: BrakeLimits = BrakeLimits()
-    ways: Ways = Ways()
+    ways: ApplyOptions = ApplyOptions()
     strict: bool = False
     approved: str = ""
     look: bool = True
@@ -202,12 +202,12 @@ def _recorded_are_used(
     return young_members(members, now, asked.max_facts_age or APPLY_AGE, pods)
 
 
-def wanted_placements(session: Session, asked: PlacementRequest) -> tuple[Sourced, ...]:
+def wanted_placements(session: Session, asked: PlacementRequest) -> tuple[LoadedPlacement, ...]:
     """The placements to be present: from files, inline, or those on the hub; all their problems at once."""
     return _wanted(session, asked)[0]
 
 
-def _wanted(session: Session, asked: PlacementRequest) -> tuple[tuple[Sourced, ...], tuple[Problem, ...]]:
+def _wanted(session: Session, asked: PlacementRequest) -> tuple[tuple[LoadedPlacement, ...], tuple[Problem, ...]]:
     """The same, and what is to be told of where they were looked for."""
     if asked.absent:
         return (), ()
@@ -235,7 +235,7 @@ def _wanted(session: Session, asked: PlacementRequest) -> tuple[tuple[Sourced, .
 def plan_request(
     session: Session,
     asked: PlacementRequest,
-    placements: tuple[Sourced, ...],
+    placements: tuple[LoadedPlacement, ...],
     members: t.Mapping[str, Member],
     facts: FactsSnapshot,
     now: datetime,
@@ -271,7 +271,7 @@ def _as_written(document: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     return {**{key: document[key] for key in ("apiVersion", "kind", "spec")}, "metadata": kept}
 
 
-def _looked(plan: FleetPlan, clients: Clients, look: bool, ways: Ways, parts: tuple[Problem, ...]) -> Report:
+def _looked(plan: FleetPlan, clients: Clients, look: bool, ways: ApplyOptions, parts: tuple[Problem, ...]) -> Report:
     outcomes: dict[str, Outcomes] = {}
     for each in plan.plans if look else ():
         outcomes[each.name] = on_members(each, plan.recorded[each.name].uid, clients, ways)

@@ -39,7 +39,7 @@ from .recorded import (
     recorded_placement,
 )
 from .sources import (
-    Sourced,
+    LoadedPlacement,
     rendered,
     selected_from_files,
     selected_from_hub,
@@ -68,7 +68,7 @@ class PlanRequest:
     ``credentials`` the Secrets by which they are reached. ``key`` seals Secrets; without one their content is left out.
     """
 
-    placements: tuple[Sourced, ...]
+    placements: tuple[LoadedPlacement, ...]
     absent: tuple[str, ...] = ()
     complete: bool = False
     resources: tuple[Manifest, ...] | None = None
@@ -90,7 +90,7 @@ class FleetPlan:
     plans: tuple[PlacementPlan, ...]
     recorded: t.Mapping[str, RecordedPlacement]
     facts: Facts
-    wanted: t.Mapping[str, Sourced] = field(default_factory=dict)
+    wanted: t.Mapping[str, LoadedPlacement] = field(default_factory=dict)
     findings: tuple[Problem, ...] = ()
 
     @property
@@ -201,7 +201,7 @@ def _source_gone(
 
 def _wanted(
     name: str,
-    sourced: Sourced | None,
+    sourced: LoadedPlacement | None,
     ending: str,
     record: RecordedPlacement,
     hub: KubeClient | None,
@@ -267,7 +267,7 @@ def _selected(placement: ClusterResourcePlacement, hub: KubeClient | None, reque
     return selected_from_hub(placement, hub, request.credentials)
 
 
-def _located(problems: t.Iterable[Problem], sourced: Sourced) -> tuple[Problem, ...]:
+def _located(problems: t.Iterable[Problem], sourced: LoadedPlacement) -> tuple[Problem, ...]:
     """Problems with a field path only, told of which placement and file they are."""
     return tuple(
         replace(each, where=f"{sourced.where} ClusterResourcePlacement/{sourced.placement.name} {each.where}".strip())

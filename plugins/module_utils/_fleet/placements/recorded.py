@@ -14,7 +14,7 @@ from ..._core.objects.placements.binding import ClusterResourceBinding
 from ..._core.objects.placements.cluster_resource_placement import ClusterResourcePlacement, PlacementStatus
 from ..._core.objects.placements.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
 from ..._core.plan.changes import Earlier
-from ..._core.plan.compose import Known
+from ..._core.plan.compose import RecordedState
 from ..._core.schema.codec import decode
 from ..._store.records import Records
 
@@ -41,7 +41,7 @@ class RecordedPlacement:
     bindings: t.Mapping[str, Document]
     policy_snapshots: tuple[Document, ...]
     resource_snapshots: tuple[Document, ...]
-    known: Known
+    known: RecordedState
 
     @property
     def placement(self) -> ClusterResourcePlacement | None:
@@ -104,7 +104,7 @@ def gathered(
     masters = [each for each in resources if RESOURCE_HASH in (each["metadata"].get("annotations") or {})]
     latest = masters[-1] if masters else None
     contents = {each["metadata"]["name"]: resources_in_snapshot(each, resources) for each in masters}
-    known = Known(
+    known = RecordedState(
         bindings=tuple(decode(ClusterResourceBinding, bindings[each]) for each in sorted(bindings)),
         policy_snapshot=decode(ClusterSchedulingPolicySnapshot, policies[-1]) if policies else None,
         resource_snapshot=latest["metadata"]["name"] if latest else "",

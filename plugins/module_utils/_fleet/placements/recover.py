@@ -42,7 +42,7 @@ from .recorded import (
     is_recovering,
     recovering,
 )
-from .sources import Sourced
+from .sources import LoadedPlacement
 
 EVERY_MEMBER = "records are rebuilt from all members or not at all: from some of them the others would be forgotten"
 
@@ -59,7 +59,7 @@ class Recovered:
 class Described:
     """A placement as its manifests describe it now."""
 
-    sourced: Sourced
+    sourced: LoadedPlacement
     objects: tuple[Rendered, ...]
 
 

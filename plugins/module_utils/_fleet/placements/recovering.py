@@ -16,7 +16,7 @@ from ..session import Session
 from .placement import PlacementRequest, wanted_placements
 from .recover import Described, Recovered, recover
 from .sources import (
-    Sourced,
+    LoadedPlacement,
     credentials_of,
     rendered,
     resources_from_files,
@@ -46,7 +46,7 @@ def recover_records(session: Session, asked: PlacementRequest, former: t.Collect
 
 
 def _selected(
-    sourced: Sourced, session: Session, asked: PlacementRequest, credentials: frozenset[tuple[str, str]]
+    sourced: LoadedPlacement, session: Session, asked: PlacementRequest, credentials: frozenset[tuple[str, str]]
 ) -> Selected:
     if asked.resources is not None:
         return selected_from_files(sourced.placement, resources_from_files(asked.resources), credentials)

@@ -32,7 +32,7 @@ PLACEMENT = "ClusterResourcePlacement"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sourced:
+class LoadedPlacement:
     """A placement as it was read: ``where`` is file and line, ``findings`` are repairs and warnings."""
 
     placement: ClusterResourcePlacement
@@ -41,9 +41,9 @@ class Sourced:
     findings: tuple[Problem, ...] = ()
 
 
-def placements_in(manifests: t.Iterable[Manifest], strict: bool) -> tuple[Sourced, ...]:
+def placements_in(manifests: t.Iterable[Manifest], strict: bool) -> tuple[LoadedPlacement, ...]:
     """The placements among the manifests by name; every problem of every one of them at once."""
-    found: dict[str, Sourced] = {}
+    found: dict[str, LoadedPlacement] = {}
     problems: list[Problem] = []
     for manifest in manifests:
         if not _may_be_placement(manifest.document):
@@ -73,7 +73,9 @@ def _may_be_placement(document: t.Mapping[str, t.Any]) -> bool:
     return successor or _ours(document) and group != FLEET_GROUP and document.get("kind") != "MemberCluster"
 
 
-def read_placement(document: t.Mapping[str, t.Any], where: str, strict: bool, written: Written = as_read) -> Sourced:
+def read_placement(
+    document: t.Mapping[str, t.Any], where: str, strict: bool, written: Written = as_read
+) -> LoadedPlacement:
     """One placement from its manifest, all its problems at once; ``written`` as in ``Check``."""
     reading = read(document, where, strict, written=written)
     if not isinstance(reading.object, ClusterResourcePlacement):
@@ -81,7 +83,7 @@ def read_placement(document: t.Mapping[str, t.Any], where: str, strict: bool, wr
         told = f"this is a {reading.object.kind}, not a {PLACEMENT}"
         raise FleetError("not-a-placement", told, where, hint if _may_be_placement(document) else "")
     findings = tuple(Problem(each.code, each.message, each.where or where) for each in reading.findings)
-    return Sourced(placement=reading.object, document=document, where=where, findings=findings)
+    return LoadedPlacement(placement=reading.object, document=document, where=where, findings=findings)
 
 
 def resources_from_files(paths: t.Sequence[str]) -> tuple[Manifest, ...]:

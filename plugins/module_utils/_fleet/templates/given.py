@@ -9,7 +9,7 @@ import typing as t
 from collections.abc import Mapping
 
 from ..._core.errors import FleetError
-from ..._core.schema.checking import near
+from ..._core.schema.checking import did_you_mean
 
 
 def objects(value: t.Any, name: str) -> list[dict[str, t.Any]]:
@@ -39,7 +39,7 @@ def one_of(value: t.Any, known: t.Sequence[str], name: str) -> str:
     """The value, if it is one of those known."""
     if value not in known:
         text = f"{value!r:.60} is not one of {', '.join(filter(None, known))}"
-        raise FleetError("bad-argument", text, name, near(str(value), known))
+        raise FleetError("bad-argument", text, name, did_you_mean(str(value), known))
     return str(value)
 
 

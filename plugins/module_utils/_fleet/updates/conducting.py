@@ -16,7 +16,7 @@ from ..._core.errors import FleetError
 from ..._core.objects.clusters.fleet_member import FleetMember
 from ..._core.objects.updates.update_run import UpdateRun
 from ..._core.updates.approvals import Terms
-from ..._core.updates.record.summary import gist
+from ..._core.updates.record.summary import first_line
 from ..._core.updates.record.tree import run_of
 from ..._core.updates.releases import versions
 from ..._core.updates.run import MemberRow, RunState
@@ -50,13 +50,13 @@ from ..members.members import Clients, members_to_write, open_clients, recorded_
 from ..session import Session
 from .approval_policy import vouched_since
 from .claims import KIND
-from .constraints import Permits
+from .constraints import StartConstraints
 from .events import events_file
 from .gates import gates_of
 from .leases import held, upgrade_leases
 from .monitor import MemberMonitor
 from .progress import RunProgress
-from .sources import Written
+from .sources import UpdateManifests
 from .steering import ApprovalRules, RunEnding, conduct_run
 from .update_run import Outcome, started
 
@@ -123,7 +123,7 @@ def carry_on(session: Session, run: UpdateRun, wish: ConductOptions, who: str = 
             return replace(ending, behind=_behind(ending, drivers, wish.threads))
 
 
-def refuse_unfit(session: Session, run: UpdateRun, given: Written, wish: ConductOptions) -> None:
+def refuse_unfit(session: Session, run: UpdateRun, given: UpdateManifests, wish: ConductOptions) -> None:
     """Says before anything is recorded what could not be carried out: wrong drivers, files that cannot be written,
     members that name a FleetMaintenance which is not there."""
     members_to_write(session)
@@ -134,7 +134,7 @@ def refuse_unfit(session: Session, run: UpdateRun, given: Written, wish: Conduct
         make_folder(operations_folder(wish.operations, session.environ), 0o700)
 
 
-def rehearse(session: Session, run: UpdateRun, given: Written, wish: ConductOptions) -> Outcome:
+def rehearse(session: Session, run: UpdateRun, given: UpdateManifests, wish: ConductOptions) -> Outcome:
     """What ``carry_on`` would begin with: everything checked, nothing written, members only read."""
     refuse_unwritable(wish.events)
     with _drivers(session, run, wish) as (drivers, _clients):
@@ -189,7 +189,7 @@ def verdict(ending: RunEnding) -> RunVerdict:
     if status.state in (COMPLETED, SKIPPED) and ending.why == "settled":
         lost = [row for row in rows if row.state == FAILED or _lost(row.state, row.skipped_by, row.reason)]
         if lost:
-            named = "; ".join(f"{row.name} {row.state}: {gist(row.message) or row.reason}" for row in lost[:10])
+            named = "; ".join(f"{row.name} {row.state}: {first_line(row.message) or row.reason}" for row in lost[:10])
             return RunVerdict(outcome=PARTIAL, code="not-all-members", message=named)
         return RunVerdict(outcome=DONE)
     if ending.why != "waiting":
@@ -220,16 +220,18 @@ def _lost(state: str, skipped_by: str, reason: str) -> bool:
     return state == SKIPPED and skipped_by == SYSTEM and reason in (UNREACHABLE, MEMBER_GONE)
 
 
-def _refuse_without_windows(session: Session, run: UpdateRun, given: Written, members: t.Container[str]) -> None:
+def _refuse_without_windows(
+    session: Session, run: UpdateRun, given: UpdateManifests, members: t.Container[str]
+) -> None:
     found = [each for each in session.records.list("FleetMember") if each["metadata"]["name"] in members]
     problems = _permits(session.records, run, given).problems(found, session.clock())
     if problems:
         raise FleetError.of(problems)
 
 
-def _permits(records: Records, run: UpdateRun, given: Written | None = None) -> Permits:
+def _permits(records: Records, run: UpdateRun, given: UpdateManifests | None = None) -> StartConstraints:
     upgrade = run.spec.managed_cluster_update.upgrade
-    return Permits(records, upgrade.type, run.target, given or Written())
+    return StartConstraints(records, upgrade.type, run.target, given or UpdateManifests())
 
 
 def _settled(state: RunState) -> bool:

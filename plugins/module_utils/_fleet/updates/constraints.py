@@ -18,7 +18,7 @@ from ..._core.updates.timing.maintenance import Calendar, Site, calendar
 from ..._core.values.update_states import WINDOW_CLOSED
 from ..._store.records import Record, Records
 from ..recorded import recorded
-from .sources import Written
+from .sources import UpdateManifests
 
 T = t.TypeVar("T")
 
@@ -27,13 +27,13 @@ AHEAD = timedelta(days=400)
 
 
 @dataclass(frozen=True)
-class Permits:
+class StartConstraints:
     """For runs of one type to one version. What is ``given`` stands for what is recorded under the same name."""
 
     records: Records
     run_type: str
     target: str
-    given: Written = Written()
+    given: UpdateManifests = UpdateManifests()
 
     def views(self, members: t.Sequence[Record], now: datetime) -> dict[str, MemberView]:
         """One view for each FleetMember, with its windows, and what keeps it from beginning whatever it is at."""

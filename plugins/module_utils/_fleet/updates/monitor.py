@@ -27,7 +27,7 @@ from .claims import (
     mark_of,
     release,
 )
-from .constraints import Permits
+from .constraints import StartConstraints
 from .leases import UpgradeLeases, obstacle
 
 LOOK_AGAIN = timedelta(seconds=15)
@@ -49,7 +49,7 @@ class MemberMonitor:
     target: str
     holder: str
     members: t.Collection[str]
-    permits: Permits | None = None
+    permits: StartConstraints | None = None
     leases: UpgradeLeases | None = None
     clock_ahead: t.Callable[[], timedelta] = timedelta
     views: dict[str, MemberView] = field(default_factory=dict)

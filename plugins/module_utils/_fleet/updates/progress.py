@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 from ..._core.objects.updates.update_run import UpdateRun
 from ..._core.updates.approvals import named_makers
-from ..._core.updates.record.summary import completed_by, gist
+from ..._core.updates.record.summary import completed_by, first_line
 from ..._core.updates.run import (
     MemberRow,
     OpenGate,
@@ -161,7 +161,7 @@ class RunProgress:
             again = f", attempt {row.attempt}" if row.attempt > 1 else ""
             return f"{words} ({self.versions.get(row.name, '?')} -> {self.run.target}{again})"
         if row.state in (PENDING, SKIPPED, FAILED):
-            why = gist(row.message) or row.reason
+            why = first_line(row.message) or row.reason
             return f"{words}: {why}" if why else words
         took = f" in {(row.completed - row.started).total_seconds():.0f} s" if row.completed and row.started else ""
         return f"{words}{took}" + (f", now {row.version_after}" if row.version_after else "")

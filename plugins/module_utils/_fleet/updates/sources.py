@@ -28,7 +28,7 @@ KINDS = tuple(each.__name__ for each in _CLASSES)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Written:
+class UpdateManifests:
     """Objects of each kind by name, and what is worth a word about them."""
 
     runs: t.Mapping[str, UpdateRun] = field(default_factory=dict)
@@ -38,7 +38,7 @@ class Written:
     findings: tuple[Problem, ...] = ()
 
 
-def written(src: t.Sequence[str], definitions: t.Sequence[t.Mapping[str, t.Any]], strict: bool) -> Written:
+def written(src: t.Sequence[str], definitions: t.Sequence[t.Mapping[str, t.Any]], strict: bool) -> UpdateManifests:
     """Every object of these kinds in the files and among the definitions; all problems at once."""
     manifests = read_manifests(src) if src else ()
     documents: list[tuple[dict[str, t.Any], str, Text]] = [
@@ -59,7 +59,7 @@ def written(src: t.Sequence[str], definitions: t.Sequence[t.Mapping[str, t.Any]]
     if problems:
         raise FleetError.of(problems)
     runs, strategies, maintenance, catalogues = there.values()
-    return Written(
+    return UpdateManifests(
         runs=runs,
         strategies=strategies,
         maintenance=maintenance,
@@ -94,7 +94,7 @@ def _put(obj: t.Any, there: dict[str, dict[str, t.Any]], where: str) -> None:
     named[obj.name] = obj
 
 
-def name_of(name: str, given: Written) -> str:
+def name_of(name: str, given: UpdateManifests) -> str:
     """The run that is meant: the one named, or the only one that is defined. FleetError ``which-run``."""
     if name:
         return name

@@ -57,7 +57,7 @@ TRY_AGAIN = timedelta(seconds=5)
 RunChange = Change[RunState]
 
 
-class Works(t.Protocol):
+class ExecutorLike(t.Protocol):
     """What is wanted of an executor; see ``conductor.executor.Executor``."""
 
     def begin(self, work: Work, resumed: bool, only_follow: bool = False) -> None:
@@ -106,7 +106,7 @@ def conduct_run(
     session: Session,
     name: str,
     sight: MemberMonitor,
-    works: Works,
+    works: ExecutorLike,
     progress: RunProgress,
     limits: RunLimits,
     here: t.Callable[[], str],
@@ -138,7 +138,7 @@ class UpdateSteering:
         self,
         book: RunBook,
         sight: MemberMonitor,
-        works: Works,
+        works: ExecutorLike,
         gates: GateKeeper,
         progress: RunProgress,
         here: t.Callable[[], str],

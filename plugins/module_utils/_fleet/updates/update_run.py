@@ -39,7 +39,7 @@ from .claims import KIND, busy
 from .gates import KIND as GATE
 from .gates import RUN_LABEL
 from .run_record import proven, read_run, run_document
-from .sources import Written, keep
+from .sources import UpdateManifests, keep
 
 _ATTEMPTS = 10
 
@@ -53,7 +53,9 @@ class Outcome:
     notes: tuple[Problem, ...] = ()
 
 
-def present(records: Records, name: str, given: Written, write: bool, approved: str = "", who: str = "") -> Outcome:
+def present(
+    records: Records, name: str, given: UpdateManifests, write: bool, approved: str = "", who: str = ""
+) -> Outcome:
     """The run as it is defined, with its sequence and members fixed. One that was started stands as it is.
 
     ``who`` is recorded as its maker if its spec is new or another.
@@ -235,7 +237,7 @@ def _versioned(records: Records, run: UpdateRun, status: t.Any) -> Record:
     }
 
 
-def _strategy(records: Records, run: UpdateRun, given: Written) -> UpdateRunStrategy | None:
+def _strategy(records: Records, run: UpdateRun, given: UpdateManifests) -> UpdateRunStrategy | None:
     name = run.spec.strategy_name
     if not name:
         return run.spec.strategy
@@ -286,7 +288,7 @@ def _kept(
     run: UpdateRun,
     stored: Record | None,
     strategy: UpdateRunStrategy | None,
-    given: Written,
+    given: UpdateManifests,
     who: str,
 ) -> UpdateRun:
     """Writes strategies, the run with its digest, and its tree, which needs the run's uid."""

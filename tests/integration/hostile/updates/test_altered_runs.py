@@ -20,7 +20,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gate i
     complete,
     user,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import Written, written
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import UpdateManifests, written
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
 from conducting import Plays
 from few_rights import STATUS_WRITER, User
@@ -46,7 +46,7 @@ def gated(fleet: UpdateFleet) -> dict[str, t.Any]:
     return drivers
 
 
-def given(fleet: UpdateFleet, strategy: Document | None = None) -> Written:
+def given(fleet: UpdateFleet, strategy: Document | None = None) -> UpdateManifests:
     return written([], [fleet.run(strategy)], strict=False)
 
 

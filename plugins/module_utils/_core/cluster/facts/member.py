@@ -128,13 +128,17 @@ def _agent(
 ) -> tuple[AgentStatus, ...]:
     old = next((each for each in previous.agent_status if each.type == AGENT), None)
     conditions = old.conditions if old else ()
-    joined = moved(find_condition(conditions, "Joined"), "Joined", ("True", "Joined", "the member is joined"), at)
-    healthy = moved(find_condition(conditions, "Healthy"), "Healthy", health, at)
+    joined = next_condition(
+        find_condition(conditions, "Joined"), "Joined", ("True", "Joined", "the member is joined"), at
+    )
+    healthy = next_condition(find_condition(conditions, "Healthy"), "Healthy", health, at)
     others = tuple(each for each in previous.agent_status if each.type != AGENT)
     return (AgentStatus(type=AGENT, conditions=(joined, healthy), last_received_heartbeat=heartbeat), *others)
 
 
-def moved(old: Condition | None, kind: str, now: tuple[str, str, str], at: datetime, generation: int = 0) -> Condition:
+def next_condition(
+    old: Condition | None, kind: str, now: tuple[str, str, str], at: datetime, generation: int = 0
+) -> Condition:
     """The condition with its new status; its transition time changes only with the status."""
     status, reason, message = now
     since = old.last_transition_time if old and old.status == status else at

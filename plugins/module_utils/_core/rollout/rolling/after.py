@@ -13,7 +13,7 @@ from ...objects.placements.rollout_strategy import ApplyStrategy
 from ..conditions import (
     FALSE,
     TRUE,
-    put,
+    set_condition,
     without,
 )
 from ..content import Content, RolloutBinding
@@ -79,5 +79,5 @@ def _respecified(binding: ClusterResourceBinding, spec: BindingSpec) -> ClusterR
 def _with_condition(
     binding: ClusterResourceBinding, row: tuple[str, str, str], now: datetime
 ) -> ClusterResourceBinding:
-    conditions = put(binding.status.conditions, ROLLOUT_STARTED, row, binding.metadata.generation, now)
+    conditions = set_condition(binding.status.conditions, ROLLOUT_STARTED, row, binding.metadata.generation, now)
     return replace(binding, status=replace(binding.status, conditions=conditions))

@@ -25,9 +25,9 @@ from .layout import integer, laid_out, without_approval_waits
 from .marks import INITIALIZED
 from .world import (
     NotYet,
+    RunContext,
     RunFailure,
     RunRefused,
-    Scene,
 )
 
 LATEST = "kubernetes-fleet.io/is-latest-snapshot"
@@ -38,7 +38,7 @@ RESOURCE_HASH = "kubernetes-fleet.io/resource-hash"
 WHATEVER_IS_PICKED = -1
 
 
-def begin(scene: Scene) -> Scene:
+def begin(scene: RunContext) -> RunContext:
     """The scene with a run whose stages are laid out. Refused or NotYet if it cannot begin."""
     scene, policy = with_policy(with_placement(scene))
     scene = _with_strategy(with_bindings(scene, policy))
@@ -51,13 +51,13 @@ def begin(scene: Scene) -> Scene:
     return _with_status(scene, _with_overrides(scene, status))
 
 
-def laid_out_again(scene: Scene) -> StagedUpdateRunStatus:
+def laid_out_again(scene: RunContext) -> StagedUpdateRunStatus:
     """The run's status with the stages as its copy of the strategy lays them out today."""
     selected = frozenset(each.cluster for each in scene.selected)
     return laid_out(scene.run.name, scene.status, selected, scene.world.clusters, upstream=scene.upstream)
 
 
-def used_snapshot(scene: Scene) -> ObjectMeta:
+def used_snapshot(scene: RunContext) -> ObjectMeta:
     """The first part of the resources that the run rolls out: of the given index, or the latest. Refused if none is."""
     asked = scene.run.spec.resource_snapshot_index
     snapshots = scene.world.resource_snapshots
@@ -76,7 +76,7 @@ def used_snapshot(scene: Scene) -> ObjectMeta:
     return first
 
 
-def with_placement(scene: Scene) -> Scene:
+def with_placement(scene: RunContext) -> RunContext:
     """Takes over the placement's apply strategy."""
     placement = scene.world.placement
     if placement is None:
@@ -88,7 +88,7 @@ def with_placement(scene: Scene) -> Scene:
     return _with_status(scene, replace(scene.status, applied_strategy=defaulted(strategy.apply_strategy)))
 
 
-def with_policy(scene: Scene) -> tuple[Scene, ClusterSchedulingPolicySnapshot]:
+def with_policy(scene: RunContext) -> tuple[RunContext, ClusterSchedulingPolicySnapshot]:
     """Takes over the latest policy, which must be fully scheduled, and how many clusters it asks for."""
     latest = [each for each in scene.world.policy_snapshots if each.metadata.labels.get(LATEST) == "true"]
     if not latest:
@@ -107,7 +107,7 @@ def with_policy(scene: Scene) -> tuple[Scene, ClusterSchedulingPolicySnapshot]:
     return scene, policy
 
 
-def _wanted_count(scene: Scene, snapshot: ClusterSchedulingPolicySnapshot) -> int:
+def _wanted_count(scene: RunContext, snapshot: ClusterSchedulingPolicySnapshot) -> int:
     policy = snapshot.spec.policy or PlacementPolicy()
     if policy.placement_type == PICK_FIXED:
         return len(policy.cluster_names)
@@ -119,7 +119,7 @@ def _wanted_count(scene: Scene, snapshot: ClusterSchedulingPolicySnapshot) -> in
     return count
 
 
-def with_bindings(scene: Scene, policy: ClusterSchedulingPolicySnapshot) -> Scene:
+def with_bindings(scene: RunContext, policy: ClusterSchedulingPolicySnapshot) -> RunContext:
     """Takes over which clusters are picked, and which lose the placement.
 
     A run that has nothing to do does not begin. Upstream also ends one that has just deleted its last binding.
@@ -144,7 +144,7 @@ def with_bindings(scene: Scene, policy: ClusterSchedulingPolicySnapshot) -> Scen
     return replace(scene, selected=tuple(selected), leaving=tuple(leaving))
 
 
-def _with_strategy(scene: Scene) -> Scene:
+def _with_strategy(scene: RunContext) -> RunContext:
     strategy = scene.world.strategy
     if strategy is None:
         message = f"there is no strategy {scene.run.spec.staged_rollout_strategy_name}"
@@ -153,12 +153,12 @@ def _with_strategy(scene: Scene) -> Scene:
     return _with_status(scene, replace(scene.status, staged_update_strategy_snapshot=copy))
 
 
-def _with_resources(scene: Scene, status: StagedUpdateRunStatus) -> StagedUpdateRunStatus:
+def _with_resources(scene: RunContext, status: StagedUpdateRunStatus) -> StagedUpdateRunStatus:
     snapshot = used_snapshot(_with_status(scene, status))
     return replace(status, resource_snapshot_index_used=snapshot.labels.get(RESOURCE_INDEX, ""))
 
 
-def _with_overrides(scene: Scene, status: StagedUpdateRunStatus) -> StagedUpdateRunStatus:
+def _with_overrides(scene: RunContext, status: StagedUpdateRunStatus) -> StagedUpdateRunStatus:
     def frozen(cluster: ClusterUpdatingStatus) -> ClusterUpdatingStatus:
         overrides = scene.world.overrides.get(cluster.cluster_name, NO_OVERRIDES)
         return replace(
@@ -173,9 +173,9 @@ def _with_overrides(scene: Scene, status: StagedUpdateRunStatus) -> StagedUpdate
     return replace(status, stages_status=stages)
 
 
-def _with_status(scene: Scene, status: StagedUpdateRunStatus) -> Scene:
+def _with_status(scene: RunContext, status: StagedUpdateRunStatus) -> RunContext:
     return replace(scene, run=replace(scene.run, status=status))
 
 
-def _refused(scene: Scene, code: str, message: str) -> RunRefused:
+def _refused(scene: RunContext, code: str, message: str) -> RunRefused:
     return RunRefused(RunFailure(code=code, message=message), scene.status)

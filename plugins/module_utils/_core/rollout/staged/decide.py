@@ -57,10 +57,10 @@ from .world import (
     ClusterInFlight,
     DeleteApproval,
     NotYet,
+    ObservedState,
+    RunContext,
     RunFailure,
     RunRefused,
-    Scene,
-    World,
 )
 
 CLUSTER_CHECK, STAGE_CHECK = timedelta(seconds=15), timedelta(seconds=60)
@@ -91,13 +91,13 @@ class StageStep:
     finished: bool = False
 
 
-def decide(state: StagedState, seen: World, now: datetime) -> StagedDecision:
+def decide(state: StagedState, seen: ObservedState, now: datetime) -> StagedDecision:
     """The next state of the run and what is to be done for it; the order of ``seen`` does not matter.
 
     An act is decided again until it is seen done. Waits are what may pass by itself.
     """
     run = at_generation(state.run)
-    scene = Scene(run=run, world=seen, now=now, upstream=seen.upstream)
+    scene = RunContext(run=run, world=seen, now=now, upstream=seen.upstream)
     if run.metadata.deletion_timestamp is not None:
         mine = [each.name for each in seen.approvals if each.spec.parent_stage_rollout == run.name]
         return _decision(run, tuple(DeleteApproval(name=name) for name in sorted(mine)))
@@ -159,13 +159,13 @@ def is_over(run: ClusterStagedUpdateRun) -> bool:
     return ended or status_is(conditions, INITIALIZED, generation, FALSE)
 
 
-def _begun(scene: Scene) -> Scene:
+def _begun(scene: RunContext) -> RunContext:
     scene = begin(scene)
     marks = Marks(scene.generation, scene.now)
     return replace(scene, run=_with(scene, marks.on_run(scene.status, INITIALIZED, RUN_BEGUN)))
 
 
-def _failed(scene: Scene, refusal: RunRefused, begun: bool) -> StagedDecision:
+def _failed(scene: RunContext, refusal: RunRefused, begun: bool) -> StagedDecision:
     marks = Marks(scene.generation, scene.now)
     if begun:
         status = marks.run_failed(scene.status, refusal.failure.message)
@@ -175,7 +175,7 @@ def _failed(scene: Scene, refusal: RunRefused, begun: bool) -> StagedDecision:
     return _decision(_with(scene, status), failure=refusal.failure)
 
 
-def _stepped(scene: Scene, index: int) -> StagedDecision:
+def _stepped(scene: RunContext, index: int) -> StagedDecision:
     """One step of the stage at ``index``; the delete stage comes after the last."""
     step = _step(scene, index)
     marks = Marks(scene.generation, scene.now)
@@ -198,7 +198,7 @@ def _stepped(scene: Scene, index: int) -> StagedDecision:
     )
 
 
-def _step(scene: Scene, index: int) -> StageStep:
+def _step(scene: RunContext, index: int) -> StageStep:
     stages, deletion = scene.status.stages_status, scene.status.deletion_stage_status
     stage = stages[index] if index < len(stages) else deletion
     strategy = scene.status.staged_update_strategy_snapshot
@@ -213,7 +213,7 @@ def _step(scene: Scene, index: int) -> StageStep:
         return StageStep(stage=stage, row=RUN_PROGRESSING, failure=refusal.failure)
 
 
-def _stage(scene: Scene, stage: StageUpdatingStatus, config: StageConfig) -> StageStep:
+def _stage(scene: RunContext, stage: StageUpdatingStatus, config: StageConfig) -> StageStep:
     marks = Marks(scene.generation, scene.now)
     if not stage.clusters:
         stage = replace(stage, start_time=stage.start_time or scene.now)
@@ -243,7 +243,7 @@ def _stage(scene: Scene, stage: StageUpdatingStatus, config: StageConfig) -> Sta
     return _after_stage(scene, step, config)
 
 
-def _after_stage(scene: Scene, step: StageStep, config: StageConfig) -> StageStep:
+def _after_stage(scene: RunContext, step: StageStep, config: StageConfig) -> StageStep:
     """All clusters are done. The stage ends when its last tasks pass; then the next one's turn comes at once."""
     marks = Marks(scene.generation, scene.now)
     waiting = marks.on_stage(step.stage, stage_waiting("after-stage"))
@@ -257,7 +257,7 @@ def _after_stage(scene: Scene, step: StageStep, config: StageConfig) -> StageSte
     return replace(step, stage=tasks.stage, actions=actions, row=row, wake_at=wake_at)
 
 
-def _delete_stage(scene: Scene, stage: StageUpdatingStatus) -> StageStep:
+def _delete_stage(scene: RunContext, stage: StageUpdatingStatus) -> StageStep:
     marks = Marks(scene.generation, scene.now)
     stage, actions = delete(scene, marks.stage_started(stage), stopping=False)
     if not scene.leaving:
@@ -267,7 +267,7 @@ def _delete_stage(scene: Scene, stage: StageUpdatingStatus) -> StageStep:
     return StageStep(stage=stage, row=RUN_PROGRESSING, actions=tuple(actions), wake_at=wake_at)
 
 
-def _stop_stage(scene: Scene, stage: StageUpdatingStatus) -> StageStep:
+def _stop_stage(scene: RunContext, stage: StageUpdatingStatus) -> StageStep:
     """No cluster starts, those in flight are let finish. One that is in trouble or stuck may never do so: it is left as
     it is, and looked at again when the run goes on. Upstream waits for it for ever."""
     marks = Marks(scene.generation, scene.now)
@@ -292,7 +292,7 @@ def _stop_stage(scene: Scene, stage: StageUpdatingStatus) -> StageStep:
     )
 
 
-def _stop_delete_stage(scene: Scene, stage: StageUpdatingStatus) -> StageStep:
+def _stop_delete_stage(scene: RunContext, stage: StageUpdatingStatus) -> StageStep:
     """Deletions that have begun are let finish. Upstream counts those that have not begun too, and never stops."""
     marks = Marks(scene.generation, scene.now)
     stage, actions = delete(scene, stage, stopping=True)
@@ -305,7 +305,7 @@ def _stop_delete_stage(scene: Scene, stage: StageUpdatingStatus) -> StageStep:
     )
 
 
-def _look_again(scene: Scene, upstream: timedelta, ours: datetime | None) -> datetime | None:
+def _look_again(scene: RunContext, upstream: timedelta, ours: datetime | None) -> datetime | None:
     """Upstream looks again after a fixed time; we do when time alone changes something."""
     return later(scene.now, upstream) if scene.upstream else ours
 
@@ -317,5 +317,5 @@ def _with_stage(status: StagedUpdateRunStatus, index: int, stage: StageUpdatingS
     return replace(status, stages_status=(*stages[:index], stage, *stages[index + 1 :]))
 
 
-def _with(scene: Scene, status: StagedUpdateRunStatus) -> ClusterStagedUpdateRun:
+def _with(scene: RunContext, status: StagedUpdateRunStatus) -> ClusterStagedUpdateRun:
     return replace(scene.run, status=status)

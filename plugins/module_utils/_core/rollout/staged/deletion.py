@@ -18,13 +18,15 @@ from .marks import (
 from .world import (
     Action,
     DeleteBinding,
+    RunContext,
     RunFailure,
     RunRefused,
-    Scene,
 )
 
 
-def delete(scene: Scene, stage: StageUpdatingStatus, *, stopping: bool) -> tuple[StageUpdatingStatus, list[Action]]:
+def delete(
+    scene: RunContext, stage: StageUpdatingStatus, *, stopping: bool
+) -> tuple[StageUpdatingStatus, list[Action]]:
     """All bindings are deleted at once; a cluster is done when its binding is gone. While ``stopping``, none begins.
 
     One that has begun and is not being deleted was recorded by somebody who did not live to delete it.
@@ -53,7 +55,7 @@ def delete(scene: Scene, stage: StageUpdatingStatus, *, stopping: bool) -> tuple
     return replace(stage, clusters=tuple(clusters)), actions
 
 
-def going(scene: Scene, stage: StageUpdatingStatus) -> int:
+def going(scene: RunContext, stage: StageUpdatingStatus) -> int:
     """Clusters whose deletion has begun and is not over."""
     return sum(
         1
@@ -62,13 +64,13 @@ def going(scene: Scene, stage: StageUpdatingStatus) -> int:
     )
 
 
-def _started(scene: Scene, marks: Marks, cluster: ClusterUpdatingStatus) -> ClusterUpdatingStatus:
+def _started(scene: RunContext, marks: Marks, cluster: ClusterUpdatingStatus) -> ClusterUpdatingStatus:
     if scene.holds(cluster.conditions, STARTED):
         return cluster
     return marks.on_cluster(cluster, STARTED, CLUSTER_STARTED)
 
 
-def _check(scene: Scene, cluster: ClusterUpdatingStatus, deleting: bool) -> None:
+def _check(scene: RunContext, cluster: ClusterUpdatingStatus, deleting: bool) -> None:
     if scene.holds(cluster.conditions, SUCCEEDED):
         message = f"cluster {cluster.cluster_name} of {DELETE_STAGE} is done and has a binding again"
     elif scene.upstream and scene.holds(cluster.conditions, STARTED) and not deleting:

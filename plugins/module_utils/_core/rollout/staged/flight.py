@@ -31,8 +31,8 @@ from .world import (
     Action,
     BindCluster,
     MarkStarted,
+    RunContext,
     RunFailure,
-    Scene,
 )
 
 STUCK_AFTER = timedelta(minutes=5)
@@ -43,7 +43,7 @@ DONE, GOING_ON, TROUBLED = "done", "going-on", "troubled"
 class Flight:
     """What one look at a stage found. ``problems`` may pass; ``failure`` ends the run."""
 
-    scene: Scene
+    scene: RunContext
     stage: StageUpdatingStatus
     marks: Marks
     clusters: list[ClusterUpdatingStatus] = field(default_factory=list)
@@ -58,14 +58,14 @@ class Flight:
     stuck_from: datetime | None = None
 
     @classmethod
-    def over(cls, scene: Scene, stage: StageUpdatingStatus) -> Flight:
+    def over(cls, scene: RunContext, stage: StageUpdatingStatus) -> Flight:
         return cls(scene, stage, Marks(scene.generation, scene.now))
 
     def fail(self, code: str, message: str) -> None:
         self.failure = self.failure or RunFailure(code=code, message=message)
 
 
-def fly(scene: Scene, stage: StageUpdatingStatus, limit: int) -> Flight:
+def fly(scene: RunContext, stage: StageUpdatingStatus, limit: int) -> Flight:
     """One walk over the stage's clusters in order, with at most ``limit`` in flight. A place that one cluster leaves is
     taken by the next in the same walk."""
     flight = Flight.over(scene, stage)
@@ -82,7 +82,7 @@ def fly(scene: Scene, stage: StageUpdatingStatus, limit: int) -> Flight:
     return flight
 
 
-def let_finish(scene: Scene, stage: StageUpdatingStatus) -> Flight:
+def let_finish(scene: RunContext, stage: StageUpdatingStatus) -> Flight:
     """One walk while the run stops: nothing starts."""
     flight = Flight.over(scene, stage)
     bindings = {each.cluster: each for each in scene.selected}

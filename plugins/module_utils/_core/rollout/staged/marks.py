@@ -21,7 +21,7 @@ from ..conditions import (
     UNKNOWN,
     Conditions,
     Row,
-    put,
+    set_condition,
 )
 
 INITIALIZED, PROGRESSING, SUCCEEDED, STARTED = "Initialized", "Progressing", "Succeeded", "Started"
@@ -99,7 +99,7 @@ class Marks:
         return replace(task, conditions=self._put(task.conditions, kind, row))
 
     def _put(self, conditions: Conditions, kind: str, row: Row) -> Conditions:
-        return put(conditions, kind, row, self.generation, self.now)
+        return set_condition(conditions, kind, row, self.generation, self.now)
 
 
 def at_generation(run: ClusterStagedUpdateRun) -> ClusterStagedUpdateRun:

@@ -19,12 +19,12 @@ from .begin import (
 )
 from .layout import concurrency, integer
 from .marks import PROGRESSING, STARTED, SUCCEEDED
-from .world import RunFailure, RunRefused, Scene
+from .world import RunContext, RunFailure, RunRefused
 
 ALL_DONE = -1
 
 
-def resume(scene: Scene) -> tuple[Scene, int]:
+def resume(scene: RunContext) -> tuple[RunContext, int]:
     """The scene with its bindings, and the index of the stage whose turn it is.
 
     The index after the last stage is the delete stage, ALL_DONE means that that is over too. Refused if anything
@@ -89,7 +89,7 @@ def _limit(recorded: StagedUpdateRunStatus, strategy: StagedUpdateStrategySpec, 
         raise _refused(recorded, "invalid-max-concurrency", str(error)) from None
 
 
-def _advance(scene: Scene, index: int, limit: int, updating: int, finished: int) -> tuple[int, int]:
+def _advance(scene: RunContext, index: int, limit: int, updating: int, finished: int) -> tuple[int, int]:
     """The stage that is updating and the last that is finished, after a look at one more."""
     status, stage = scene.status, scene.status.stages_status[index]
     if scene.holds(stage.conditions, SUCCEEDED, FALSE):
@@ -117,7 +117,7 @@ def _advance(scene: Scene, index: int, limit: int, updating: int, finished: int)
     return index, finished
 
 
-def _position(scene: Scene, updating: int, finished: int) -> int:
+def _position(scene: RunContext, updating: int, finished: int) -> int:
     status = scene.status
     deletion = status.deletion_stage_status
     if deletion is None:

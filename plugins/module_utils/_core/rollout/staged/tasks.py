@@ -33,9 +33,9 @@ from .world import (
     AcceptApproval,
     Action,
     RequestApproval,
+    RunContext,
     RunFailure,
     RunRefused,
-    Scene,
 )
 
 
@@ -49,7 +49,7 @@ class Tasks:
     wake_at: datetime | None = None
 
 
-def before(scene: Scene, stage: StageUpdatingStatus) -> Tasks:
+def before(scene: RunContext, stage: StageUpdatingStatus) -> Tasks:
     """Refused if the approval request's name is taken by another run or stage."""
     done: list[StageTaskStatus] = []
     actions: list[Action] = []
@@ -62,7 +62,7 @@ def before(scene: Scene, stage: StageUpdatingStatus) -> Tasks:
     return Tasks(stage=replace(stage, before_stage_task_status=tuple(done)), passed=passed, actions=tuple(actions))
 
 
-def after(scene: Scene, stage: StageUpdatingStatus, config: StageConfig) -> Tasks:
+def after(scene: RunContext, stage: StageUpdatingStatus, config: StageConfig) -> Tasks:
     """All clusters of the stage are done; its tasks run side by side, and all must pass."""
     done: list[StageTaskStatus] = []
     actions: list[Action] = []
@@ -87,7 +87,7 @@ def after(scene: Scene, stage: StageUpdatingStatus, config: StageConfig) -> Task
     )
 
 
-def unaccepted(scene: Scene) -> tuple[Action, ...]:
+def unaccepted(scene: RunContext) -> tuple[Action, ...]:
     """Approvals that are recorded as taken by somebody who did not live to say so on the request."""
     requests = {each.name: each for each in scene.world.approvals}
     taken = (
@@ -104,7 +104,7 @@ def unaccepted(scene: Scene) -> tuple[Action, ...]:
 
 
 def _approval(
-    scene: Scene, stage: StageUpdatingStatus, task: StageTaskStatus, when: str
+    scene: RunContext, stage: StageUpdatingStatus, task: StageTaskStatus, when: str
 ) -> tuple[StageTaskStatus, bool, list[Action]]:
     """An approval counts at the request's own generation; once accepted, a withdrawal has no effect."""
     marks = Marks(scene.generation, scene.now)
@@ -130,7 +130,7 @@ def _says(request: ClusterApprovalRequest, kind: str) -> bool:
 
 
 def _wait(
-    scene: Scene, stage: StageUpdatingStatus, task: StageTaskStatus, config: StageConfig, index: int
+    scene: RunContext, stage: StageUpdatingStatus, task: StageTaskStatus, config: StageConfig, index: int
 ) -> tuple[StageTaskStatus, datetime | None]:
     """The wait begins when the last cluster is done, which the task remembers.
 

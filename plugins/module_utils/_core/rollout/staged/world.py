@@ -28,7 +28,7 @@ from ...objects.staged.strategy import ClusterStagedUpdateStrategy
 from ...objects.staged.update_run import ClusterStagedUpdateRun, ClusterUpdatingStatus, StagedUpdateRunStatus
 from ...resources.snapshots import resource_snapshot_name
 from ...schema.meta import Condition, ObjectMeta
-from ..conditions import TRUE, put, status_is
+from ..conditions import TRUE, set_condition, status_is
 from ..content import (
     Content,
     Overrides,
@@ -42,7 +42,7 @@ BEFORE_STAGE, AFTER_STAGE = "beforeStage", "afterStage"
 
 
 @dataclass(frozen=True, kw_only=True)
-class World:
+class ObservedState:
     """Everything that belongs to the run's placement.
 
     ``resource_snapshots`` are the metadata of all parts, the one of the live resources among them and labelled latest.
@@ -174,11 +174,11 @@ class NotYet(Exception):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scene:
+class RunContext:
     """A run, its world and the instant; ``selected`` and ``leaving`` are the bindings to update and to delete."""
 
     run: ClusterStagedUpdateRun
-    world: World
+    world: ObservedState
     now: datetime
     upstream: bool
     selected: tuple[RolloutBinding, ...] = ()
@@ -213,7 +213,9 @@ class Scene:
         return held.state == BOUND
 
 
-def carried_out(run: ClusterStagedUpdateRun, world: World, actions: t.Iterable[Action], now: datetime) -> World:
+def carried_out(
+    run: ClusterStagedUpdateRun, world: ObservedState, actions: t.Iterable[Action], now: datetime
+) -> ObservedState:
     """The world once the actions are done, as an executor leaves it and a forecast assumes it."""
     held = {each.name: each for each in world.bindings}
     approvals = {each.name: each for each in world.approvals}
@@ -251,5 +253,5 @@ def approval_request(run: ClusterStagedUpdateRun, action: RequestApproval) -> Cl
 
 def accepted(request: ClusterApprovalRequest, now: datetime) -> ClusterApprovalRequest:
     row = (TRUE, "ApprovalRequestApprovalAccepted", "the run took the approval, which can no longer be withdrawn")
-    conditions = put(request.status.conditions, APPROVAL_ACCEPTED, row, request.metadata.generation, now)
+    conditions = set_condition(request.status.conditions, APPROVAL_ACCEPTED, row, request.metadata.generation, now)
     return replace(request, status=replace(request.status, conditions=conditions))

@@ -26,7 +26,7 @@ HALTED = "more members failed than allowed"
 _TELLING = re.compile(r"\b(error|fatal|failed)\b(?!=)", re.IGNORECASE)
 
 
-def gist(message: str) -> str:
+def first_line(message: str) -> str:
     """One line of a message that ends with the output of an upgrade: its first, and the last that tells of an error."""
     first, *tail = [line.strip() for line in message.splitlines() if line.strip()] or [""]
     telling = [line for line in tail if _TELLING.search(line)] or tail
@@ -81,7 +81,7 @@ def _failures(members: t.Sequence[MemberRow]) -> str:
         return HALTED
     first = failed[0]
     more = f", and {len(failed) - 1} more failed" if len(failed) > 1 else ""
-    return f"{first.name}: {gist(first.message) or first.reason}{more}"
+    return f"{first.name}: {first_line(first.message) or first.reason}{more}"
 
 
 def _gates(gates: t.Sequence[GateRow]) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet import leases as holding
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet import leases
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
 
 NAME = "run/web"
@@ -30,29 +30,29 @@ def records(tmp_path: Path) -> t.Iterator[SqliteRecords]:
 def gone() -> str:
     """The holder name of a process of this machine that has ended."""
     code = (
-        f"import sys; sys.path[:0] = {sys.path!r}\nfrom {holding.__name__} import holder_name; print(holder_name({{}}))"
+        f"import sys; sys.path[:0] = {sys.path!r}\nfrom {leases.__name__} import holder_name; print(holder_name({{}}))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return done.stdout.strip()
 
 
 def test_this_process_has_not_ended():
-    assert not holding.has_ended(holding.holder_name({"USER": "ann"}))
-    assert holding.holder_name({"USER": "ann"}).startswith("ann@")
+    assert not leases.has_ended(leases.holder_name({"USER": "ann"}))
+    assert leases.holder_name({"USER": "ann"}).startswith("ann@")
 
 
 def test_the_lease_of_a_dead_process_of_this_machine_is_taken_at_once(records, gone):
     first = records.acquire(NAME, gone, 60)
-    taken = holding.take(records, NAME, "me", 60)
+    taken = leases.acquire(records, NAME, "me", 60)
     assert taken.epoch > first.epoch
     with pytest.raises(FleetError, match="no longer holds"):
         records.renew(first)
 
 
 def test_another_process_of_the_same_number_is_not_that_one():
-    user, _hash, token = holding.holder_name({}).partition("#")
+    user, _hash, token = leases.holder_name({}).partition("#")
     machine, _dash, started = token.partition("-")
-    assert holding.has_ended(f"{user}#{machine}-{int(started) + 1}")
+    assert leases.has_ended(f"{user}#{machine}-{int(started) + 1}")
 
 
 @pytest.mark.parametrize("holder", ["tests", "ann@elsewhere:1#0a1b2c3d-7", "ann@here:999999999", ""])
@@ -60,15 +60,15 @@ def test_who_cannot_be_looked_for_is_waited_for(records, holder):
     if holder:
         records.acquire(NAME, holder, 60)
         with pytest.raises(FleetError, match="is being worked on by"):
-            holding.take(records, NAME, "me", 60)
-    assert not holding.has_ended(holder)
+            leases.acquire(records, NAME, "me", 60)
+    assert not leases.has_ended(holder)
 
 
 def test_where_the_machine_cannot_be_told_nobody_has_ended(monkeypatch, gone):
-    monkeypatch.setattr(holding.os, "readlink", _unreadable)
-    assert not holding.has_ended(gone)
-    unknown = holding.holder_name({})
-    assert f"#{holding.UNKNOWN}-" in unknown and not holding.has_ended(unknown.replace("-", "-9"))
+    monkeypatch.setattr(leases.os, "readlink", _unreadable)
+    assert not leases.has_ended(gone)
+    unknown = leases.holder_name({})
+    assert f"#{leases.UNKNOWN}-" in unknown and not leases.has_ended(unknown.replace("-", "-9"))
 
 
 def _unreadable(_path: str) -> str:
@@ -76,15 +76,15 @@ def _unreadable(_path: str) -> str:
 
 
 def test_members_that_are_let_go_are_known_with_who_does_it(records: SqliteRecords, gone: str):
-    records.acquire(holding.leaving_lease("m1"), "ann", 60)
-    records.acquire(holding.leaving_lease("m2"), gone, 60)
+    records.acquire(leases.leaving_lease("m1"), "ann", 60)
+    records.acquire(leases.leaving_lease("m2"), gone, 60)
     records.acquire("member/m3", "ann", 60)
-    assert holding.leaving_members(records) == {"m1": "ann"}
+    assert leases.leaving_members(records) == {"m1": "ann"}
 
 
 def test_a_leave_that_died_elsewhere_long_ago_keeps_nobody_out(tmp_path: Path):
     past = datetime.now(UTC) - timedelta(hours=1)
     old = SqliteRecords(tmp_path / "old.db", lambda: past)
-    old.acquire(holding.leaving_lease("m1"), "ann", 60)
-    assert holding.leaving_members(old) == {}
+    old.acquire(leases.leaving_lease("m1"), "ann", 60)
+    assert leases.leaving_members(old) == {}
     old.close()

@@ -22,7 +22,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placeme
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes import BrakeLimits
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.compose import (
     Facts,
-    Known,
+    RecordedState,
     WantedPlacement,
     compose,
 )
@@ -76,14 +76,20 @@ def wanted(policy: Manifest | None = None, objects: tuple[Rendered, ...] = OBJEC
 
 
 def plan(
-    wish: WantedPlacement, fleet: Facts, known: Known | None = None, limits: BrakeLimits = LIMITS, now: datetime = NOW
+    wish: WantedPlacement,
+    fleet: Facts,
+    known: RecordedState | None = None,
+    limits: BrakeLimits = LIMITS,
+    now: datetime = NOW,
 ) -> PlacementPlan:
-    return compose(wish, known or Known(), fleet, now, limits)
+    return compose(wish, known or RecordedState(), fleet, now, limits)
 
 
-def carried_out(made: PlacementPlan, known: Known | None = None, failing: t.Container[str] = ()) -> Known:
+def carried_out(
+    made: PlacementPlan, known: RecordedState | None = None, failing: t.Container[str] = ()
+) -> RecordedState:
     """The records after an apply that reached every cluster but the failing ones."""
-    before = known or Known()
+    before = known or RecordedState()
     bindings = tuple(
         _after(each, made, each.spec.target_cluster in failing)
         for each in made.bindings
@@ -91,7 +97,7 @@ def carried_out(made: PlacementPlan, known: Known | None = None, failing: t.Cont
     )
     new = made.resource_snapshot_new
     contents = {**before.contents, made.resource_snapshot: tuple(each.id for each in made.objects)}
-    return Known(
+    return RecordedState(
         bindings=bindings,
         policy_snapshot=made.policy_snapshot,
         resource_snapshot=made.resource_snapshot,
@@ -107,7 +113,7 @@ def _after(binding: ClusterResourceBinding, made: PlacementPlan, failed: bool) -
     return replace(binding, spec=replace(binding.spec, state=BOUND, resource_snapshot_name=made.resource_snapshot))
 
 
-def placed(policy: Manifest | None, fleet: Facts, objects: tuple[Rendered, ...] = OBJECTS) -> Known:
+def placed(policy: Manifest | None, fleet: Facts, objects: tuple[Rendered, ...] = OBJECTS) -> RecordedState:
     """The records of a placement that is everywhere where it should be."""
     return carried_out(plan(wanted(policy, objects), fleet))
 

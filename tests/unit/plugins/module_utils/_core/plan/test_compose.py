@@ -13,7 +13,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placeme
     ApplyStrategy,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes import BrakeLimits, older_source
-from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.compose import Known
+from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.compose import RecordedState
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.document import PlacementPlan
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.plan.made import (
     CONFIG,
@@ -259,7 +259,7 @@ def test_a_plan_is_plain_json_without_instants() -> None:
 
 
 def test_nothing_known_and_nothing_wanted_is_an_empty_plan() -> None:
-    made = plan(wanted(objects=(), deleting="deleted"), facts("a"), Known())
+    made = plan(wanted(objects=(), deleting="deleted"), facts("a"), RecordedState())
     assert made.clusters == () and not any(each.tripped for each in made.brakes)
 
 

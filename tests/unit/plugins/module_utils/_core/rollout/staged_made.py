@@ -26,7 +26,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.
     StagedState,
     decide,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.world import World, carried_out
+from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.world import ObservedState, carried_out
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import (
     Condition,
@@ -86,10 +86,10 @@ def external(**more: t.Any) -> ClusterResourcePlacement:
 
 def world(
     names: str = "abc", *stages: Manifest, gone: str = "", labels: t.Mapping[str, t.Mapping[str, str]] | None = None
-) -> World:
+) -> ObservedState:
     """Clusters hold the old content; those in ``gone`` lose the placement. One stage with all of them by default."""
     labels = labels or {}
-    return World(
+    return ObservedState(
         placement=external(),
         strategy=strategy(*(stages or (stage("all", ALL, maxConcurrency="100%"),))),
         policy_snapshots=(policy_snapshot(),),
@@ -102,7 +102,7 @@ def world(
 class Play:
     """Decides, carries out and stores, step by step. Time passes only when it is told to."""
 
-    def __init__(self, world: World, run: ClusterStagedUpdateRun, upstream: bool = False) -> None:
+    def __init__(self, world: ObservedState, run: ClusterStagedUpdateRun, upstream: bool = False) -> None:
         self.world, self.run, self.upstream, self.now = world, run, upstream, NOW
 
     def step(self) -> StagedDecision:

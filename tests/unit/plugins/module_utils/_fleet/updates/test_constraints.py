@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import MemberView
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.constraints import Permits
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.constraints import StartConstraints
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.monitor import LIST_AFTER, MemberMonitor
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
 
@@ -49,7 +49,7 @@ def nights(records: SqliteRecords, **configuration: t.Any) -> None:
 
 
 def views(records: SqliteRecords, run_type: str = "ControlPlaneOnly", now: datetime = NOW) -> dict[str, MemberView]:
-    return Permits(records, run_type, "1.36.3").views(records.list("FleetMember"), now)
+    return StartConstraints(records, run_type, "1.36.3").views(records.list("FleetMember"), now)
 
 
 def test_without_maintenance_and_catalogues_members_may_begin_at_any_time(records):  # D3-41
@@ -93,7 +93,7 @@ def test_a_member_that_names_no_maintenance_that_there_is_never_counts_as_free(r
     member(records, "a", maintenance="nihgts")
     view = views(records)["a"]
     assert [each.reason for each in view.obstacles] == ["WindowClosed"]
-    (problem,) = Permits(records, "ControlPlaneOnly", "1.36.3").problems(records.list("FleetMember"), NOW)
+    (problem,) = StartConstraints(records, "ControlPlaneOnly", "1.36.3").problems(records.list("FleetMember"), NOW)
     assert (problem.code, problem.where) == ("no-such-maintenance", "FleetMember/a spec.maintenance")
 
 
@@ -114,7 +114,7 @@ def test_a_version_that_a_location_lacks_is_waited_for_there(records):  # D3-49
 def test_a_window_that_is_changed_is_seen_with_the_next_list(records):
     member(records, "a", maintenance="nights")
     nights(records)
-    permits = Permits(records, "ControlPlaneOnly", "1.36.3")
+    permits = StartConstraints(records, "ControlPlaneOnly", "1.36.3")
     sight = MemberMonitor(records=records, drivers={}, target="1.36.3", holder="tests", members=("a",), permits=permits)
     sight.refresh(NOW)
     closed = sight.views["a"]

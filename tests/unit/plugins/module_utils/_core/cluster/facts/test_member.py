@@ -11,7 +11,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.m
     NODES,
     PODS,
     MemberReading,
-    moved,
+    next_condition,
     pools,
     reported,
     unread,
@@ -185,8 +185,8 @@ def test_a_node_without_a_readable_version_does_not_hide_its_pool() -> None:
 
 @pytest.mark.parametrize(("status", "since"), [("True", AT), ("False", LATER), ("Unknown", LATER)])
 def test_the_time_of_a_condition_moves_with_its_status_alone(status: str, since: datetime) -> None:  # D4-90
-    old = moved(None, "Applied", ("True", "One", "one"), AT, 1)
-    new = moved(old, "Applied", (status, "Two", "two"), LATER, 2)
+    old = next_condition(None, "Applied", ("True", "One", "one"), AT, 1)
+    new = next_condition(old, "Applied", (status, "Two", "two"), LATER, 2)
     assert new == replace(
         old, status=status, reason="Two", message="two", observed_generation=2, last_transition_time=since
     )

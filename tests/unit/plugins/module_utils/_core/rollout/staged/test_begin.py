@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.content import Overrides
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.begin import begin
-from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.world import RunRefused, Scene
+from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.world import RunContext, RunRefused
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.rollout.made import NOW, held, pick_n
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.rollout.staged_made import (
     external,
@@ -23,7 +23,7 @@ SUPERSEDED = {"kubernetes-fleet.io/is-latest-snapshot": "false"}
 
 
 def scene(asked=None, upstream=False, **changes):
-    return Scene(run=asked or run(), world=replace(world(), **changes), now=NOW, upstream=upstream)
+    return RunContext(run=asked or run(), world=replace(world(), **changes), now=NOW, upstream=upstream)
 
 
 def refusal(**changes):

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.marks import Marks
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.position import ALL_DONE, resume
-from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.world import RunRefused, Scene
+from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.world import RunContext, RunRefused
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.rollout.made import NOW, pick_n
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.rollout.staged_made import (
     ALL,
@@ -21,7 +21,7 @@ from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.roll
 
 
 def at(game):
-    return resume(Scene(run=game.run, world=game.world, now=NOW, upstream=False))
+    return resume(RunContext(run=game.run, world=game.world, now=NOW, upstream=False))
 
 
 def played():

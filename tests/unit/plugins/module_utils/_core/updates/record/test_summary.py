@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.summary import gist
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.summary import first_line
 
 
 @pytest.mark.parametrize(
@@ -26,4 +26,4 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.
     ],
 )
 def test_one_line_of_a_message(message: str, told: str) -> None:
-    assert gist(message) == told
+    assert first_line(message) == told
