@@ -21,7 +21,7 @@ from pathlib import Path
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[2] / ".cache" / "collections"))
 
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.tree import run_of
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.run_state import run_of
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases import versions
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.update_states import NEW
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.executor import Executor, Pace

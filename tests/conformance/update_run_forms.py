@@ -18,7 +18,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.status 
     derive,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.strategy import Candidate, resolve
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.timing.windows_order import closed_until
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.timing.member_order import closed_until
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values import update_states as states
 
 T0 = datetime(2026, 8, 17, tzinfo=UTC)

@@ -172,10 +172,10 @@ BROKEN = (
     ),
     Broken(
         "a window that opens in exactly four hours opens soon",
-        "updates/timing/windows_order.py",
+        "updates/timing/member_order.py",
         "opens - now <= NEAR",
         "opens - now < NEAR",
-        "updates/timing/test_windows_order.py::test_class",
+        "updates/timing/test_member_order.py::test_class",
     ),
     Broken(
         "a scheduled gate that is exactly due opens a week later",

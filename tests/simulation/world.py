@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.update_run import UpdateRun
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.tree import run_of
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.run_state import run_of
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import (
     GroupRow,
     MemberRow,

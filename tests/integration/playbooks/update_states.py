@@ -13,7 +13,7 @@ from pathlib import Path
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import encode
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.commands import record
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.decide import decide
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.tree import run_of, status_of
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.run_state import run_of, status_of
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import MemberView, RunState, UpdateSeen
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.status import derive
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join import MemberSpec, join

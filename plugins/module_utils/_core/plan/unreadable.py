@@ -19,11 +19,11 @@ from ..objects.placements.cluster_resource_placement import ClusterResourcePlace
 from ..objects.placements.policy import PICK_FIXED
 from ..objects.placements.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
 from ..scheduling import cluster_eligibility
-from ..scheduling.asked import SchedulingRequest
 from ..scheduling.cycle import Scheduled, schedule
 from ..scheduling.index import FleetIndex
 from ..scheduling.profile import Profile
 from ..scheduling.reasons import Refusal
+from ..scheduling.request import SchedulingRequest
 
 UNREAD = frozenset(
     {

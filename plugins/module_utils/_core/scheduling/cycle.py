@@ -20,7 +20,6 @@ from ..objects.placements.cluster_resource_placement import ClusterResourcePlace
 from ..objects.placements.policy import PICK_FIXED, PICK_N
 from ..objects.placements.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
 from . import bitset
-from .asked import SchedulingRequest
 from .index import FleetIndex
 from .picking.bindings import BindingChange, Bindings
 from .picking.decisions import (
@@ -37,6 +36,7 @@ from .picking.pick_fixed import pick_fixed
 from .picking.pick_n import CycleFailed, pick_n
 from .profile import Profile
 from .reasons import NOT_NEEDED, Refusal
+from .request import SchedulingRequest
 
 NOTHING = PickResult(selected=[], count=0, wanted=0, fulfilled=False, written=False)
 

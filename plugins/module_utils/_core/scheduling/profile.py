@@ -9,11 +9,11 @@ import typing as t
 from dataclasses import dataclass
 
 from ..errors import Problem
-from .asked import SchedulingRequest
 from .cluster_affinity import ClusterAffinityFilter
 from .cluster_eligibility import ClusterEligibility
 from .namespace_affinity import NamespaceAffinity
 from .reasons import Refusal
+from .request import SchedulingRequest
 from .taint_toleration import TaintToleration
 
 

@@ -29,7 +29,7 @@ from .run import (
 )
 from .status import StageLook
 from .timing import obstacles
-from .timing.windows_order import order
+from .timing.member_order import order
 
 IDLE = (NOT_STARTED, PENDING)
 

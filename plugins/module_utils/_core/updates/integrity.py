@@ -28,7 +28,7 @@ from .dispatch import operation_name
 from .facts import DONE
 from .gates import cleared
 from .record.digest import run_digest
-from .record.tree import run_of
+from .record.run_state import run_of
 from .run import (
     GateRow,
     MemberRow,

@@ -16,8 +16,8 @@ from ..._core.errors import FleetError
 from ..._core.objects.clusters.fleet_member import FleetMember
 from ..._core.objects.updates.update_run import UpdateRun
 from ..._core.updates.approvals import Terms
+from ..._core.updates.record.run_state import run_of
 from ..._core.updates.record.summary import first_line
-from ..._core.updates.record.tree import run_of
 from ..._core.updates.releases import versions
 from ..._core.updates.run import MemberRow, RunState
 from ..._core.updates.status import derive
@@ -46,7 +46,12 @@ from ..drivers.contract import Driver, Observation
 from ..drivers.host import here
 from ..drivers.options import OptionPlace, drivers_from
 from ..files import refuse_unwritable
-from ..members.members import Clients, members_to_write, open_clients, recorded_members
+from ..members.members import (
+    Clients,
+    members_to_write,
+    open_clients,
+    recorded_members,
+)
 from ..session import Session
 from .approval_policy import vouched_since
 from .claims import KIND

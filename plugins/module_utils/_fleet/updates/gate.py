@@ -15,7 +15,7 @@ from ..._core.errors import FleetError
 from ..._core.objects.updates.gate import Gate
 from ..._core.objects.updates.update_run import UpdateRun
 from ..._core.updates.approvals import mistaken, named_makers
-from ..._core.updates.record.tree import run_of
+from ..._core.updates.record.run_state import run_of
 from ..._core.updates.run import RunState
 from ..._core.values.approved_digest import approves, lack
 from ..._core.values.instants import write_time

@@ -11,7 +11,7 @@ from ..._core.errors import FleetError
 from ..._core.objects.updates.update_run import UpdateRun
 from ..._core.schema.codec import encode
 from ..._core.updates.integrity import problems_of, recorded_digest
-from ..._core.updates.record.tree import run_of, status_of
+from ..._core.updates.record.run_state import run_of, status_of
 from ..._core.updates.record.trimming import trimmed
 from ..._core.updates.run import RunState
 from ..._core.updates.status import derive

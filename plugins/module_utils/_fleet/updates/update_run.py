@@ -19,7 +19,7 @@ from ..._core.updates import commands
 from ..._core.updates.approvals import MADE_BY
 from ..._core.updates.integrity import DIGEST, problems_of, recorded_digest
 from ..._core.updates.record.digest import run_digest
-from ..._core.updates.record.tree import run_of, status_of
+from ..._core.updates.record.run_state import run_of, status_of
 from ..._core.updates.releases.versions import step_refused
 from ..._core.updates.retry import limited_to
 from ..._core.updates.run import RunState

@@ -21,7 +21,7 @@ from ...values.instants import write_time
 from ...windows.spans import Spans
 from .budgets import rule_of
 from .facts import ReasonFacts, facts
-from .mending import only_inside_windows, windows_in_words, with_base
+from .suggestions import only_inside_windows, windows_in_words, with_base
 
 ERROR, WARNING, NOTE = "error", "warning", "note"
 YEAR = timedelta(days=366)

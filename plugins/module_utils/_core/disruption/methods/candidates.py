@@ -12,7 +12,7 @@ from datetime import datetime
 from ...cluster.cluster_state import ClusterState
 from ...cluster.eviction_cost import savings_ratio
 from ...cluster.new_nodes import Option
-from ...cluster.simulation import Move
+from ...cluster.rescheduling import Move
 from ...cluster.state_node import StateNode
 from ...machine import Blocker
 from ...objects.karpenter.node_pool import DRIFTED, EMPTY_REASON, UNDERUTILIZED

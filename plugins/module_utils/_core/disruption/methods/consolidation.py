@@ -15,7 +15,7 @@ from functools import cached_property
 
 from ...cluster.cluster_state import ClusterState
 from ...cluster.instance_types import SPOT
-from ...cluster.simulation import Simulation, simulate, unsettled_nodes
+from ...cluster.rescheduling import Simulation, simulate, unsettled_nodes
 from ...cluster.state_node import CAPACITY_TYPE, INSTANCE_TYPE, StateNode
 from ...objects.karpenter.node_pool import UNDERUTILIZED
 from .balanced import Balance

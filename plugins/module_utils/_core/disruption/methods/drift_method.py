@@ -11,7 +11,7 @@ from datetime import datetime
 
 from ...cluster.cluster_state import ClusterState, StatePool
 from ...cluster.pod import reschedulable
-from ...cluster.simulation import Move, simulate
+from ...cluster.rescheduling import Move, simulate
 from ...objects.karpenter.node_pool import DRIFTED
 from ..blockers import EVENTUAL
 from ..budgets.census import NodeCensus

@@ -21,8 +21,8 @@ from ...schema.fields import fields_of
 from ...values.int_or_percent import scaled
 from ..budgets.budgets import rule_of
 from .admission import Admission
-from .held import RotationBlockers
 from .input import RotationInput, scopes_left
+from .node_blockers import RotationBlockers
 from .progress import (
     ADD_NODE,
     DRAIN,

@@ -23,8 +23,8 @@ from ...objects.placements.binding import (
 )
 from ...scheduling import bitset
 from ...schema.meta import ObjectMeta
-from ..asked import SchedulingRequest
 from ..index import FleetIndex
+from ..request import SchedulingRequest
 
 CREATED, REBASED, RESTORED = "created", "rebased", "restored"
 DROPPED, RELEASED = "unscheduled", "finalizer-removed"

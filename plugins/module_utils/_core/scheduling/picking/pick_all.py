@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from ...objects.placements.binding import ClusterScore
 from ...scheduling import bitset, same_placement_affinity
-from ..asked import SchedulingRequest
 from ..profile import Profile
 from ..reasons import PASSES_ALL
+from ..request import SchedulingRequest
 from .bindings import Bindings, Pick
 from .decisions import CycleView, from_bindings
 from .ending import PickResult, in_order

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from ...errors import Problem
 from ...scheduling import cluster_eligibility
-from ..asked import SchedulingRequest
 from ..reasons import NAMED, Refusal
+from ..request import SchedulingRequest
 from .bindings import Bindings, Pick
 from .decisions import (
     INELIGIBLE,

@@ -8,10 +8,10 @@ from __future__ import annotations
 from ...errors import FleetError, Problem
 from ...objects.placements.binding import BOUND, SCHEDULED, ClusterScore
 from ...scheduling import same_placement_affinity
-from ..asked import SchedulingRequest
 from ..preferred_affinity import PreferredAffinity
 from ..profile import Profile
 from ..reasons import BEST
+from ..request import SchedulingRequest
 from ..topology_spread import TopologySpread
 from .bindings import Bindings, Pick
 from .decisions import CycleView, from_bindings

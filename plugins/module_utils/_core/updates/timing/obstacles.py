@@ -24,7 +24,7 @@ from ..run import (
     Obstacle,
     RunState,
 )
-from .windows_order import NEVER, changes_at, closed_until
+from .member_order import NEVER, changes_at, closed_until
 
 NO_SLOT = Obstacle(reason=WAITING_FOR_SLOT, message="could start, but no slot is free")
 NO_REASON = Obstacle(reason="")

@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.reading import read
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.run_status import UpdateRunStatus
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.update_run import UpdateRun
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.tree import status_of
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.run_state import status_of
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.targets import UpgradeStep
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.status import derive
 from ansible_collections.gitops.fleet.plugins.module_utils._report.run_text import run_text, waits_for

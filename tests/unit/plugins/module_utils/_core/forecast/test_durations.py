@@ -20,7 +20,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.forecast.durati
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.reading import read
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.update_run import UpdateRun
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.tree import status_of
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.run_state import status_of
 from ansible_collections.gitops.fleet.tests.data.update_parts import update_run
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.updates.made import Play, changed, played
 

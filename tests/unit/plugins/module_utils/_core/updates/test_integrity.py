@@ -20,7 +20,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import ObjectMeta
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.integrity import DIGEST, problems_of
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.digest import run_digest
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.tree import status_of
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.run_state import status_of
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import (
     GateRow,
     MemberRow,

@@ -17,7 +17,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.update_run import UpdateRun
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import encode
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.tree import status_of
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.run_state import status_of
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.retry import limited_to, retry
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.strategy import Candidate, resolve
 from ansible_collections.gitops.fleet.tests.data.update_parts import group, stage, update_run

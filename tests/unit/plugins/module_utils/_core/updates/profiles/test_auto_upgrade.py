@@ -25,7 +25,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.profile
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.profiles.channels import goal
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.profiles.levelling import levelling
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.tree import status_of
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.run_state import status_of
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.node_images import Cluster
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.releases import Releases
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.targets import target_of, work

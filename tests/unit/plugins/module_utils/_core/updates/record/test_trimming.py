@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.run_status import UpdateRunStatus
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import find_condition
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.tree import run_of, status_of
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.run_state import run_of, status_of
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.trimming import (
     LIMIT,
     TRIMMED,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import MemberView
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.timing.windows_order import (
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.timing.member_order import (
     CLOSED,
     NEVER,
     NONE,

@@ -14,7 +14,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.pod_man
     PodAffinityTerm,
     PodSpread,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.simulation import (
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.rescheduling import (
     Simulation,
     simulate,
     unsettled_nodes,

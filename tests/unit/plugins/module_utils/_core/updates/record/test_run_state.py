@@ -16,7 +16,11 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.update_run import UpdateRun
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode, encode
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.tree import progress, run_of, status_of
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.run_state import (
+    progress,
+    run_of,
+    status_of,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import (
     GateRow,
     GroupRow,
