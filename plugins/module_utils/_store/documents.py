@@ -213,6 +213,7 @@ def _ignored(folder: str, problems: list[Problem]) -> tuple[str, ...]:
 
 
 def text_of(path: str) -> str | Problem:
+    """What stands in the file, or why it cannot be read as text."""
     try:
         data = read_file(path, MAX_BYTES)
     except FileNotFoundError:
