@@ -89,7 +89,7 @@ def test_an_account_that_may_only_be_there_is_told_so(api_server: ApiServer, pla
 def test_without_our_resource_definitions_the_hint_names_the_role(place: Place) -> None:
     records = place.open()
     assert isinstance(records, HubRecords)
-    real, client = records._client.sized, records._client
+    real, client = records.client.sized, records.client
 
     def older(method: str, path: str, *rest: t.Any, **more: t.Any) -> t.Any:
         return real(method, path.replace("memberclusters", "unknownclusters"), *rest, **more)
@@ -130,18 +130,18 @@ def test_a_status_that_could_not_be_written_is_mended_by_the_next_run(place: Pla
     records = place.open()
     assert isinstance(records, HubRecords)
     first = records.create(member())
-    put = records._client.put
+    put = records.client.put
 
     def breaks(path: str, *rest: t.Any) -> t.Any:
         if path.endswith("/status"):
             raise FleetError("unreachable", "gone")
         return put(path, *rest)
 
-    records._client.put = breaks  # type: ignore[method-assign]
+    records.client.put = breaks  # type: ignore[method-assign]
     status = {"properties": {"cost": {"value": "3"}}}
     wanted = first | {"spec": first["spec"] | {"heartbeatPeriodSeconds": 7}, "status": status}
     assert codes({"replace": lambda: records.replace(wanted)}) == {"replace": "unreachable"}
-    records._client.put = put  # type: ignore[method-assign]
+    records.client.put = put  # type: ignore[method-assign]
     assert codes({"replace": lambda: records.replace(wanted)}) == {"replace": "conflict"}
     left = records.get(MC, "one")
     assert left and left["spec"]["heartbeatPeriodSeconds"] == 7 and "status" not in left
@@ -153,12 +153,12 @@ def test_unchanged_records_cause_no_write_request(place: Place) -> None:
     assert isinstance(records, HubRecords)
     made = records.create(member(status={"properties": {"cost": {"value": "3"}}}))
     asked: list[str] = []
-    send = records._client.send
+    send = records.client.send
 
     def noting(method: str, *rest: t.Any, **more: t.Any) -> t.Any:
         asked.append(method)
         return send(method, *rest, **more)
 
-    records._client.send = noting  # type: ignore[method-assign]
+    records.client.send = noting  # type: ignore[method-assign]
     records.replace(made)
     assert asked == ["GET"]

@@ -73,7 +73,7 @@ def _set_trap(records: t.Any) -> None:
         connection.execute("PRAGMA cache_size = 1")  # so that pages reach the disk before the commit
         connection.set_trace_callback(lambda statement: last_words() if statement == "COMMIT" else None)
         return
-    client = records._client
+    client = records.client
     put = client.put
     client.put = lambda path, *rest: last_words() if path.endswith("/status") else put(path, *rest)
 

@@ -41,7 +41,7 @@ def test_an_upgrade_has_one_line(folder: Path):
     assert line.pop("id")
     assert [line] == [
         {
-            "at": "2026-03-01T12:00:00+00:00",
+            "at": "2026-03-01T12:00:00Z",
             "operation": "op.1",
             "member": "east",
             "from": "v1.35.4",
