@@ -34,7 +34,8 @@ def test_every_row_names_a_test_or_what_it_waits_for(page: Path) -> None:
 
 
 def test_every_fault_has_one_row() -> None:
-    assert [row.split(" | ")[0] for row in rows_of(RELIABILITY)] == [f"| F{number}" for number in range(1, 31)]
+    numbered = [row.split(" | ")[0] for row in rows_of(RELIABILITY) if row.startswith("| F")]
+    assert numbered == [f"| F{number}" for number in range(1, 31)]
 
 
 def test_every_role_says_what_it_cannot_do() -> None:
