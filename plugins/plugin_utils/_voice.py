@@ -30,6 +30,9 @@ DISPLAY = Display()
 # Callbacks that write text for people on standard output; what others write there is for machines.
 TEXT_CALLBACKS = ("default", "minimal", "oneline", "tree")
 PAUSE = 0.02  # seconds between two looks at the queue
+# Seconds for what was said to be printed. An ansible-playbook that was interrupted prints nothing more, and waits for
+# its workers to end.
+PATIENCE = 5.0
 NARROWEST, WIDEST = 80, 200
 
 
@@ -51,13 +54,15 @@ def width() -> int:
 
 
 def heard() -> None:
-    """Comes back when everything that was said is printed; interrupts the play if nobody listens any more."""
+    """Comes back when everything that was said is printed, or nothing is printed any more; interrupts the play if
+    nobody listens."""
     queue = _queue()
     if queue is None:
         return
     if _has_room():
         DISPLAY.display("", log_only=True)  # behind the last line: once it is taken out, that line was printed
-    while not _is_closed() and not queue.empty():
+    end = time.monotonic() + PATIENCE
+    while not _is_closed() and not queue.empty() and time.monotonic() < end:
         time.sleep(PAUSE)
     if _is_closed() and _parent():
         with contextlib.suppress(ProcessLookupError):
