@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -251,8 +252,14 @@ class Fleet:
             del files["src"]
         return PlacementRequest(**{**files, "timeout": 2.0, **changes})
 
-    def run(self, records: Records | None = None, holder: str = "", **changes: t.Any) -> Report:
-        return run(self.session(records, holder=holder or self.holder), self.asked(**changes))
+    def run(
+        self,
+        records: Records | None = None,
+        holder: str = "",
+        environ: t.Mapping[str, str] = os.environ,
+        **changes: t.Any,
+    ) -> Report:
+        return run(self.session(records, holder=holder or self.holder, environ=environ), self.asked(**changes))
 
     def look(self, **changes: t.Any) -> Report:
         return self.run(**changes)
