@@ -48,7 +48,7 @@ def main(folder: Path) -> None:
 
 def documents() -> t.Iterator[tuple[str, t.Any]]:
     """Each document with its file and place."""
-    for file in sorted(CORPUS.glob("*.yml")):
+    for file in sorted(CORPUS.glob("*.documents")):
         for index, document in enumerate(yaml.safe_load_all(file.read_text(encoding="utf-8"))):
             if document is not None:
                 yield f"{file.stem}[{index}]", document

@@ -91,7 +91,7 @@ _HINTS: dict[tuple[str, str], str] = {
     },
 }
 _PLAIN = Prop(doc="")
-Written = t.Callable[[str], str | None]
+Written = t.Callable[[str], str | None]  # pylint: disable=unsupported-binary-operation  # Python 3.11 can
 _BAD: t.Any = object()
 
 

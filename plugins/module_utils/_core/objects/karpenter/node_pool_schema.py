@@ -30,7 +30,7 @@ BUDGETS, POLICY = "spec.disruption.budgets", "spec.disruption.consolidationPolic
 _TEMPLATE = "spec.template"
 _CLAIM = f"{_TEMPLATE}.spec"
 GRACE = f"{_CLAIM}.terminationGracePeriod"
-Policies = tuple[str, ...] | None
+Policies = tuple[str, ...] | None  # pylint: disable=unsupported-binary-operation  # Python 3.11 can
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,7 +20,7 @@ CORPUS = Path(__file__).resolve().parents[5] / "data" / "lint" / "corpus"
 VERDICTS: dict[str, bool] = json.loads((CORPUS / "verdicts.json").read_text(encoding="utf-8"))
 DOCUMENTS: dict[str, t.Any] = {
     f"{file.stem}[{index}]": document
-    for file in sorted(CORPUS.glob("*.yml"))
+    for file in sorted(CORPUS.glob("*.documents"))
     for index, document in enumerate(yaml.safe_load_all(file.read_text(encoding="utf-8")))
 }
 NOW = datetime(2026, 11, 2, tzinfo=UTC)

@@ -21,7 +21,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.cluster
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.facts import FleetReading
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.record_facts import FEW, record_facts
-from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Record
+from ansible_collections.gitops.fleet.plugins.module_utils._store.records import NO_LABELS, Record
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -39,7 +39,7 @@ class Counted(SqliteRecords):
     def get(self, kind: str, name: str) -> Record | None:
         return self._read(super().get(kind, name))
 
-    def list(self, kind: str, labels: t.Mapping[str, str] = {}) -> tuple[Record, ...]:
+    def list(self, kind: str, labels: t.Mapping[str, str] = NO_LABELS) -> tuple[Record, ...]:
         return self._read(super().list(kind, labels))
 
     def _read(self, found: t.Any) -> t.Any:
