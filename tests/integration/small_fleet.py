@@ -256,10 +256,11 @@ class Fleet:
         self,
         records: Records | None = None,
         holder: str = "",
-        environ: t.Mapping[str, str] = os.environ,
+        environ: t.Mapping[str, str] | None = None,
         **changes: t.Any,
     ) -> Report:
-        return run(self.session(records, holder=holder or self.holder, environ=environ), self.asked(**changes))
+        parts = {"holder": holder or self.holder, "environ": environ or dict(os.environ)}
+        return run(self.session(records, **parts), self.asked(**changes))
 
     def look(self, **changes: t.Any) -> Report:
         return self.run(**changes)
