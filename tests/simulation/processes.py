@@ -24,7 +24,7 @@ from ansible_collections.gitops.fleet.tests.simulation.virtual_time import BEGIN
 
 BEFORE, AFTER = "before", "after"
 WRITES = frozenset({"create", "replace", "delete", "acquire", "renew", "release", "event", "keep_secret"})
-READS = frozenset({"get", "list", "leases", "events", "secret"})
+READS = frozenset({"get", "list", "names", "leases", "events", "secret"})
 PACE = Pace(interval=2, settle=20, lost_after=900)
 
 
