@@ -47,7 +47,7 @@ def on_hub(hub: KubeClient) -> tuple[Problem, ...]:
         kind = KIND_OF[name]
         path = Resource(kind.group, kind.stored, kind.kind, kind.plural, kind.namespaced).path()
         try:
-            names = [str(metadata_of(each).get("name", "?")) for each in read_list(hub, path).items]
+            names = [str(metadata_of(each).get("name", "?")) for each in read_list(hub, path, metadata_only=True).items]
         except FleetError as error:
             if error.code != "not-found":  # not served, so that there are none
                 unknown.append(f"{name} [{error.code}]")

@@ -11,7 +11,12 @@ from dataclasses import dataclass, replace
 
 from ..._core.errors import FleetError, Problem
 from ..._core.resources.applyset import ApplySet
-from ..._core.resources.snapshots import policy_snapshot_name, resource_snapshot_name, snapshot_index
+from ..._core.resources.snapshots import (
+    next_index,
+    policy_snapshot_name,
+    resource_snapshot_name,
+    snapshot_index,
+)
 from ..._store.records import Records
 from .recorded import PARENT, Document, is_recovering
 
@@ -74,7 +79,7 @@ def named_apart(placement: str, sets: t.Mapping[str, ApplySet], policy_hash: str
         lambda index: resource_snapshot_name(placement, index),
     )
     policies = {(each.policy_snapshot, each.policy_hash) for each in sets.values()}
-    newest = policy_snapshot_name(placement, max(map(_index, (name for name, _hash in policies)), default=-1) + 1)
+    newest = policy_snapshot_name(placement, next_index(index_of(name) for name, _hash in policies))
     twice = len({name for name, _hash in policies}) < len(policies)
     return {
         cluster: replace(
@@ -88,9 +93,9 @@ def named_apart(placement: str, sets: t.Mapping[str, ApplySet], policy_hash: str
 
 def _apart(pairs: t.Collection[tuple[str, str]], made: t.Callable[[int], str]) -> dict[str, str]:
     """A name for each hash: the latest that it has, or a new one where that means something else already."""
-    latest = {digest: name for name, digest in sorted(pairs, key=lambda pair: (_index(pair[0]), pair))}
+    latest = {digest: name for name, digest in sorted(pairs, key=lambda pair: (index_of(pair[0]), pair))}
     names: dict[str, str] = {}
-    number = max(map(_index, latest.values()), default=-1)
+    number = max(map(index_of, latest.values()), default=-1)
     for digest, name in sorted(latest.items(), key=lambda item: item[1]):
         if name in names.values():
             number += 1
@@ -99,7 +104,7 @@ def _apart(pairs: t.Collection[tuple[str, str]], made: t.Callable[[int], str]) -
     return names
 
 
-def _index(snapshot: str) -> int:
+def index_of(snapshot: str) -> int:
     """What a member calls its snapshot counts as the first where it names no index."""
     try:
         return snapshot_index(snapshot)

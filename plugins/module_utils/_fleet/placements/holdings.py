@@ -21,7 +21,6 @@ from .recorded import (
     Document,
     RecordedPlacement,
     gathered,
-    resources_in_snapshot,
 )
 from .sources import credentials_of
 
@@ -86,7 +85,7 @@ def _held(found: RecordedPlacement) -> HeldPlacement:
                 hash=each["metadata"]["annotations"][RESOURCE_HASH],
                 objects=tuple(
                     HeldObject(id=identify(one), hash=object_hash(one))
-                    for one in resources_in_snapshot(each, found.resource_snapshots)
+                    for one in found.known.earlier[each["metadata"]["name"]].manifests
                 ),
             )
             for each in masters

@@ -103,7 +103,7 @@ def gathered(
     resources = _by_index(resource_snapshots, RESOURCE_INDEX, place)
     masters = [each for each in resources if RESOURCE_HASH in (each["metadata"].get("annotations") or {})]
     latest = masters[-1] if masters else None
-    contents = {each["metadata"]["name"]: resources_in_snapshot(each, resources) for each in masters}
+    contents = {each["metadata"]["name"]: _resources_in_snapshot(each, resources) for each in masters}
     known = RecordedState(
         bindings=tuple(decode(ClusterResourceBinding, bindings[each]) for each in sorted(bindings)),
         policy_snapshot=decode(ClusterSchedulingPolicySnapshot, policies[-1]) if policies else None,
@@ -141,7 +141,7 @@ def _is_sound(document: Document, label: str) -> bool:
         return False
 
 
-def resources_in_snapshot(master: Document, all_parts: t.Iterable[Document]) -> list[Document]:
+def _resources_in_snapshot(master: Document, all_parts: t.Iterable[Document]) -> list[Document]:
     """The objects in all parts of a snapshot."""
     index = master["metadata"]["labels"][RESOURCE_INDEX]
     parts = (each for each in all_parts if each["metadata"]["labels"][RESOURCE_INDEX] == index)

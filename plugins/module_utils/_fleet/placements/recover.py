@@ -16,7 +16,7 @@ from ..._core.plan.compose import policy_snapshot_of
 from ..._core.plan.document import Rendered
 from ..._core.resources.applyset import ApplySet, InventoryEntry
 from ..._core.resources.sealing import sealed
-from ..._core.resources.snapshots import resource_hash, snapshot_index
+from ..._core.resources.snapshots import resource_hash
 from ..._core.scheduling.picking.bindings import binding_name
 from ..._core.schema.codec import encode
 from ..._kube.client import KubeClient
@@ -28,7 +28,7 @@ from ..members.leave import applysets_on
 from ..members.member_lease import Keep
 from ..members.members import Clients
 from ..session import Session
-from .former_records import is_lost, known_of, named_apart, refuse_mixed
+from .former_records import index_of, is_lost, known_of, named_apart, refuse_mixed
 from .member_parent import Parent
 from .observe import observe
 from .recorded import (
@@ -146,8 +146,8 @@ def _rebuild(
     parents = {name: _adopted(clients.get(name), each, uid, described.objects) for name, each in held.items()}
     today = policy_snapshot_of(placement, None)[0].spec.policy_hash
     adopted = named_apart(placement.name, {name: each for name, (each, _parent) in parents.items()}, today)
-    latest = max(adopted.values(), key=lambda each: _index(each.resource_snapshot))
-    policy = _policy_record(records, placement, max(adopted.values(), key=lambda each: _index(each.policy_snapshot)))
+    latest = max(adopted.values(), key=lambda each: index_of(each.resource_snapshot))
+    policy = _policy_record(records, placement, max(adopted.values(), key=lambda each: index_of(each.policy_snapshot)))
     for snapshot in sorted({each.resource_snapshot for each in adopted.values()}):
         of_it = next(each for each in adopted.values() if each.resource_snapshot == snapshot)
         _resource_record(records, of_it, described.objects, key_bytes, snapshot == latest.resource_snapshot)
@@ -213,7 +213,7 @@ def _policy_record(records: _Lease, placement: ClusterResourcePlacement, held: A
     snapshot, _new = policy_snapshot_of(placement, None)
     spec = encode(snapshot.spec) if snapshot.spec.policy_hash == held.policy_hash else {"policyHash": held.policy_hash}
     name = held.policy_snapshot
-    labels = {PARENT: placement.name, POLICY_INDEX: str(_index(name)), LATEST: "true"}
+    labels = {PARENT: placement.name, POLICY_INDEX: str(index_of(name)), LATEST: "true"}
     document = {
         "apiVersion": PLACEMENT_API,
         "kind": "ClusterSchedulingPolicySnapshot",
@@ -236,7 +236,7 @@ def _resource_record(
         content = [sealed(each.manifest, key_bytes, "recovered") for each in objects]
     else:
         content = [_named(each) for each in held.inventory]
-    labels = {PARENT: held.placement, RESOURCE_INDEX: str(_index(name)), LATEST: str(latest).lower()}
+    labels = {PARENT: held.placement, RESOURCE_INDEX: str(index_of(name)), LATEST: str(latest).lower()}
     annotations = {RESOURCE_HASH: held.resource_hash, "kubernetes-fleet.io/number-of-resource-snapshots": "1"}
     records.create(
         {
@@ -270,11 +270,3 @@ def _binding_record(name: str, cluster: str, held: ApplySet) -> dict[str, t.Any]
             "clusterDecision": decision,
         },
     }
-
-
-def _index(snapshot: str) -> int:
-    """What a member calls its snapshot counts as the first where it names no index."""
-    try:
-        return snapshot_index(snapshot)
-    except ValueError:
-        return 0
