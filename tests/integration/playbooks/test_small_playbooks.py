@@ -14,8 +14,8 @@ FILES = {"placements": str(MANIFESTS / "placements"), "resources": str(MANIFESTS
 
 
 def test_the_definitions_are_installed_by_a_playbook(play: Player, fleet: Fleet):
-    play("gitops.fleet.hub", "--check", kubeconfig=fleet.reader, context="east").clean()
-    refused = play("gitops.fleet.hub", "--check", kubeconfig=fleet.reader, contxt="east")
+    play("gitops.fleet.hub", "--check", kubeconfig=fleet.admin, context="east").clean()
+    refused = play("gitops.fleet.hub", "--check", kubeconfig=fleet.admin, contxt="east")
     assert refused.code == 2 and "did you mean context?" in refused.output
 
 
