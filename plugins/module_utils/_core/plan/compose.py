@@ -129,7 +129,7 @@ def _changes(
     wanted: WantedPlacement, known: RecordedState, clusters: t.Iterable[ClusterPlan]
 ) -> tuple[ClusterChanges, ...]:
     """What changes on clusters that stay, those that hold the same together."""
-    held = {each.spec.target_cluster: each.spec.resource_snapshot_name for each in known.bindings if _had(each)}
+    held = {each.spec.target_cluster: each.held_snapshot for each in known.bindings if _had(each)}
     groups: dict[str, list[str]] = {}
     for each in clusters:
         before = held.get(each.cluster, "")
@@ -204,7 +204,7 @@ def _clusters(
     rows = []
     for cluster, binding in sorted(by_cluster.items()):
         old = before.get(cluster)
-        had = old.spec.resource_snapshot_name if old else ""
+        had = old.held_snapshot if old else ""
         if not _holds(binding) and old is None:
             continue
         if not _holds(binding):
@@ -255,18 +255,18 @@ def _leaving(
 
 
 def _held(known: RecordedState, binding: ClusterResourceBinding) -> tuple[ObjectId, ...]:
-    return known.contents.get(binding.spec.resource_snapshot_name, ())
+    return known.contents.get(binding.held_snapshot, ())
 
 
 def _begun(known: RecordedState, binding: ClusterResourceBinding) -> dict[ObjectKey, ObjectId]:
     """What runs that did not end may have put there: the contents of snapshots newer than the one that is held."""
-    had = binding.spec.resource_snapshot_name
+    had = binding.held_snapshot
     newest = snapshot_index(had) if had else -1
     return {each.key: each for name, ids in known.contents.items() if snapshot_index(name) > newest for each in ids}
 
 
 def _had(binding: ClusterResourceBinding) -> bool:
-    return bool(binding.spec.resource_snapshot_name)
+    return bool(binding.held_snapshot)
 
 
 def _holds(binding: ClusterResourceBinding) -> bool:

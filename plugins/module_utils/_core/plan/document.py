@@ -14,6 +14,7 @@ from ..objects.identity import ObjectId
 from ..objects.placements.binding import ClusterResourceBinding
 from ..objects.placements.cluster_resource_placement import ClusterResourcePlacement
 from ..objects.placements.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
+from ..rollout.content import OverridesByCluster, WantedContent
 from ..scheduling.cycle import Scheduled
 from ..schema.codec import encode
 from ..values.canonical import digest_of
@@ -100,6 +101,9 @@ class LeftOut:
 class PlacementPlan:
     """Everything that one placement's next apply would do.
 
+    ``objects`` are those of the snapshot; ``overrides`` names what acts on them on a cluster, and ``rendered`` holds
+    what a cluster gets where that is not just ``objects``.
+
     ``deleting`` marks the end of the placement; then ``scheduled``, from which ``left_out`` is read when it is asked
     for, is None. ``respecified`` says that its spec is not the recorded one. ``changes`` are those since the last
     apply, in objects that stay on clusters that stay.
@@ -122,12 +126,23 @@ class PlacementPlan:
     digest: str
     respecified: bool = False
     changes: tuple[ClusterChanges, ...] = ()
+    overrides: OverridesByCluster = field(default_factory=dict)
+    rendered: t.Mapping[str, tuple[Rendered, ...]] = field(default_factory=dict, repr=False)
     scheduled: Scheduled | None = field(default=None, repr=False, compare=False)
 
     @property
     def name(self) -> str:
         """Name of the placement."""
         return self.placement.name
+
+    @property
+    def content(self) -> WantedContent:
+        """What every cluster is to hold, as bindings name it."""
+        return WantedContent(resource_snapshot=self.resource_snapshot, overrides=self.overrides)
+
+    def objects_on(self, cluster: str) -> tuple[Rendered, ...]:
+        """What the cluster is to hold, in apply order."""
+        return self.rendered.get(cluster, self.objects)
 
     @property
     def picked(self) -> int:

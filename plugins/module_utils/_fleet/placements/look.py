@@ -106,7 +106,7 @@ def _task(plan: PlacementPlan, cluster: ClusterPlan, uid: str, ways: ApplyOption
     return MemberTask(
         cluster=cluster.cluster,
         identity=identity,
-        desired=() if leaving else plan.objects,
+        desired=() if leaving else plan.objects_on(cluster.cluster),
         strategy=plan.placement.spec.strategy.apply_strategy or ApplyStrategy(),
         leaving=leaving,
         abandon=abandons(plan.placement, plan.deleting),

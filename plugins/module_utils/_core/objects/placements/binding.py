@@ -15,6 +15,8 @@ from .rollout_strategy import ApplyStrategy
 
 SCHEDULED, BOUND, UNSCHEDULED = "Scheduled", "Bound", "Unscheduled"
 PREVIOUS_STATE = "kubernetes-fleet.io/previous-binding-state"
+# What the cluster held before the snapshot that the spec names, for as long as that is not all there; ours.
+HELD_BEFORE = "gitops.fleet/held-before"
 SCHEDULER_FINALIZER = "kubernetes-fleet.io/scheduler-binding-cleanup"
 
 
@@ -69,3 +71,8 @@ class ClusterResourceBinding:
     @property
     def name(self) -> str:
         return self.metadata.name
+
+    @property
+    def held_snapshot(self) -> str:
+        """The snapshot that the cluster is known to hold; empty if it holds nothing yet."""
+        return self.metadata.annotations.get(HELD_BEFORE, self.spec.resource_snapshot_name)
