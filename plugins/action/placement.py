@@ -8,8 +8,9 @@ import typing as t
 from datetime import timedelta
 
 from ..module_utils._core.errors import FleetError
+from ..module_utils._core.values.instants import write_time
 from ..module_utils._fleet.files import approved_plan, facts_file, refuse_empty, refuse_unwritable, write_file
-from ..module_utils._fleet.placements.look import ApplyOptions
+from ..module_utils._fleet.placements.look import ApplyOptions, RolloutOptions
 from ..module_utils._fleet.placements.placement import (
     PlacementRequest,
     Report,
@@ -68,6 +69,11 @@ def _asked(options: dict[str, t.Any], run_of: Run, approved: str) -> PlacementRe
             patience=max(0, options["removal_timeout"]),
             validate=options["validate"] == "server",
             threads=options["threads"],
+            rollout=RolloutOptions(
+                time_limit=None if options["time_limit"] is None else timedelta(seconds=max(0, options["time_limit"])),
+                max_idle=timedelta(seconds=max(0, options["max_idle"])),
+                applied_only=options["readiness"] == "applied",
+            ),
         ),
         strict=options["strict"],
         approved=approved,
@@ -102,6 +108,7 @@ def _answer(report: Report, options: dict[str, t.Any], run_of: Run) -> Answer:
         "availability": report.availability,
         "drifted": _steps(report, lambda outcome: outcome.drifted),
         "due": _steps(report, lambda outcome: outcome.changes),
+        "rollouts": {name: each.as_dict() for name, each in report.waits.items()},
         "problems": [each.as_dict() for each in report.problems],
         "validated_by": "server" if options["validate"] == "server" else "recorded hashes and field ownership",
     }
@@ -112,14 +119,26 @@ def _answer(report: Report, options: dict[str, t.Any], run_of: Run) -> Answer:
         message = "\n".join(str(each) for each in fails)
         return Answer(changed=report.changed, outcome="partial", code=fails[0].code, message=message, data=data)
     told = [*lacks, *report.problems]
+    if outcome == "done" and report.waits:
+        outcome = "waiting"
     return Answer(
         changed=report.changed,
         outcome=outcome,
-        code=told[0].code if told else "",
-        message="\n".join(map(str, lacks)),
+        code=_waiting_code(report) if outcome == "waiting" else told[0].code if told else "",
+        message="\n".join([*map(str, lacks), *(line for each in report.waits.values() for line in each.lines)]),
+        resume_at=_resumes(report),
         data=data,
         diff=[each for plan in report.plan.plans for each in plan_diff(plan, report.of(plan.name))],
     )
+
+
+def _waiting_code(report: Report) -> str:
+    return "time-limit" if any(each.why == "time-limit" for each in report.waits.values()) else "rollout-waits"
+
+
+def _resumes(report: Report) -> str:
+    instants = [each.resume_at for each in report.waits.values() if each.resume_at]
+    return write_time(min(instants)) if instants else ""
 
 
 UNREACHABLE = ("unreachable", "timeout", "certificate", "credentials-expired", "unauthorized", "partly-read")

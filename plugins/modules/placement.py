@@ -119,6 +119,24 @@ options:
       - What is not gone by then is told with the outcome C(partial), and stays recorded until a run finds it gone.
     type: int
     default: 60
+  time_limit:
+    description:
+      - Seconds after which nothing new is begun and the task ends with the outcome C(waiting). The next run goes on
+        from there.
+    type: int
+  max_idle:
+    description:
+      - Seconds to stay while a rollout waits for clusters that are not ready. After that the task ends with the outcome
+        C(waiting), and says who waits for what.
+    type: int
+    default: 120
+  readiness:
+    description:
+      - When a cluster that was changed counts as ready, so that the next ones may be. V(available) is when its objects
+        are available; V(applied) is when they were applied C(unavailablePeriodSeconds) ago, whatever became of them.
+    type: str
+    choices: [available, applied]
+    default: available
   validate:
     description:
       - V(server) adds a dry run on every member that would be written, for accounts that may write.

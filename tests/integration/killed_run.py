@@ -14,7 +14,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / ".cache" / "collections"))
 
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements import member_apply, write_records
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements import member_apply, rollout
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.placement import PlacementRequest, run
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import open_session
 
@@ -22,6 +22,12 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import
 def die(*_arguments: t.Any, **_options: t.Any) -> t.NoReturn:
     os.kill(os.getpid(), signal.SIGKILL)
     raise AssertionError("still alive")
+
+
+def dies_of_news(
+    steering: rollout.RolloutSteering, *arguments: t.Any, real: t.Any = rollout.RolloutSteering.record
+) -> t.Any:
+    return die() if steering._news else real(steering, *arguments)
 
 
 def arm(point: str) -> None:
@@ -38,7 +44,7 @@ def arm(point: str) -> None:
 
         member_apply._carry_out = second
     else:
-        write_records.Writer.bindings = die  # type: ignore[method-assign]
+        rollout.RolloutSteering.record = dies_of_news  # type: ignore[method-assign]
 
 
 def main() -> None:

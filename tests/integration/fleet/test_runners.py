@@ -10,6 +10,10 @@ from datetime import timedelta
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.binding import (
+    ClusterResourceBinding,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.placement import Report, run
 from small_fleet import Fleet, changes, conditions
 
@@ -79,8 +83,9 @@ def test_a_killed_first_run_is_finished_by_the_next(fleet: Fleet, point: str) ->
     fleet.resources(fleet.configmap(), fleet.configmap("other"))
     fleet.place()
     fleet.killed(point)
-    bindings = fleet.records.list("ClusterResourceBinding")
-    assert [(each["spec"]["targetCluster"], each["spec"]["state"]) for each in bindings] == [("m1", "Scheduled")]
+    (intent,) = (decode(ClusterResourceBinding, each) for each in fleet.records.list("ClusterResourceBinding"))
+    assert (intent.spec.target_cluster, intent.spec.resource_snapshot_name) == ("m1", f"{fleet.name}-0-snapshot")
+    assert intent.held_snapshot == "" and not intent.status.conditions[1:]
     before = version(fleet)
     with fleet.servers["m1"].writing() as written:
         report = fleet.apply()

@@ -28,7 +28,10 @@ def test_a_stopped_member_keeps_what_it_has_and_the_others_get_theirs(
         assert changes(report, fleet.name) == {"m1": "kept", "m4": "kept"}
         assert [(each.code, each.where) for each in report.problems] == [("unreachable", f"m4 ({fleet.name})")]
         assert fleet.servers["m1"].data(fleet.namespaced("configmaps", "settings")) == {"color": "red"}
-        assert conditions(report.statuses[fleet.name])["Applied"] == "Unknown"
+        status = report.statuses[fleet.name]
+        assert conditions(status)["RolloutStarted"] == "False" and "Applied" not in conditions(status)
+        waits = {each.cluster_name: each.conditions[-1] for each in status.placement_statuses}["m4"]
+        assert (waits.type, waits.status) == ("RolloutStarted", "False") and "cannot be reached" in waits.message
         assert len(fleet.records.list("ClusterResourceBinding")) == 2
     finally:
         local_cluster_factory("m4", audit=True)

@@ -12,6 +12,7 @@ import typing as t
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.binding_journal import BindingJournal
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.write_records import Writer
 from member_gateway import CUT, Gateway
 from small_fleet import Fleet, codes, conditions
@@ -180,13 +181,14 @@ def test_a_disk_that_is_full_after_the_members_were_written(
     fleet = file_fleet
     ready(fleet, gateway)
     fleet.place(name=f"{fleet.name}-b")
-    real = Writer.bindings
+    real, stored = BindingJournal.store, []
 
-    def bindings(self: Writer, *arguments: t.Any) -> None:
-        with no_room():
-            real(self, *arguments)
+    def store(self: BindingJournal, *arguments: t.Any) -> bool:
+        stored.append(self)
+        with no_room() if len(stored) > 1 else contextlib.nullcontext():
+            return real(self, *arguments)
 
-    monkeypatch.setattr(Writer, "bindings", bindings)
+    monkeypatch.setattr(BindingJournal, "store", store)
     report = fleet.apply()
     problems = {each.code: each for each in report.problems}
     assert list(problems) == ["records-disk-error", "not-begun"] and problems["not-begun"].where == f"{fleet.name}-b"

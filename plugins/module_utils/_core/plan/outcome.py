@@ -36,7 +36,8 @@ class MemberOutcome:
     """``error`` is set when the member as a whole could not be read or written; then ``steps`` is empty, and
     ``written`` names the objects that were written before, and ``doubtful`` one of which that is not known.
 
-    ``availability`` holds upstream's availability reason of each object that is there. ``done`` says that the steps
+    ``availability`` holds upstream's availability reason of each object that is there, ``lacks`` in words what those
+    that are not available lack. ``done`` says that the steps
     were carried out; otherwise they are what would be done.
     """
 
@@ -45,6 +46,7 @@ class MemberOutcome:
     steps: tuple[MemberStep, ...] = ()
     failures: tuple[ObjectFailure, ...] = ()
     availability: t.Mapping[ObjectId, str] | None = None
+    lacks: t.Mapping[ObjectId, str] | None = None
     error: Problem | None = None
     written: tuple[ObjectId, ...] = ()
     doubtful: ObjectId | None = None

@@ -12,6 +12,7 @@ from datetime import datetime
 
 from ..cluster.facts.member import next_condition
 from ..objects.identity import ObjectId, ObjectKey
+from ..objects.placements.binding import BindingStatus
 from ..objects.placements.cluster_resource_placement import (
     DiffedPlacement,
     DriftedPlacement,
@@ -29,7 +30,14 @@ from .document import LOST, ClusterPlan, PlacementPlan
 from .member import DIFFERS, MemberStep
 from .outcome import MemberOutcome
 
+Row = tuple[str, str, str, str]
+
 PREFIX = "ClusterResourcePlacement"
+RENDERED: tuple[Row, ...] = (
+    ("Overridden", "True", "NoOverrideSpecified", "no override applies"),
+    ("WorkSynchronized", "True", "AllWorkSynced", "all work is rendered"),
+)
+JUDGED = ("Applied", "Available", "DiffReported")
 DETAILS = 100
 MOST_UNFILLED = 20
 
@@ -81,16 +89,29 @@ DIFF_RULE = ConditionRule(
 )
 
 
+@dataclass(frozen=True)
+class NotBegun:
+    """A cluster that the rollout has not come to: the snapshot that it holds, empty for none, and why it waits."""
+
+    snapshot: str
+    reason: str
+
+
+NOBODY_WAITS: t.Mapping[str, NotBegun] = {}
+
+
 def placement_status(
     plan: PlacementPlan,
     outcomes: t.Mapping[str, MemberOutcome],
     previous: PlacementStatus,
     generation: int,
     now: datetime,
+    not_begun: t.Mapping[str, NotBegun] = NOBODY_WAITS,
 ) -> PlacementStatus:
     """Status of a placement that is not being deleted. Transition times change only where a status changes.
 
-    ``previous`` may have been written by an older release of KubeFleet.
+    ``previous`` may have been written by an older release of KubeFleet. ``not_begun`` are clusters to which the
+    rollout has not come yet, by name.
     """
     previous = with_todays_conditions(previous)
     index = str(snapshot_index(plan.resource_snapshot)) if plan.resource_snapshot else ""
@@ -102,6 +123,10 @@ def placement_status(
         if cluster.change == LOST:
             continue
         old = before.get(cluster.cluster)
+        waits = not_begun.get(cluster.cluster)
+        if waits is not None:
+            rows.append(_not_begun_status(cluster, waits, old, generation, now))
+            continue
         outcome = outcomes.get(cluster.cluster)
         rows.append(_cluster_status(cluster, outcome, old, index, report_only, generation, now))
     conditions = [_scheduled(plan, previous, generation, now)]
@@ -124,6 +149,59 @@ def reports_only(plan: PlacementPlan) -> bool:
     return strategy is not None and strategy.type == "ReportDiff"
 
 
+def binding_status(
+    outcome: MemberOutcome,
+    old: BindingStatus,
+    generation: int,
+    now: datetime,
+    *,
+    report_only: bool,
+    anew: bool,
+) -> BindingStatus:
+    """Status of a binding after its cluster answered; what is there besides is kept. ``anew`` says that its content was
+    written just now, so that no condition of the cluster dates from before."""
+    rows = (*RENDERED, *(_diff_rows(outcome) if report_only else _applied_rows(outcome)))
+    told = {*(row[0] for row in rows), *JUDGED}
+    kept = tuple(each for each in old.conditions if each.type not in told)
+    conditions = tuple(
+        next_condition(
+            None if anew else find_condition(old.conditions, kind), kind, (status, reason, text), now, generation
+        )
+        for kind, status, reason, text in rows
+    )
+    before = PerClusterPlacementStatus(
+        failed_placements=old.failed_placements,
+        drifted_placements=old.drifted_placements,
+        diffed_placements=old.diffed_placements,
+    )
+    return BindingStatus(
+        conditions=(*kept, *conditions),
+        failed_placements=_failed(outcome, before, generation, now),
+        drifted_placements=_drifted(outcome, before, now),
+        diffed_placements=_diffed(outcome, before, now),
+    )
+
+
+def _not_begun_status(
+    cluster: ClusterPlan, waits: NotBegun, old: PerClusterPlacementStatus | None, generation: int, now: datetime
+) -> PerClusterPlacementStatus:
+    rows = (_scheduled_row(cluster), ("RolloutStarted", "False", "RolloutNotStartedYet", waits.reason))
+    olds = old.conditions if old else ()
+    return PerClusterPlacementStatus(
+        cluster_name=cluster.cluster,
+        observed_resource_index=str(snapshot_index(waits.snapshot)) if waits.snapshot else "",
+        conditions=tuple(
+            next_condition(find_condition(olds, kind), kind, (status, reason, text), now, generation)
+            for kind, status, reason, text in rows
+        ),
+    )
+
+
+def _scheduled_row(cluster: ClusterPlan) -> Row:
+    score = f"affinity score: {cluster.affinity_score or 0}, topology spread score: {cluster.spread_score or 0}"
+    return ("Scheduled", "True", "Scheduled", f"picked {cluster.cluster} ({score})")
+
+
 def _cluster_status(
     cluster: ClusterPlan,
     outcome: MemberOutcome | None,
@@ -133,13 +211,7 @@ def _cluster_status(
     generation: int,
     now: datetime,
 ) -> PerClusterPlacementStatus:
-    score = f"affinity score: {cluster.affinity_score or 0}, topology spread score: {cluster.spread_score or 0}"
-    rows = [
-        ("Scheduled", "True", "Scheduled", f"picked {cluster.cluster} ({score})"),
-        ("RolloutStarted", "True", "RolloutStarted", "the rollout has started"),
-        ("Overridden", "True", "NoOverrideSpecified", "no override applies"),
-        ("WorkSynchronized", "True", "AllWorkSynced", "all work is rendered"),
-    ]
+    rows = [_scheduled_row(cluster), ("RolloutStarted", "True", "RolloutStarted", "the rollout has started"), *RENDERED]
     rows += _diff_rows(outcome) if report_only else _applied_rows(outcome)
     olds = old.conditions if old else ()
     conditions = tuple(
@@ -154,9 +226,6 @@ def _cluster_status(
         drifted_placements=_drifted(outcome, old, now) if outcome else (),
         diffed_placements=_diffed(outcome, old, now) if outcome else (),
     )
-
-
-Row = tuple[str, str, str, str]
 
 
 def _applied_rows(outcome: MemberOutcome | None) -> list[Row]:

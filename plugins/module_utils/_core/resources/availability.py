@@ -49,6 +49,31 @@ def availability(group: str, kind: str, live: Live) -> str:
         return NOT_YET
 
 
+def lacking(group: str, kind: str, live: Live) -> str:
+    """What a live object lacks that is not available yet, as the rest of a sentence about it."""
+    status = mapping(live, "status")
+    if group == "apps" and kind in ("Deployment", "StatefulSet"):
+        have, wanted = _count(status, "availableReplicas"), _wanted_count(live)
+        if have == wanted:
+            return f"has {_count(status, 'updatedReplicas')} of {wanted} replicas of the new version"
+        return f"has {have} of {wanted} replicas available"
+    if group == "apps" and kind == "DaemonSet":
+        return f"has {_count(status, 'numberAvailable')} of {_count(status, 'desiredNumberScheduled')} pods available"
+    return "is not available yet"
+
+
+def _count(status: Live, field: str) -> int:
+    value = status.get(field)
+    return value if isinstance(value, int) else 0
+
+
+def _wanted_count(live: Live) -> int:
+    try:
+        return _wanted(live)
+    except ValueError:
+        return 0
+
+
 def _deployment(live: Live) -> str:
     status, wanted = _status(live), _wanted(live)
     return _judged(

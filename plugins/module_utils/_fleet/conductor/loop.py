@@ -36,10 +36,6 @@ Told_contra = t.TypeVar("Told_contra", contravariant=True)
 class Steering(t.Protocol[S, X, A]):
     """One machine with what it needs of the world. The loop calls it from one thread."""
 
-    @property
-    def book(self) -> Book[S]:
-        """How its state stands in the records."""
-
     def see(self, state: S, now: datetime) -> X:
         """What is true of the world, once a turn."""
 
@@ -87,6 +83,33 @@ class Steering(t.Protocol[S, X, A]):
         """Nothing is begun or followed any more. What is in flight goes on."""
 
 
+class RecordSteering(Steering[S, X, A], t.Protocol[S, X, A]):
+    """One of which the state stands in one record."""
+
+    @property
+    def book(self) -> Book[S]:
+        """How it stands there."""
+
+
+class Keeping(t.Protocol[S]):
+    """How a machine stands in the records, as ``conductor.journal.Journal``: there in one record, elsewhere in many."""
+
+    state: S
+    lease: Lease
+
+    def load(self) -> None:
+        """Reads it again."""
+
+    def note(self, change: Change[S]) -> None:
+        """Makes a change now, which is stored with the next state."""
+
+    def renew(self) -> None:
+        """FleetError ``lease-lost``."""
+
+    def store(self, state: S, in_flight: bool) -> bool:
+        """False if somebody else wrote in between. FleetError ``lease-lost``."""
+
+
 class Telling(t.Protocol[Told_contra]):
     """Tells people and machines what goes on."""
 
@@ -132,7 +155,12 @@ class Ending(t.Generic[S]):
 
 
 def conduct(
-    records: Records, lease: str, steering: Steering[S, X, A], clock: Clock, telling: Telling[S], limits: RunLimits
+    records: Records,
+    lease: str,
+    steering: RecordSteering[S, X, A],
+    clock: Clock,
+    telling: Telling[S],
+    limits: RunLimits,
 ) -> Ending[S]:
     """Conducts the machine until it is settled, waits for longer than allowed, or is out of time.
 
@@ -153,7 +181,7 @@ class Conductor(t.Generic[S, X, A]):
     """One conducting of one machine, by one thread; its steering may have threads of its own."""
 
     def __init__(
-        self, journal: Journal[S], steering: Steering[S, X, A], clock: Clock, telling: Telling[S], limits: RunLimits
+        self, journal: Keeping[S], steering: Steering[S, X, A], clock: Clock, telling: Telling[S], limits: RunLimits
     ) -> None:
         self.journal = journal
         self._steering = steering
@@ -164,25 +192,33 @@ class Conductor(t.Generic[S, X, A]):
         self._begun: set[str] = set()
         self._failing_since: datetime | None = None
         self._changed = False
+        self._told = False
 
     def run(self) -> Ending[S]:
         """To its ending. FleetError as of ``conduct``."""
-        self._telling.begin(self.journal.state, self._clock())
         while True:
-            now = self._clock()
-            why = self._limits.interrupted()
-            if why:
-                self._flush(now)
-                return self._ending(why, now)
-            try:
-                ending = self._tick(now)
-                self._failing_since = None
-            except FleetError as error:
-                self._tolerate_outage(error, now)
-                ending = None
+            ending = self.step()
             if ending is not None:
                 return ending
             self._steering.wait(POLL)
+
+    def step(self) -> Ending[S] | None:
+        """One turn: what has happened is recorded, and what may begin begins. FleetError as of ``conduct``."""
+        now = self._clock()
+        if not self._told:
+            self._telling.begin(self.journal.state, now)
+            self._told = True
+        why = self._limits.interrupted()
+        if why:
+            self._flush(now)
+            return self._ending(why, now)
+        try:
+            ending = self._tick(now)
+            self._failing_since = None
+        except FleetError as error:
+            self._tolerate_outage(error, now)
+            ending = None
+        return ending
 
     def _flush(self, now: datetime) -> None:
         """What has ended is recorded, if the records answer; else the next conductor looks for it."""

@@ -5,24 +5,35 @@
 
 from __future__ import annotations
 
+import contextlib
 import typing as t
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from ..._core.errors import FleetError, Problem
+from ..._core.objects.placements.binding import UNSCHEDULED
 from ..._core.objects.placements.cluster_resource_placement import PlacementStatus
 from ..._core.plan.document import GAINED, KEPT, LOST, PlacementPlan
 from ..._core.plan.member import NOT_GONE
 from ..._core.plan.outcome import APPLY_FAILED
 from ..._core.plan.reached import reached
 from ..._core.plan.status import placement_status
+from ..._core.rollout.rolling.decide import RolloutSeen, RolloutState
 from ..._core.schema.codec import decode, encode
 from ..._core.values.approved_digest import approves, lack
 from ..._store.records import Records
 from ..conductor.interrupts import Interrupts
+from ..conductor.loop import (
+    POLL,
+    Conductor,
+    Ending,
+    RunLimits,
+)
 from ..keeping import INTERRUPTED, STOPS, Keeper
 from ..leases import leaving_members
 from ..members.members import Clients
 from ..session import Session
+from .binding_journal import BindingJournal
 from .look import (
     ApplyOptions,
     Outcomes,
@@ -31,7 +42,14 @@ from .look import (
 )
 from .member_apply import Seen
 from .plan import FleetPlan, PlanRequest
-from .recorded import RecordedPlacement
+from .recorded import APPROVED, RecordedPlacement
+from .rollout import (
+    MemberAct,
+    Reach,
+    RolloutSteering,
+    RolloutTelling,
+    Waiting,
+)
 from .write_records import Writer
 
 # The plan made under the lease must be the one that was looked at; another run may have written meanwhile.
@@ -43,13 +61,15 @@ CODES = {APPLY_FAILED: "not-applied", NOT_GONE: "not-gone"}
 class ApplyResult:
     """``changed`` speaks of placements and members; ``statuses`` are the placements' status after the run.
 
-    ``stopped`` says which placements were left alone, because another run works on them or this one had to end, and
-    what had been written of those that were begun.
+    ``waits`` are rollouts that have not come to their end, and what they wait for. ``stopped`` says which placements
+    were left alone, because another run works on them or this one had to end, and what had been written of those that
+    were begun.
     """
 
     changed: bool
     outcomes: t.Mapping[str, Outcomes]
     statuses: t.Mapping[str, PlacementStatus] = field(default_factory=dict)
+    waits: t.Mapping[str, Waiting] = field(default_factory=dict)
     stopped: tuple[Problem, ...] = ()
 
     @property
@@ -107,12 +127,29 @@ def unfulfilled(plan: FleetPlan) -> list[Problem]:
 
 def check_digest(plan: FleetPlan, approved: str) -> None:
     """Raises ``digest-mismatch`` when another plan than the approved one would be carried out."""
-    if approved and not approves(approved, plan.digest):
+    if approved and not approves(approved, plan.digest) and not _was_begun(plan, approved):
         raise FleetError(
             "digest-mismatch",
             f"the approved plan has digest {approved[:16]}, the plan made now has {plan.digest[:16]}{lack(approved)}",
             hint="plan again, compare, and have the new digest approved",
         )
+
+
+def _was_begun(plan: FleetPlan, approved: str) -> bool:
+    """Whether what is left to do is nothing but the rest of a rollout that was begun under this digest."""
+    return all(_is_rest_of(each, plan.recorded[each.name], approved) for each in plan.plans if each.decides_change)
+
+
+def _is_rest_of(plan: PlacementPlan, recorded: RecordedPlacement, approved: str) -> bool:
+    annotations = ((recorded.document or {}).get("metadata") or {}).get("annotations") or {}
+    begun = str(annotations.get(APPROVED, ""))
+    if not begun or not approves(approved, begun) or plan.resource_snapshot_new or plan.respecified or plan.deleting:
+        return False
+    states = {each.spec.target_cluster: each.spec.state for each in recorded.known.bindings}
+    return all(
+        (states.get(each.cluster) == UNSCHEDULED) if each.change == LOST else each.cluster in states
+        for each in plan.clusters
+    )
 
 
 def changes(plan: PlacementPlan, outcomes: Outcomes) -> bool:
@@ -127,18 +164,9 @@ class _Tally:
     changed: bool = False
     outcomes: dict[str, Outcomes] = field(default_factory=dict)
     statuses: dict[str, PlacementStatus] = field(default_factory=dict)
+    waits: dict[str, Waiting] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
     ended: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Sights:
-    """What is known of the members of a placement before any is held: whether anything is ``due`` at all, clusters on
-    which it is for sure, and what was seen on others."""
-
-    due: bool
-    new: frozenset[str]
-    seen: dict[str, Seen]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,34 +181,54 @@ class _Work:
     told: t.Callable[[], str]
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Rollout:
+    """One placement that is being carried out, under its lease."""
+
+    writer: Writer
+    placement: dict[str, t.Any]
+    keeper: Keeper
+    leases: contextlib.ExitStack
+    steering: RolloutSteering
+    conductor: Conductor[RolloutState, RolloutSeen, MemberAct]
+
+
 def carry_out(
     session: Session, clients: Clients, plan: FleetPlan, replan: Replan, request: PlanRequest, ways: ApplyOptions
 ) -> ApplyResult:
-    """Writes the placements one after another, the members of each in parallel.
+    """Begins the placements one after another, the members of each wave in parallel; one that waits for its members
+    holds back no other.
 
     Placements that another run holds or has changed are passed over and named. When this run is told to end, or its
     records fail, nothing further is begun, and what was written is told. The problems are raised if nothing was done.
     """
     tally = _Tally()
-    with Interrupts() as told:
+    with Interrupts() as told, contextlib.ExitStack() as stack:
         work = _Work(session=session, clients=clients, replan=replan, request=request, ways=ways, told=told)
+        open_rollouts: list[_Rollout] = []
         for place, each in enumerate(plan.plans):
+            leases = stack.enter_context(contextlib.ExitStack())
             try:
                 _refuse_to_begin(told())
-                _placement(work, plan, each, tally)
+                begun = _begun(work, plan, each, tally, leases)
+                if begun is not None and not _goes_on(work, begun, tally):
+                    open_rollouts.append(begun)
             except FleetError as error:
+                leases.close()
                 tally.problems += [replace(problem, where=problem.where or each.name) for problem in error.problems]
                 if error.code not in ("lease-held", "records-moved"):
                     tally.ended = error.code
             if tally.ended:
                 tally.problems += _not_begun(plan.plans[place + 1 :])
                 break
+        _until_all_end(work, open_rollouts, tally)
     if tally.problems and not tally.outcomes:
         raise FleetError.of(tally.problems)
     return ApplyResult(
         changed=tally.changed,
         outcomes=tally.outcomes,
         statuses=tally.statuses,
+        waits=tally.waits,
         stopped=tuple(tally.problems),
     )
 
@@ -195,7 +243,10 @@ def _not_begun(plans: t.Sequence[PlacementPlan]) -> list[Problem]:
     return [Problem("not-begun", "these placements were not begun", names, "run again")] if plans else []
 
 
-def _placement(work: _Work, plan: FleetPlan, each: PlacementPlan, tally: _Tally) -> None:
+def _begun(
+    work: _Work, plan: FleetPlan, each: PlacementPlan, tally: _Tally, leases: contextlib.ExitStack
+) -> _Rollout | None:
+    """The placement under its lease, with what is intended recorded; None if there is nothing to do."""
     uid, seen = plan.recorded[each.name].uid, dict[str, Seen]()
     new = _new_there(each, plan.recorded[each.name])
     looked = on_members(each, uid, work.clients, work.ways, told=work.told, due=new, seen=seen)
@@ -204,101 +255,162 @@ def _placement(work: _Work, plan: FleetPlan, each: PlacementPlan, tally: _Tally)
     status = _status(each, {name: replace(one, done=True) for name, one in looked.items()}, plan, work.request)
     if not due and not _differs(plan, each, status):
         tally.outcomes[each.name], tally.statuses[each.name] = looked, status
-        return
+        return None
     if not uid:
         seen.clear()  # whether a member is held by a placement of another fleet can only be told by the uid
-    with Keeper(work.session.records, work.session.holder, work.told) as keeper:
-        lease = keeper.take(f"placement/{each.name}")
-        current, recorded = work.replan(each)
-        writer = Writer(
-            records=work.session.records,
-            lease=lease,
-            plan=current,
-            recorded=recorded,
-            source=work.request.source,
-            key=work.request.key,
-            now=work.request.now,
-        )
-        sights = _Sights(due=due, new=new, seen=seen)
-        _under_lease(work, writer, keeper, sights, tally)
-
-
-def _new_there(plan: PlacementPlan, recorded: RecordedPlacement) -> frozenset[str]:
-    """Clusters that this placement, or this content of it, was never meant for before: something is surely to be
-    written there."""
-    strategy = plan.placement.spec.strategy.apply_strategy
-    if strategy is not None and strategy.type == "ReportDiff":
-        return frozenset()
-    known = {each["spec"]["targetCluster"] for each in recorded.bindings.values()}
-    return frozenset(
-        each.cluster
-        for each in plan.clusters
-        if (each.change == GAINED and each.cluster not in known)
-        or (each.cause == "content-changed" and plan.resource_snapshot_new)
+    keeper = leases.enter_context(Keeper(work.session.records, work.session.holder, work.told))
+    lease = keeper.take(f"placement/{each.name}")
+    current, recorded = work.replan(each)
+    writer = Writer(
+        records=work.session.records,
+        lease=lease,
+        plan=current,
+        recorded=recorded,
+        source=work.request.source,
+        key=work.request.key,
+        now=work.request.now,
+        approved=work.request.approved,
     )
-
-
-def _under_lease(work: _Work, writer: Writer, keeper: Keeper, sights: _Sights, tally: _Tally) -> None:
-    """Records what is intended, writes to the members, records what came of it."""
-    current, say = writer.plan, work.session.say
     placement = writer.spec()
-    if sights.due:
+    if due:
         writer.event("ApplyIntended", _summary(current))
     writer.snapshots(placement["metadata"]["generation"])
-    bindings = writer.intended()
-    # Whoever lets a member go looks for bindings after it has said so; we look for such words after writing ours.
-    barred = _barred(work.session.records, current)
-    say(f"{current.name}: {_summary(current)}")
-    writing = Writing(permit=keeper.check, say=say, barred=barred)
-    outcomes = on_members(
-        current,
-        placement["metadata"]["uid"],
-        work.clients,
-        work.ways,
-        told=work.told,
-        writing=writing,
-        due=sights.new,
-        seen=sights.seen,
+    tally.changed = tally.changed or due
+    reach = partial(_reached, work, current, placement["metadata"]["uid"], keeper, new, seen)
+    return _conducted(work, writer, placement, keeper, leases, looked, reach)
+
+
+def _conducted(
+    work: _Work,
+    writer: Writer,
+    placement: dict[str, t.Any],
+    keeper: Keeper,
+    leases: contextlib.ExitStack,
+    looked: Outcomes,
+    reach: Reach,
+) -> _Rollout:
+    rollout, session = work.ways.rollout, work.session
+    steering = RolloutSteering(writer.plan, reach, looked, session.say, work.told, applied_only=rollout.applied_only)
+    journal = BindingJournal(session.records, writer.lease, keeper.check_leases, writer.plan, writer.recorded.bindings)
+    journal.note(lambda state: steering.taken_up(state, session.clock()))
+    limits = RunLimits(
+        holder=session.holder,
+        time_limit=rollout.time_limit,
+        max_idle=rollout.max_idle,
+        interrupted=work.told,
     )
-    tally.outcomes[current.name] = outcomes
-    tally.changed = tally.changed or sights.due
+    telling = RolloutTelling(writer.plan.name, _summary(writer.plan), session.say, steering)
+    conductor = Conductor(journal, steering, session.clock, telling, limits)
+    return _Rollout(
+        writer=writer,
+        placement=placement,
+        keeper=keeper,
+        leases=leases,
+        steering=steering,
+        conductor=conductor,
+    )
+
+
+def _reached(
+    work: _Work,
+    plan: PlacementPlan,
+    uid: str,
+    keeper: Keeper,
+    new: frozenset[str],
+    seen: dict[str, Seen],
+    clusters: t.Container[str],
+    write: bool,
+) -> Outcomes:
+    """Goes to the clusters, and writes what is due there if asked to."""
+    if not write:
+        ways = replace(work.ways, diagnoses=True)
+        return on_members(plan, uid, work.clients, ways, told=work.told, only=clusters)
+    # Whoever lets a member go looks for bindings after it has said so; we look for such words after writing ours.
+    barred = _barred(work.session.records, plan)
+    writing = Writing(permit=keeper.check, say=work.session.say, barred=barred)
+    return on_members(
+        plan, uid, work.clients, work.ways, told=work.told, writing=writing, due=new, seen=seen, only=clusters
+    )
+
+
+def _goes_on(work: _Work, rollout: _Rollout, tally: _Tally) -> bool:
+    """Carries the placement on until it has ended, or waits for its members; whether it has ended."""
+    name, steering = rollout.writer.plan.name, rollout.steering
     try:
-        keeper.check_leases()
-        status = _recorded(writer, placement, bindings, outcomes, work.request)
+        ending = rollout.conductor.step()
+        while ending is None:
+            if steering.idle:
+                return False
+            steering.wait(0)
+            ending = rollout.conductor.step()
+        _finished(work, rollout, ending, tally)
     except FleetError as error:
-        tally.problems.append(_unrecorded(current.name, error, outcomes))
+        tally.outcomes[name] = steering.outcomes
+        tally.problems.append(_unrecorded(name, error, steering.outcomes))
         tally.ended = error.code
-        return
-    tally.statuses[current.name] = status
+    rollout.leases.close()
+    return True
+
+
+def _until_all_end(work: _Work, waiting: list[_Rollout], tally: _Tally) -> None:
+    while waiting:
+        waiting[0].steering.wait(POLL)
+        waiting = [each for each in waiting if not _goes_on(work, each, tally)]
+
+
+def _finished(work: _Work, rollout: _Rollout, ending: Ending[RolloutState], tally: _Tally) -> None:
+    """The placement's status, and what is said of it."""
+    current, steering = rollout.writer.plan, rollout.steering
+    outcomes = tally.outcomes[current.name] = _in_order(current, steering.outcomes)
+    rollout.keeper.check_leases()
+    tally.statuses[current.name] = _recorded(rollout, ending.state, work)
     came = work.told()
     if came:
         tally.problems.append(_cut_short(current.name, came, outcomes))
         tally.ended = INTERRUPTED
         return
+    if ending.why != "settled" and steering.waits:
+        tally.waits[current.name] = Waiting(
+            why=ending.why, rows=steering.waits, lines=tuple(steering.lines), resume_at=ending.resume_at
+        )
     done = sum(1 for outcome in outcomes.values() if outcome.applied)
     far = reached(current, outcomes)
     available = f", {far.available} of {far.clusters} available" if far else ""
-    say(f"{current.name}: {done} of {len(outcomes)} clusters done{available}")
+    work.session.say(f"{current.name}: {done} of {len(outcomes)} clusters done{available}")
 
 
-def _recorded(
-    writer: Writer,
-    placement: dict[str, t.Any],
-    bindings: t.Mapping[str, dict[str, t.Any]],
-    outcomes: Outcomes,
-    request: PlanRequest,
-) -> PlacementStatus:
-    current = writer.plan
+def _in_order(plan: PlacementPlan, outcomes: Outcomes) -> Outcomes:
+    return {each.cluster: outcomes[each.cluster] for each in plan.clusters if each.cluster in outcomes}
+
+
+def _recorded(rollout: _Rollout, state: RolloutState, work: _Work) -> PlacementStatus:
+    writer, outcomes = rollout.writer, rollout.steering.outcomes
+    current, placement = writer.plan, rollout.placement
     generation = placement["metadata"]["generation"]
-    status = placement_status(current, outcomes, current.placement.status, generation, request.now)
-    writer.bindings(bindings, outcomes, status)
-    left = any(outcome.error or outcome.failures for outcome in outcomes.values())
+    status = placement_status(
+        current,
+        outcomes,
+        current.placement.status,
+        generation,
+        work.session.clock(),
+        rollout.steering.not_begun(state),
+    )
+    left = bool(state.bindings) or any(outcome.error or outcome.failures for outcome in outcomes.values())
     if current.deleting and not left:
         writer.event("PlacementCleanupFinalizerRemoved", "nothing of the placement is left on any member")
         writer.forget(placement)
     else:
         writer.status(placement, status)
     return status
+
+
+def _new_there(plan: PlacementPlan, recorded: RecordedPlacement) -> frozenset[str]:
+    """Clusters that this placement was never meant for before: something is surely to be written there."""
+    strategy = plan.placement.spec.strategy.apply_strategy
+    if strategy is not None and strategy.type == "ReportDiff":
+        return frozenset()
+    known = {each["spec"]["targetCluster"] for each in recorded.bindings.values()}
+    return frozenset(each.cluster for each in plan.clusters if each.change == GAINED and each.cluster not in known)
 
 
 def _barred(records: Records, plan: PlacementPlan) -> dict[str, Problem]:

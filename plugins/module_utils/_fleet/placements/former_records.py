@@ -10,6 +10,7 @@ import typing as t
 from dataclasses import dataclass, replace
 
 from ..._core.errors import FleetError, Problem
+from ..._core.objects.placements.binding import ClusterResourceBinding
 from ..._core.resources.applyset import ApplySet
 from ..._core.resources.snapshots import (
     next_index,
@@ -17,6 +18,7 @@ from ..._core.resources.snapshots import (
     resource_snapshot_name,
     snapshot_index,
 )
+from ..._core.schema.codec import decode
 from ..._store.records import Records
 from .recorded import PARENT, Document, is_recovering
 
@@ -43,7 +45,7 @@ def known_of(records: Records, name: str) -> Ours:
         uid=str(document["metadata"]["uid"]) if document else "",
         begun=is_recovering(document),
         bound=bool(bindings),
-        holds=any(each["spec"].get("resourceSnapshotName") for each in bindings),
+        holds=any(decode(ClusterResourceBinding, each).held_snapshot for each in bindings),
     )
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from functools import partial
 
 from ..._core.errors import FleetError, Problem
@@ -29,11 +30,22 @@ Outcomes = dict[str, MemberOutcome]
 
 
 @dataclass(frozen=True, kw_only=True)
+class RolloutOptions:
+    """How long a rollout is conducted, as of ``conductor.loop.RunLimits``. ``applied_only`` lets a cluster count as
+    ready once everything is applied there."""
+
+    time_limit: timedelta | None = None
+    max_idle: timedelta = timedelta(minutes=2)
+    applied_only: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class ApplyOptions:
     """How members are treated. ``prune_kinds`` are kinds that are deleted although they may hold more than ours.
 
     ``unplanned`` is how much a member may lose in all where it holds what no plan names; None for nothing of that.
-    ``patience`` is how many seconds to wait until deleted objects are gone. ``shows`` asks for the fields that change.
+    ``patience`` is how many seconds to wait until deleted objects are gone. ``shows`` asks for the fields that change,
+    ``diagnoses`` for the trouble of pods where a workload is not available.
     """
 
     prune_kinds: tuple[str, ...] = ()
@@ -41,7 +53,9 @@ class ApplyOptions:
     patience: float = 60.0
     validate: bool = False
     shows: bool = False
+    diagnoses: bool = False
     threads: int = 16
+    rollout: RolloutOptions = RolloutOptions()
     deadline: float | None = None
 
 
@@ -64,9 +78,10 @@ def on_members(
     writing: Writing | None = None,
     due: t.Container[str] = (),
     seen: dict[str, Seen] | None = None,
+    only: t.Container[str] | None = None,
 ) -> Outcomes:
     """Outcome by cluster, in the plan's order; without ``writing`` nothing is written. A member that cannot be reached
-    hides no other. ``told`` says why this run is to end at once.
+    hides no other. ``told`` says why this run is to end at once. ``only`` are the clusters to go to, None for all.
 
     On clusters in ``due`` something is surely to be written: a look passes over them, and they are held before they are
     looked at. A look puts what it saw of the others into ``seen``; ``writing`` takes it out and does not look again.
@@ -77,6 +92,8 @@ def on_members(
     work: dict[str, t.Callable[[], MemberOutcome]] = {}
     for each in plan.clusters:
         surely = each.cluster in due
+        if only is not None and each.cluster not in only:
+            continue
         if each.cause == "left-the-fleet" or each.cluster in how.barred or (surely and writing is None):
             continue
         note = progress.setdefault(each.cluster, MemberProgress())
@@ -86,7 +103,8 @@ def on_members(
     answers = in_parallel(work, threads=ways.threads, deadline=ways.deadline, told=told)
     if seen is not None and writing is None:
         seen |= {name: each.seen for name, each in progress.items() if each.seen is not None}
-    found = {name: MemberOutcome(cluster=name, error=why) for name, why in how.barred.items()}
+    barred = {name: why for name, why in how.barred.items() if only is None or name in only}
+    found = {name: MemberOutcome(cluster=name, error=why) for name, why in barred.items()}
     found |= {name: settled(name, answer, progress[name]) for name, answer in answers.items()}
     return {each.cluster: found[each.cluster] for each in plan.clusters if each.cluster in found}
 
@@ -119,6 +137,7 @@ def _task(plan: PlacementPlan, cluster: ClusterPlan, uid: str, ways: ApplyOption
         patience=ways.patience,
         validate=ways.validate,
         shows=ways.shows,
+        diagnoses=ways.diagnoses,
     )
 
 

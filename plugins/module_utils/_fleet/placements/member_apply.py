@@ -27,7 +27,7 @@ from ..._core.plan.member import (
 )
 from ..._core.plan.outcome import APPLY_FAILED, MemberOutcome, ObjectFailure
 from ..._core.resources.applyset import MANAGER, ApplySet, InventoryEntry
-from ..._core.resources.availability import availability
+from ..._core.resources.availability import NOT_YET, availability, lacking
 from ..._core.resources.comparison.compare import FieldDiff
 from ..._core.resources.comparison.ownership import FieldDrift
 from ..._kube.apply import apply_object
@@ -88,8 +88,8 @@ class MemberTask:
     ``deletable`` is what may be deleted; None where nothing that leaves is kept back. ``ending`` are other placements
     that end on the member in the same run. ``patience`` is how many seconds to wait until deleted objects are gone.
     ``permit`` is called before each write, and raises where there is to be none any more. ``seen`` is what an earlier
-    look saw. ``shows`` asks for the fields that updates change. ``due`` says that something is surely to be written, so
-    that the member is held before any look.
+    look saw. ``shows`` asks for the fields that updates change, ``diagnoses`` for what ails the pods of a workload.
+    ``due`` says that something is surely to be written, so that the member is held before any look.
     """
 
     cluster: str
@@ -107,6 +107,7 @@ class MemberTask:
     seen: Seen | None = field(default=None, repr=False)
     validate: bool = False
     shows: bool = False
+    diagnoses: bool = False
     permit: t.Callable[[], None] = always
     progress: MemberProgress = field(default_factory=MemberProgress)
     say: t.Callable[[str], None] = lambda _line: None
@@ -361,14 +362,18 @@ def _outcome(
     done: bool,
 ) -> MemberOutcome:
     judged: dict[ObjectId, str] = {}
+    lacks: dict[ObjectId, str] = {}
     for step in seen.steps:
         live = results.get(step.id) or seen.observed.live.get(step.id.key)
         if live and step.manifest is not None:
             judged[step.id] = availability(step.id.group, step.id.kind, live)
+            if judged[step.id] == NOT_YET:
+                lacks[step.id] = lacking(step.id.group, step.id.kind, live)
     return MemberOutcome(
         cluster=task.cluster,
         done=done,
         steps=seen.steps,
         failures=failures,
         availability=judged,
+        lacks=lacks,
     )

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -53,6 +53,7 @@ from .plan import (
     make_plans,
     plan_again,
 )
+from .rollout import Waiting
 from .sources import (
     PLACEMENT,
     LoadedPlacement,
@@ -94,12 +95,14 @@ class PlacementRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """``changed`` is what the run changed, or would change; ``problems`` name members and objects that failed."""
+    """``changed`` is what the run changed, or would change; ``waits`` are rollouts that are not at their end;
+    ``problems`` name members and objects that failed."""
 
     plan: FleetPlan
     outcomes: t.Mapping[str, Outcomes]
     statuses: t.Mapping[str, PlacementStatus]
     changed: bool
+    waits: t.Mapping[str, Waiting] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
 
     @property
@@ -261,6 +264,7 @@ def plan_request(
         findings=empty,
         now=now,
         key=digest_key(session.records) if asked.write else known_digest_key(session.records),
+        approved=asked.approved,
     )
 
 
@@ -285,6 +289,7 @@ def _done(plan: FleetPlan, done: ApplyResult, parts: tuple[Problem, ...]) -> Rep
         outcomes=done.outcomes,
         statuses=done.statuses,
         changed=done.changed,
+        waits=done.waits,
         problems=(*parts, *done.problems),
     )
 

@@ -66,6 +66,7 @@ class PlanRequest:
     ``absent`` are names of placements that are to end. ``complete`` says that ``placements`` is everything the source
     holds, so that recorded ones of the same source that are not among them end too. ``members`` are the recorded ones,
     ``credentials`` the Secrets by which they are reached. ``key`` seals Secrets; without one their content is left out.
+    ``approved`` is the digest that was asked for, empty for none.
     """
 
     placements: tuple[LoadedPlacement, ...]
@@ -81,6 +82,7 @@ class PlanRequest:
     findings: tuple[Problem, ...] = ()
     now: datetime
     key: bytes
+    approved: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

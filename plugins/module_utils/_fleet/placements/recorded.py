@@ -25,6 +25,8 @@ RESOURCE_INDEX = "kubernetes-fleet.io/resource-index"
 RESOURCE_HASH = "kubernetes-fleet.io/resource-hash"
 SOURCE = "gitops.fleet/source"
 REVISION = "gitops.fleet/revision"
+# The digest under which a placement was last begun to be carried out: until that is done it needs no other approval.
+APPROVED = "gitops.fleet/approved"
 CLEANUP = "gitops.fleet/cleanup"
 # On a placement whose records are being rebuilt, until they are whole.
 RECOVERING = "gitops.fleet/recovering"

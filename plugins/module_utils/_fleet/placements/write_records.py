@@ -6,19 +6,12 @@
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from ..._core.objects.api_groups import PLACEMENT_API
-from ..._core.objects.placements.binding import (
-    BOUND,
-    SCHEDULED,
-    UNSCHEDULED,
-    ClusterResourceBinding,
-)
 from ..._core.objects.placements.cluster_resource_placement import PlacementStatus
-from ..._core.plan.document import LOST, PlacementPlan
-from ..._core.plan.outcome import MemberOutcome
+from ..._core.plan.document import PlacementPlan
 from ..._core.resources.sealing import sealed
 from ..._core.resources.snapshots import (
     dropped,
@@ -31,6 +24,7 @@ from ..._core.schema.meta import find_condition
 from ..._store.records import Lease, Records
 from .plan import Source
 from .recorded import (
+    APPROVED,
     CLEANUP,
     LATEST,
     PARENT,
@@ -46,7 +40,8 @@ from .recorded import (
 
 @dataclass(frozen=True, kw_only=True)
 class Writer:
-    """Writes under one lease for one placement. ``key`` seals Secrets."""
+    """Writes under one lease for one placement. ``key`` seals Secrets. ``approved`` is the digest under which it is
+    carried out, empty where nobody had to approve it."""
 
     records: Records
     lease: Lease
@@ -55,6 +50,7 @@ class Writer:
     source: Source
     key: bytes
     now: datetime
+    approved: str = ""
 
     def spec(self) -> Document:
         """The placement itself, with our finalizer: the intent that everything else belongs to."""
@@ -77,6 +73,9 @@ class Writer:
         for name, value in ((SOURCE, self.source.name), (REVISION, self.source.revision)):
             if value and not self.plan.deleting:
                 metadata["annotations"][name] = value
+        metadata["annotations"].pop(APPROVED, None)
+        if self.approved:
+            metadata["annotations"][APPROVED] = self.approved
         document = {
             "apiVersion": PLACEMENT_API,
             "kind": "ClusterResourcePlacement",
@@ -94,45 +93,8 @@ class Writer:
             self._policy_snapshot(generation)
         if self.plan.resource_snapshot_new:
             self._resource_snapshot()
-
-    def intended(self) -> dict[str, Document]:
-        """Bindings before anything is done: new ones Scheduled, lost ones Unscheduled, others as they are."""
-        out = {}
-        for binding in self.plan.bindings:
-            old = self.recorded.bindings.get(binding.name)
-            if old is not None:
-                state = binding.spec.state if binding.spec.state == UNSCHEDULED else old["spec"]["state"]
-                spec = {**_binding(binding, self.plan.name)["spec"], "state": _restored(state, binding)}
-                spec["resourceSnapshotName"] = old["spec"].get("resourceSnapshotName", "")
-                metadata = {**old["metadata"], "annotations": dict(binding.metadata.annotations)}
-                out[binding.name] = self._changed(old, {**old, "metadata": metadata, "spec": spec})
-            elif binding.spec.state in (SCHEDULED, BOUND):
-                out[binding.name] = self.records.create(_binding(binding, self.plan.name), self.lease)
-        return out
-
-    def bindings(
-        self, written: t.Mapping[str, Document], outcomes: t.Mapping[str, MemberOutcome], status: PlacementStatus
-    ) -> None:
-        """Bindings after the members answered; those of clusters that hold nothing any more are gone."""
-        lost = {each.cluster: each for each in self.plan.clusters if each.change == LOST}
-        rows = {each.cluster_name: each for each in status.placement_statuses}
-        for name, document in written.items():
-            cluster = document["spec"]["targetCluster"]
-            outcome = outcomes.get(cluster)
-            if document["spec"]["state"] == UNSCHEDULED:
-                left = cluster in lost and lost[cluster].cause == "left-the-fleet"
-                if left or (outcome is not None and outcome.applied):
-                    self.records.delete("ClusterResourceBinding", name, lease=self.lease)
-                continue
-            spec = dict(document["spec"])
-            # While something that left is still there, the binding names what it left from: the next plan does so too.
-            if outcome is not None and outcome.done and outcome.error is None and not outcome.unremoved:
-                spec |= {"state": BOUND, "resourceSnapshotName": self.plan.resource_snapshot}
-            row = rows.get(cluster)
-            new = {**document, "spec": spec}
-            if row is not None:
-                new["status"] = _binding_status(row)
-            self._changed(document, new)
+        elif self.plan.respecified:
+            self._retired(self.recorded.resource_snapshots, RESOURCE_INDEX, snapshot_index(self.plan.resource_snapshot))
 
     def status(self, placement: Document, status: PlacementStatus) -> Document:
         """The placement's status, and an event for each condition that has become True."""
@@ -222,7 +184,11 @@ class Writer:
 
     def _retired(self, documents: t.Iterable[Document], label: str, newest: int) -> None:
         """Takes the latest mark off older snapshots and drops what the history limit does not keep."""
-        held = {each["spec"].get("resourceSnapshotName", "") for each in self.recorded.bindings.values()}
+        held = {
+            name
+            for each in self.recorded.known.bindings
+            for name in (each.held_snapshot, each.spec.resource_snapshot_name)
+        }
         indices = {int(each["metadata"]["labels"][label]) for each in documents} | {newest}
         gone = set(dropped(indices, self.plan.placement.spec.revision_history_limit))
         in_use = {int(each["metadata"]["labels"][label]) for each in documents if each["metadata"]["name"] in held}
@@ -246,28 +212,3 @@ EVENTS = {
     "Available": "PlacementAvailable",
     "DiffReported": "PlacementDiffReported",
 }
-
-
-def _binding(binding: ClusterResourceBinding, placement: str) -> Document:
-    document = encode(binding)
-    metadata = {"name": binding.name, "labels": {PARENT: placement}}
-    if binding.metadata.annotations:
-        metadata["annotations"] = dict(binding.metadata.annotations)
-    spec = {**document["spec"], "resourceSnapshotName": binding.spec.resource_snapshot_name}
-    return {"apiVersion": PLACEMENT_API, "kind": "ClusterResourceBinding", "metadata": metadata, "spec": spec}
-
-
-def _restored(state: str, binding: ClusterResourceBinding) -> str:
-    """A binding that was Unscheduled and is picked again has the state that the scheduler restored."""
-    return binding.spec.state if state == UNSCHEDULED else state
-
-
-def _binding_status(row: t.Any) -> Document:
-    wanted = ("RolloutStarted", "Overridden", "WorkSynchronized", "Applied", "Available", "DiffReported")
-    kept = replace(row, conditions=tuple(each for each in row.conditions if each.type in wanted))
-    document = encode(kept)
-    return {
-        key: document[key]
-        for key in ("conditions", "failedPlacements", "driftedPlacements", "diffedPlacements")
-        if key in document
-    }

@@ -134,8 +134,8 @@ def _binding(binding: ClusterResourceBinding) -> dict[str, t.Any]:
         "state": spec.state,
         "before": metadata.annotations.get(PREVIOUS_STATE, ""),
         "policy": spec.scheduling_policy_snapshot_name,
-        "holds": spec.resource_snapshot_name,
-        "reason": "" if spec.resource_snapshot_name else spec.cluster_decision.reason,
+        "holds": binding.held_snapshot,
+        "reason": "" if binding.held_snapshot else spec.cluster_decision.reason,
         "scores": [scores.affinity_score, scores.priority_score] if scores else [],
         "deleted": write_time(metadata.deletion_timestamp) if metadata.deletion_timestamp else "",
     }

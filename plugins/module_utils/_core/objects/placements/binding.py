@@ -17,6 +17,8 @@ SCHEDULED, BOUND, UNSCHEDULED = "Scheduled", "Bound", "Unscheduled"
 PREVIOUS_STATE = "kubernetes-fleet.io/previous-binding-state"
 # What the cluster held before the snapshot that the spec names, for as long as that is not all there; ours.
 HELD_BEFORE = "gitops.fleet/held-before"
+# On a binding whose cluster is being cleaned: since when; ours.
+REMOVING = "gitops.fleet/removing"
 SCHEDULER_FINALIZER = "kubernetes-fleet.io/scheduler-binding-cleanup"
 
 

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from ...objects.placements.binding import BOUND, SCHEDULED, UNSCHEDULED
@@ -31,6 +31,7 @@ class ReadinessTerms:
     now: datetime
     applied_only: bool
     upstream: bool
+    out_of_reach: t.Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -100,11 +100,13 @@ class RolloutState:
 @dataclass(frozen=True, kw_only=True)
 class RolloutSeen:
     """With ``applied_only`` a cluster counts as ready once everything is applied and the waiting period is over, even
-    if its objects are not available. ``upstream`` brings back all that KubeFleet does by accident."""
+    if its objects are not available. ``out_of_reach`` are clusters on which nothing is begun now, each with the reason:
+    they spend no budget. ``upstream`` brings back all that KubeFleet does by accident."""
 
     placement: ClusterResourcePlacement
     wanted: WantedContent
     applied_only: bool = False
+    out_of_reach: t.Mapping[str, str] = field(default_factory=dict)
     upstream: bool = False
 
 
@@ -130,7 +132,7 @@ def decide(state: RolloutState, seen: RolloutSeen, now: datetime) -> RolloutDeci
         return _decision(held, RolloutReport(outcome=BLOCKED, error=block.error), wake_at=wake_at)
     if not seen.wanted.resource_snapshot:
         return _decision(held, RolloutReport(outcome=NO_CONTENT, findings=block.findings))
-    look = ReadinessTerms(unavailable_period(seen.placement), now, seen.applied_only, seen.upstream)
+    look = ReadinessTerms(unavailable_period(seen.placement), now, seen.applied_only, seen.upstream, seen.out_of_reach)
     return _rolled(seen.placement, [judged(each, seen.wanted, look) for each in held], seen.wanted, block, look)
 
 
@@ -174,7 +176,7 @@ def _rolled(
         report = RolloutReport(
             outcome=DONE,
             calculation=calculation,
-            waits=waiting(rows, frozenset(), None, block.blocked),
+            waits=waiting(rows, frozenset(), None, block.blocked, look.out_of_reach),
             findings=block.findings,
         )
         wake_at = None if look.upstream else _wake_at(rows)
@@ -191,7 +193,7 @@ def _rolled(
     report = RolloutReport(
         outcome=ROLLING,
         calculation=calculation,
-        waits=waiting(rows, frozenset(each.held.name for each in chosen), limit, block.blocked),
+        waits=waiting(rows, frozenset(each.held.name for each in chosen), limit, block.blocked, look.out_of_reach),
         findings=block.findings,
     )
     wake_at = later(look.now, calculation.min_wait) if look.upstream else _wake_at(rows)
@@ -222,7 +224,12 @@ def _chosen(
 ) -> list[RolloutCandidate]:
     """What takes nothing away goes first; then removals and updates within maxUnavailable, in name order; new clusters
     within maxSurge. With nothing left to keep ready, removals of what is not ready take nothing away either."""
-    open_rows = [each for each in rows if each.wants == REMOVE or each.held.cluster not in block.blocked]
+    open_rows = [
+        each
+        for each in rows
+        if each.held.cluster not in look.out_of_reach
+        and (each.wants == REMOVE or each.held.cluster not in block.blocked)
+    ]
     updates = [each for each in open_rows if each.wants == UPDATE]
     removals = [each for each in open_rows if each.wants == REMOVE]
     spared = not look.upstream and limit.floor <= 0

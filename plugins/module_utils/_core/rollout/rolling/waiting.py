@@ -17,6 +17,7 @@ from .candidates import BIND, RolloutCandidate, counted
 
 MAX_UNAVAILABLE, MAX_SURGE = "max-unavailable", "max-surge"
 LEAVING, FAILED, NOT_READY = "leaving", "failed", "not-ready"
+OUT_OF_REACH = "out-of-reach"
 NAMED = 3
 
 
@@ -26,7 +27,7 @@ class BindingWait:
 
     ``wants`` is bind, update or remove; empty where it holds what it shall and is not ready yet. ``reason`` is
     max-unavailable or max-surge (``blockers`` are the clusters that use the budget up), cleaning-up, two-bindings,
-    leaving, failed or not-ready. ``until`` is when time alone ends the wait; None if it takes an event.
+    out-of-reach, leaving, failed or not-ready. ``until`` is when time alone ends the wait; None if it takes an event.
     """
 
     binding: str
@@ -70,7 +71,11 @@ class _Spent:
 
 
 def waiting(
-    rows: t.Sequence[RolloutCandidate], chosen: t.Container[str], limit: Limits | None, blocked: t.Mapping[str, str]
+    rows: t.Sequence[RolloutCandidate],
+    chosen: t.Container[str],
+    limit: Limits | None,
+    blocked: t.Mapping[str, str],
+    out_of_reach: t.Mapping[str, str],
 ) -> tuple[BindingWait, ...]:
     """A reason for each binding that wants a change and was not chosen, and for each that is not ready yet."""
     held = counted(rows)
@@ -82,6 +87,8 @@ def waiting(
             continue
         if not each.wants:
             waits += _unready(each)
+        elif each.held.cluster in out_of_reach:
+            waits.append(_wait(each, OUT_OF_REACH, out_of_reach[each.held.cluster]))
         elif each.held.cluster in blocked:
             waits.append(_blocked(each, blocked[each.held.cluster]))
         elif limit:

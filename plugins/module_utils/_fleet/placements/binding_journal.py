@@ -1,0 +1,162 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The bindings of one placement in the records: the state of its rollout, a record for each cluster."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import replace
+from datetime import datetime
+
+from ..._core.objects.placements.binding import (
+    HELD_BEFORE,
+    REMOVING,
+    UNSCHEDULED,
+    ClusterResourceBinding,
+)
+from ..._core.objects.placements.rollout_strategy import ApplyStrategy
+from ..._core.plan.document import LOST, PlacementPlan
+from ..._core.rollout.content import RolloutBinding
+from ..._core.rollout.readiness import ROLLOUT_STARTED
+from ..._core.rollout.rolling.decide import RolloutState, defaulted
+from ..._core.schema.codec import encode
+from ..._core.values.instants import parse_time, write_time
+from ..._store.records import Lease, Records
+from ..conductor.journal import Change
+from .recorded import PARENT, Document
+
+KIND = "ClusterResourceBinding"
+
+
+class BindingJournal:
+    """What is known of a placement's bindings, and how it is stored: only what has changed, each by compare-and-swap.
+
+    It begins with what the plan's scheduler has decided of them. Nobody else writes them while the lease is held: a
+    conflict is an error. ``check`` raises once the lease is lost.
+    """
+
+    def __init__(
+        self,
+        records: Records,
+        lease: Lease,
+        check: t.Callable[[], None],
+        plan: PlacementPlan,
+        documents: t.Mapping[str, Document],
+    ) -> None:
+        self.lease = lease
+        self._records = records
+        self._check = check
+        self._placement = plan.name
+        self._documents = dict(documents)
+        self._kept: dict[str, RolloutBinding] = {}
+        self.state = RolloutState(bindings=tuple(_begun_with(plan, documents)))
+
+    def load(self) -> None:
+        """Nothing to read again while the lease is held. FleetError ``lease-lost``."""
+        self._check()
+
+    def note(self, change: Change[RolloutState]) -> None:
+        """Makes the change, which is stored with the next state."""
+        self.state = change(self.state)
+
+    def renew(self) -> None:
+        """The lease is renewed beside this. FleetError ``lease-lost``."""
+        self._check()
+
+    def store(self, state: RolloutState, in_flight: bool) -> bool:
+        """Writes what has changed; FleetError ``lease-lost``, and ``conflict`` where somebody wrote without one."""
+        kept = []
+        for each in state.bindings:
+            if self._kept.get(each.name) != each:
+                each = self._written(each)
+                self._kept[each.name] = each
+            kept.append(each)
+        for name in self._documents.keys() - {each.name for each in kept}:
+            self._records.delete(KIND, name, lease=self.lease)
+            del self._documents[name]
+            self._kept.pop(name, None)
+        self.state = replace(state, bindings=tuple(kept))
+        return True
+
+    def _written(self, held: RolloutBinding) -> RolloutBinding:
+        """The binding as it is stored: one write is one generation, whatever was decided on the way to it."""
+        old = self._documents.get(held.name)
+        spec = {**encode(held.binding.spec), "resourceSnapshotName": held.binding.spec.resource_snapshot_name}
+        generation = 1 if old is None else old["metadata"]["generation"] + (spec != old["spec"])
+        held = RolloutBinding(binding=_stamped(held.binding, generation))
+        metadata: Document = (
+            {"name": held.name, "labels": {PARENT: self._placement}} if old is None else old["metadata"]
+        )
+        annotations = _annotations(held.binding)
+        metadata = {key: each for key, each in metadata.items() if key != "annotations"}
+        new: Document = {
+            **(old or {"apiVersion": held.binding.api_version, "kind": KIND}),
+            "metadata": {**metadata, **({"annotations": annotations} if annotations else {})},
+            "spec": spec,
+        }
+        status = encode(held.binding.status)
+        if status or (old and "status" in old):
+            new["status"] = status
+        if old is None:
+            self._documents[held.name] = self._records.create(new, self.lease)
+        elif new != old:
+            self._documents[held.name] = self._records.replace(new, self.lease)
+        return held
+
+
+def _begun_with(plan: PlacementPlan, documents: t.Mapping[str, Document]) -> t.Iterator[RolloutBinding]:
+    """The bindings as the scheduler leaves them. Those of clusters that have left the fleet are there no more."""
+    strategy = defaulted(plan.placement.spec.strategy.apply_strategy)
+    gone = {each.cluster for each in plan.clusters if each.change == LOST and each.cause == "left-the-fleet"}
+    for binding in plan.bindings:
+        document = documents.get(binding.name)
+        if binding.spec.target_cluster in gone or (document is None and binding.spec.state == UNSCHEDULED):
+            continue
+        generation = document["metadata"]["generation"] if document else 0
+        yield RolloutBinding(binding=_taken_up(binding, generation, strategy))
+
+
+def _taken_up(binding: ClusterResourceBinding, generation: int, strategy: ApplyStrategy) -> ClusterResourceBinding:
+    """The binding at the start of a run. Of a cluster where a write was begun and did not end nothing is known."""
+    conditions = tuple(replace(each, observed_generation=generation) for each in binding.status.conditions)
+    if HELD_BEFORE in binding.metadata.annotations:
+        conditions = tuple(each for each in conditions if each.type == ROLLOUT_STARTED)
+    annotations = dict(binding.metadata.annotations)
+    removing = annotations.pop(REMOVING, "")
+    since = _instant(removing) if removing and binding.spec.state == UNSCHEDULED else None
+    metadata = replace(binding.metadata, annotations=annotations, generation=generation, deletion_timestamp=since)
+    return replace(
+        binding,
+        metadata=metadata,
+        spec=replace(binding.spec, apply_strategy=strategy),
+        status=replace(binding.status, conditions=conditions),
+    )
+
+
+def _instant(text: str) -> datetime | None:
+    try:
+        return parse_time(text)
+    except ValueError:
+        return None
+
+
+def _stamped(binding: ClusterResourceBinding, generation: int) -> ClusterResourceBinding:
+    was = binding.metadata.generation
+    if was == generation:
+        return binding
+    conditions = tuple(
+        replace(each, observed_generation=generation) if each.observed_generation == was else each
+        for each in binding.status.conditions
+    )
+    return replace(
+        binding,
+        metadata=replace(binding.metadata, generation=generation),
+        status=replace(binding.status, conditions=conditions),
+    )
+
+
+def _annotations(binding: ClusterResourceBinding) -> dict[str, str]:
+    since = binding.metadata.deletion_timestamp
+    marks = {REMOVING: write_time(since)} if since else {}
+    return {**binding.metadata.annotations, **marks}

@@ -1,0 +1,444 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What is special to a placement's rollout while it is conducted: its members are written and looked at by waves."""
+
+from __future__ import annotations
+
+import time
+import typing as t
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from ..._core.machine import Decision
+from ..._core.objects.placements.binding import BOUND, HELD_BEFORE
+from ..._core.plan.document import PlacementPlan
+from ..._core.plan.outcome import MemberOutcome
+from ..._core.plan.status import NotBegun, binding_status, reports_only
+from ..._core.resources.availability import NOT_YET
+from ..._core.rollout.content import RolloutBinding
+from ..._core.rollout.readiness import APPLIED, AVAILABLE, DIFF_REPORTED
+from ..._core.rollout.rolling import after
+from ..._core.rollout.rolling import decide as machine
+from ..._core.rollout.rolling.candidates import BIND, REMOVE, UPDATE
+from ..._core.rollout.rolling.decide import (
+    DONE,
+    RolloutAct,
+    RolloutSeen,
+    RolloutState,
+)
+from ..._core.rollout.rolling.waiting import (
+    FAILED,
+    MAX_SURGE,
+    MAX_UNAVAILABLE,
+    NOT_READY,
+    BindingWait,
+)
+from ..._store.records import Lease
+from ..conductor.journal import Change
+from ..keeping import STOPS
+from .look import Outcomes
+
+LOOK_AGAIN, LOOK_AT_ALL, TRY_AGAIN = timedelta(seconds=2), timedelta(seconds=30), timedelta(seconds=10)
+BLINK = 0.2
+NAMED = 3
+
+
+@dataclass(frozen=True)
+class Renewal:
+    """What a cluster holds already is brought up to date there: nothing that a budget speaks of."""
+
+    binding: str
+    cluster: str
+
+    @property
+    def operation(self) -> str:
+        """Its name."""
+        return f"{self.binding}.renewal"
+
+
+MemberAct = t.Union[RolloutAct, Renewal]  # noqa: UP007  # pylint takes the other form for an error
+# Goes to the named clusters; with True they are written, else only looked at.
+Reach = t.Callable[[t.Container[str], bool], Outcomes]
+RolloutChange = Change[RolloutState]
+
+
+@dataclass(frozen=True)
+class _News:
+    """What a cluster answered; ``act`` is what was done there, None where it was looked at or repaired."""
+
+    outcome: MemberOutcome
+    act: RolloutAct | None = None
+    looked: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Waiting:
+    """A rollout that has not come to its end: ``why`` as of ``conductor.loop.Ending``, who waits, and that in words."""
+
+    why: str
+    rows: tuple[BindingWait, ...]
+    lines: tuple[str, ...]
+    resume_at: datetime | None = None
+
+    def as_dict(self) -> dict[str, t.Any]:
+        """As results have it. Clusters that wait for the same are one row."""
+        groups: dict[tuple[t.Any, ...], list[str]] = {}
+        for each in self.rows:
+            what = (each.reason, each.wants, each.blockers, "" if each.blockers else each.message)
+            groups.setdefault(what, []).append(each.cluster)
+        waits = [
+            {"reason": reason, "wants": wants, "clusters": sorted(names), "for": list(blockers), "message": message}
+            for (reason, wants, blockers, message), names in groups.items()
+        ]
+        return {"why": self.why, "waits": waits, "lines": list(self.lines)}
+
+
+class RolloutSteering:
+    """Steers one rollout for the conductor. All clusters of a wave are worked on at once, in ``wait``.
+
+    ``looked`` is what was seen before the lease was taken: clusters that did not answer are not begun. ``applied_only``
+    lets a cluster count as ready once everything is applied. ``told`` says why this run is to end.
+    """
+
+    def __init__(
+        self,
+        plan: PlacementPlan,
+        reach: Reach,
+        looked: Outcomes,
+        say: t.Callable[[str], None],
+        told: t.Callable[[], str],
+        *,
+        applied_only: bool = False,
+    ) -> None:
+        self.outcomes: dict[str, MemberOutcome] = dict(looked)
+        self.waits: tuple[BindingWait, ...] = ()
+        self._plan = plan
+        self._reach, self._say, self._told = reach, say, told
+        self._applied_only = applied_only
+        self._reports = reports_only(plan)
+        self._out_of_reach = {name: each.error.message for name, each in looked.items() if each.error}
+        self._queue: dict[str, RolloutAct | None] = {}
+        self._looks: set[str] = set()
+        self._news: list[_News] = []
+        self._look_at: datetime | None = None
+        self._last_all: datetime | None = None
+        self._last_try: datetime | None = None
+        self._waves = 0
+
+    @property
+    def lines(self) -> list[str]:
+        """Who waits for whom and what, for people."""
+        return waiting_lines(self.waits, self.outcomes)
+
+    @property
+    def idle(self) -> bool:
+        """Whether nobody is to be written or looked at just now."""
+        return not (self._queue or self._looks or self._news)
+
+    def taken_up(self, state: RolloutState, now: datetime) -> RolloutState:
+        """The state with what was seen of the clusters; those that hold what they shall are brought up to date."""
+        self._last_all = self._last_try = now
+        rows = []
+        for each in state.bindings:
+            seen = self.outcomes.get(each.cluster)
+            if each.state == BOUND and seen is not None:
+                each = self._observed(each, seen, now)
+            if self._holds_wanted(each) and not (seen is not None and seen.error):
+                self._queue[each.cluster] = None
+            rows.append(each)
+        return replace(state, bindings=tuple(rows))
+
+    def see(self, state: RolloutState, now: datetime) -> RolloutSeen:
+        """What is wanted, and who cannot be reached."""
+        return RolloutSeen(
+            placement=self._plan.placement,
+            wanted=self._plan.content,
+            applied_only=self._applied_only,
+            out_of_reach=self._out_of_reach,
+        )
+
+    def decide(self, state: RolloutState, seen: RolloutSeen, now: datetime) -> Decision[RolloutState, MemberAct]:
+        """The next wave; of a placement that ends, all clusters at once."""
+        if self._plan.deleting:
+            return _ended(state, seen.out_of_reach, now)
+        decision = machine.decide(state, seen, now)
+        before = {each.name: each.binding.held_snapshot for each in state.bindings}
+        acts = {each.binding for each in decision.acts if each.content is not None}
+        marked = tuple(
+            _with_mark(each, before[each.name]) if each.name in acts else each for each in decision.state.bindings
+        )
+        return Decision(
+            state=replace(decision.state, bindings=marked),
+            acts=decision.acts,
+            waits=decision.waits,
+            wake_at=decision.wake_at,
+        )
+
+    def acts_in_flight(self, state: RolloutState) -> tuple[MemberAct, ...]:
+        """Clusters whose answer is not there yet."""
+        renewed = tuple(
+            Renewal(each.name, each.cluster)
+            for each in state.bindings
+            if each.cluster in self._queue and self._queue[each.cluster] is None
+        )
+        flying = (each for each in machine.acts_in_flight(state) if each.cluster not in self._out_of_reach)
+        return (*renewed, *flying)
+
+    def clear(
+        self, decision: Decision[RolloutState, MemberAct], seen: RolloutSeen, now: datetime
+    ) -> RolloutSeen | None:
+        """Members are held one by one, when they are written."""
+        return None
+
+    def before_store(self, decision: Decision[RolloutState, MemberAct]) -> RolloutState:
+        """Nothing that could not be found out later."""
+        return decision.state
+
+    def stored(self, state: RolloutState, lease: Lease) -> None:
+        """Remembers what waits."""
+        self.waits = state.report.waits
+
+    def carry_out(self, act: MemberAct, state: RolloutState, resumed: bool) -> None:
+        """Puts it into the wave. What a former run has begun is looked at before it is written, as everything is."""
+        if isinstance(act, RolloutAct) and act.action in (BIND, UPDATE, REMOVE):
+            self._queue[act.cluster] = act
+
+    def release(self, state: RolloutState) -> None:
+        """Members are let go as soon as they are written."""
+
+    def record(self, state: RolloutState, now: datetime) -> t.Iterator[RolloutChange]:
+        """What the clusters have answered."""
+        news, self._news = self._news, []
+        for each in news:
+            self._kept(each)
+            yield self._change(each, now)
+
+    def keep(self, state: RolloutState, now: datetime) -> None:
+        """Looks again at clusters that others wait for, and now and then at all."""
+        held_up = [each for each in self.waits if each.reason in (MAX_UNAVAILABLE, MAX_SURGE)]
+        if not held_up or self._plan.deleting:
+            self._look_at = None
+            return
+        if self._look_at is not None and now < self._look_at:
+            return
+        self._look_at = now + LOOK_AGAIN
+        late = {each.cluster for each in self.waits if each.reason in (NOT_READY, FAILED)}
+        if self._last_all is None or now >= self._last_all + LOOK_AT_ALL:
+            self._last_all = now
+            late |= {each.cluster for each in state.bindings if each.state == BOUND}
+        failed = {name for name in late if self._failed(name)}
+        if self._last_try is None or now >= self._last_try + TRY_AGAIN:
+            self._last_try = now
+            wanted = {each.cluster for each in state.bindings if self._holds_wanted(each)}
+            self._queue |= dict.fromkeys(sorted(failed & wanted))
+        self._looks |= late - failed - self._queue.keys() - self._out_of_reach.keys()
+
+    def settled(self, state: RolloutState) -> bool:
+        """Whether every cluster was given what it is to hold, or nothing of a placement that ends is left to try."""
+        if self._plan.deleting:
+            return all(each.cluster in self._out_of_reach for each in state.bindings)
+        return state.report.outcome == DONE
+
+    def next_look(self) -> datetime | None:
+        """When the clusters that others wait for are looked at again."""
+        return self._look_at
+
+    def wait(self, seconds: float) -> None:
+        """Works on the wave; without one it waits for a while, or until this run is to end."""
+        if self._queue:
+            wave, self._queue = self._queue, {}
+            self._tell(wave)
+            for name, outcome in self._reach(wave, True).items():
+                self._news.append(_News(outcome, wave[name]))
+        elif self._looks:
+            looks, self._looks = self._looks, set()
+            self._news += [_News(each, looked=True) for each in self._reach(looks, False).values()]
+        elif not self._news:
+            end = time.monotonic() + seconds
+            while time.monotonic() < end and not self._told():
+                time.sleep(min(BLINK, seconds))
+
+    def close(self) -> None:
+        """Nothing is left open."""
+
+    def not_begun(self, state: RolloutState) -> dict[str, NotBegun]:
+        """Clusters to which the rollout has not come, by name."""
+        why = {each.cluster: each.message for each in self.waits}
+        return {
+            each.cluster: NotBegun(each.binding.held_snapshot, why.get(each.cluster, "it is not its turn yet"))
+            for each in state.bindings
+            if not self._plan.deleting and not self._holds_wanted(each)
+        }
+
+    def _holds_wanted(self, each: RolloutBinding) -> bool:
+        return each.state == BOUND and not each.deleting and each.content == self._plan.content.of(each.cluster)
+
+    def _failed(self, name: str) -> bool:
+        outcome = self.outcomes.get(name)
+        return outcome is None or bool(outcome.error or outcome.failures)
+
+    def _kept(self, news: _News) -> None:
+        outcome, name = news.outcome, news.outcome.cluster
+        if news.looked:
+            # What was written stands; a look tells what is available of it by now.
+            before = self.outcomes.get(name)
+            if outcome.error is None and before is not None and before.error is None:
+                self.outcomes[name] = replace(before, availability=outcome.availability, lacks=outcome.lacks)
+            return
+        self.outcomes[name] = outcome
+        removal = news.act is not None and news.act.action == REMOVE
+        if removal and not outcome.applied:
+            self._out_of_reach[name] = outcome.error.message if outcome.error else "not everything has left it"
+
+    def _change(self, news: _News, now: datetime) -> RolloutChange:
+        """What an answer makes of the cluster's binding."""
+        outcome, act = news.outcome, news.act
+        stopped = outcome.error is not None and outcome.error.code in STOPS
+
+        def change(state: RolloutState) -> RolloutState:
+            rows = []
+            for each in state.bindings:
+                if each.cluster != outcome.cluster or stopped or (act is not None and each.name != act.binding):
+                    rows.append(each)
+                elif news.looked:
+                    rows.append(self._observed(each, outcome, now) if each.state == BOUND else each)
+                elif act is not None and act.action == REMOVE:
+                    rows += [] if outcome.applied else [_stays(each)]
+                else:
+                    rows.append(self._written(each, outcome, now, act is not None))
+            return replace(state, bindings=tuple(rows))
+
+        return change
+
+    def _written(self, each: RolloutBinding, outcome: MemberOutcome, now: datetime, anew: bool) -> RolloutBinding:
+        binding = each.binding
+        generation = binding.metadata.generation
+        status = binding_status(outcome, binding.status, generation, now, report_only=self._reports, anew=anew)
+        metadata = binding.metadata
+        # While something that left is still there, the binding names what it left from: the next plan does so too.
+        if outcome.done and outcome.error is None and not outcome.unremoved:
+            kept = {name: value for name, value in metadata.annotations.items() if name != HELD_BEFORE}
+            metadata = replace(metadata, annotations=kept)
+        return RolloutBinding(binding=replace(binding, metadata=metadata, status=status))
+
+    def _observed(self, each: RolloutBinding, outcome: MemberOutcome, now: datetime) -> RolloutBinding:
+        """The binding with what was seen of the content that its cluster holds. A look that failed tells nothing new,
+        but of a cluster of which nothing was known."""
+        binding = each.binding
+        known = any(one.type in (APPLIED, AVAILABLE, DIFF_REPORTED) for one in binding.status.conditions)
+        if outcome.error and known:
+            return each
+        refused = outcome.failures if self._holds_wanted(each) else ()
+        judged = replace(outcome, failures=refused, done=True)
+        status = binding_status(
+            judged, binding.status, binding.metadata.generation, now, report_only=self._reports, anew=False
+        )
+        kept = replace(binding.status, conditions=status.conditions)
+        return RolloutBinding(binding=replace(binding, status=kept))
+
+    def _tell(self, wave: t.Mapping[str, RolloutAct | None]) -> None:
+        acts = [each for each in wave.values() if each is not None]
+        if not acts or (not self.waits and not self._waves):
+            return
+        self._waves += 1
+        names = sorted(each.cluster for each in acts)
+        more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+        self._say(f"{self._plan.name}: wave {self._waves}: {', '.join(names[:NAMED])}{more}")
+
+
+@dataclass
+class RolloutTelling:
+    """Tells people what is about to be done, and who waits for whom, as long as that is news."""
+
+    name: str
+    summary: str
+    say: t.Callable[[str], None]
+    steering: RolloutSteering
+    _told: tuple[str, ...] = ()
+    _began: bool = False
+
+    def begin(self, state: RolloutState, now: datetime) -> None:
+        """Nothing: first of all it is recorded."""
+
+    def stored(self, state: RolloutState, now: datetime) -> None:
+        """What the placement is about to do, once all that is intended is recorded."""
+        if not self._began:
+            self._began = True
+            self.say(f"{self.name}: {self.summary}")
+
+    def waiting(self, state: RolloutState, until: datetime | None, now: datetime) -> None:
+        """The lines that are new."""
+        lines = tuple(self.steering.lines)
+        if lines != self._told:
+            self._told = lines
+            for line in lines:
+                self.say(f"{self.name}: {line}")
+
+    def end(self, state: RolloutState, why: str, now: datetime) -> None:
+        """What still waits then."""
+        if why != "settled":
+            self.waiting(state, None, now)
+
+
+def waiting_lines(waits: t.Iterable[BindingWait], outcomes: t.Mapping[str, MemberOutcome]) -> list[str]:
+    """Who waits for whom and what: clusters that wait for the same are told together."""
+    groups: dict[tuple[t.Any, ...], list[BindingWait]] = {}
+    for each in waits:
+        if each.wants:
+            groups.setdefault((each.reason, each.blockers or (each.message,)), []).append(each)
+    lines = []
+    for rows in groups.values():
+        first = rows[0]
+        names = _some(sorted(each.cluster for each in rows))
+        verb = "wait" if len(rows) > 1 else "waits"
+        if not first.blockers:
+            lines.append(f"{names} {verb}: {first.message}")
+            continue
+        whom = "; ".join(_lacking(name, outcomes.get(name)) for name in first.blockers[:NAMED])
+        more = f"; and {len(first.blockers) - NAMED} more" if len(first.blockers) > NAMED else ""
+        lines.append(f"{names} {verb} for {whom}{more}")
+    return lines
+
+
+def _lacking(name: str, outcome: MemberOutcome | None) -> str:
+    """A cluster that is waited for, and what is missing there."""
+    if outcome is None:
+        return name
+    if outcome.error:
+        return f"{name}: {outcome.error.message}"
+    if outcome.failures:
+        first = outcome.failures[0]
+        return f"{name}: {first.id} could not be applied: {first.message}"
+    late = [each for each, judged in (outcome.availability or {}).items() if judged == NOT_YET]
+    lacks = outcome.lacks or {}
+    told = [f"{each} {lacks.get(each, 'is not available yet')}" for each in late[:NAMED]]
+    return f"{name}: {', '.join(told)}" if told else name
+
+
+def _some(names: t.Sequence[str]) -> str:
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return f"{', '.join(names[:NAMED])}{more}"
+
+
+def _with_mark(each: RolloutBinding, before: str) -> RolloutBinding:
+    metadata = each.binding.metadata
+    annotations = {**metadata.annotations, HELD_BEFORE: before}
+    return RolloutBinding(binding=replace(each.binding, metadata=replace(metadata, annotations=annotations)))
+
+
+def _stays(each: RolloutBinding) -> RolloutBinding:
+    metadata = replace(each.binding.metadata, deletion_timestamp=None)
+    return RolloutBinding(binding=replace(each.binding, metadata=metadata))
+
+
+def _ended(state: RolloutState, out_of_reach: t.Container[str], now: datetime) -> Decision[RolloutState, MemberAct]:
+    """Everything is removed at once: no budget holds the end of a placement."""
+    leaving = [each for each in state.bindings if not each.deleting and each.cluster not in out_of_reach]
+    acts = tuple(
+        RolloutAct(binding=each.name, cluster=each.cluster, action=REMOVE, generation=each.binding.metadata.generation)
+        for each in leaving
+    )
+    names = {each.name for each in leaving}
+    bindings = tuple(after.removed(each, now) if each.name in names else each for each in state.bindings)
+    return Decision(state=replace(state, bindings=bindings), acts=acts)
