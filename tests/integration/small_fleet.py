@@ -179,19 +179,56 @@ class Fleet:
         metadata = {"name": name, "namespace": self.namespace}
         return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data or {"color": "blue"}}
 
+    def deployment(self, image: str, replicas: int = 3) -> Document:
+        """``web``, of which nobody makes pods where no controller runs: its status is what a test writes."""
+        labels = {"app": "web"}
+        pod = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "web", "image": image}]}}
+        spec = {"replicas": replicas, "selector": {"matchLabels": labels}, "template": pod}
+        metadata = {"name": "web", "namespace": self.namespace}
+        return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}
+
+    def available(self, *names: str, replicas: int = 3) -> None:
+        """The Deployment's status on these members says that so many replicas of the present version are available."""
+        path = f"/apis/apps/v1/namespaces/{self.namespace}/deployments/web"
+        for name in names:
+            found = self.servers[name].client.get(path)
+            wanted = found["spec"]["replicas"]
+            counts = {
+                "replicas": wanted,
+                "updatedReplicas": wanted,
+                "readyReplicas": replicas,
+                "availableReplicas": replicas,
+            }
+            late = {"unavailableReplicas": wanted - replicas} if replicas < wanted else {}
+            status = {"observedGeneration": found["metadata"]["generation"], **counts, **late}
+            self.servers[name].client.put(f"{path}/status", {**found, "status": status})
+
+    def image(self, name: str) -> str:
+        """That of the Deployment on a member; empty if it is not there."""
+        found = self.servers[name].get(f"/apis/apps/v1/namespaces/{self.namespace}/deployments/web")
+        return found["spec"]["template"]["spec"]["containers"][0]["image"] if found else ""
+
     def resources(self, *objects: Document, namespace: bool = True) -> None:
         """The namespace, unless told otherwise, and the objects; what was written before is gone."""
         first = [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.namespace}}] if namespace else []
         text = "\n---\n".join(json.dumps(each) for each in (*first, *objects))
         (self.folder / "resources" / "all.yml").write_text(text, encoding="utf-8")
 
-    def placement(self, policy: Document | None = None, strategy: Document | None = None, name: str = "") -> Document:
+    def placement(
+        self,
+        policy: Document | None = None,
+        strategy: Document | None = None,
+        name: str = "",
+        rolling: Document | None = None,
+    ) -> Document:
+        """``strategy`` is the apply strategy, ``rolling`` the budgets of the rolling update."""
         selector = {"group": "", "version": "v1", "kind": "Namespace", "name": self.namespace}
         spec: Document = {"resourceSelectors": [selector]}
         if policy:
             spec["policy"] = policy
-        if strategy:
-            spec["strategy"] = {"type": "RollingUpdate", "applyStrategy": strategy}
+        if strategy or rolling:
+            parts = {"applyStrategy": strategy, "rollingUpdate": rolling}
+            spec["strategy"] = {"type": "RollingUpdate", **{key: each for key, each in parts.items() if each}}
         return {
             "apiVersion": "placement.kubernetes-fleet.io/v1beta1",
             "kind": "ClusterResourcePlacement",
@@ -199,9 +236,15 @@ class Fleet:
             "spec": spec,
         }
 
-    def place(self, policy: Document | None = None, strategy: Document | None = None, name: str = "") -> None:
+    def place(
+        self,
+        policy: Document | None = None,
+        strategy: Document | None = None,
+        name: str = "",
+        rolling: Document | None = None,
+    ) -> None:
         """Writes the placement's file; PickAll if no policy is given."""
-        document = self.placement(policy, strategy, name)
+        document = self.placement(policy, strategy, name, rolling)
         file = self.folder / "placements" / f"{name or self.name}.yml"
         file.write_text(json.dumps(document), encoding="utf-8")
 

@@ -52,6 +52,8 @@ def availability(group: str, kind: str, live: Live) -> str:
 def lacking(group: str, kind: str, live: Live) -> str:
     """What a live object lacks that is not available yet, as the rest of a sentence about it."""
     status = mapping(live, "status")
+    if group == "apps" and status.get("observedGeneration") != mapping(live, "metadata").get("generation"):
+        return "is not taken up by its controller yet"
     if group == "apps" and kind in ("Deployment", "StatefulSet"):
         have, wanted = _count(status, "availableReplicas"), _wanted_count(live)
         if have == wanted:

@@ -142,7 +142,7 @@ class RolloutSteering:
         rows = []
         for each in state.bindings:
             seen = self.outcomes.get(each.cluster)
-            if each.state == BOUND and seen is not None:
+            if each.state == BOUND and seen is not None and not self._was_begun(each, seen):
                 each = self._observed(each, seen, now)
             if self._holds_wanted(each) and not (seen is not None and seen.error):
                 self._queue[each.cluster] = None
@@ -273,6 +273,11 @@ class RolloutSteering:
 
     def _holds_wanted(self, each: RolloutBinding) -> bool:
         return each.state == BOUND and not each.deleting and each.content == self._plan.content.of(each.cluster)
+
+    def _was_begun(self, each: RolloutBinding, seen: MemberOutcome) -> bool:
+        """Whether a run that did not end was to write there what is wanted: it is in flight still."""
+        begun = HELD_BEFORE in each.binding.metadata.annotations and self._holds_wanted(each)
+        return begun and seen.error is None and bool(seen.changes)
 
     def _failed(self, name: str) -> bool:
         outcome = self.outcomes.get(name)

@@ -1,0 +1,156 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""A change rolls through its clusters by waves, under maxUnavailable and maxSurge; the status of Deployments is what a
+test writes, for on these members no controller runs."""
+
+from __future__ import annotations
+
+import typing as t
+from datetime import timedelta
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.look import ApplyOptions, RolloutOptions
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.placement import Report
+from small_fleet import Document, Fleet, conditions
+
+MEMBERS = ("m1", "m2", "m3", "m4")
+OLD, NEW, NEWER = "web:1", "web:2", "web:3"
+
+
+def at_once(**rollout: t.Any) -> ApplyOptions:
+    """An apply that does not wait for anybody."""
+    return ApplyOptions(rollout=RolloutOptions(**{"max_idle": timedelta(0), **rollout}))
+
+
+def images(fleet: Fleet) -> dict[str, str]:
+    return {name: fleet.image(name) for name in MEMBERS}
+
+
+def rolled_out(fleet: Fleet, rolling: Document | None = None) -> None:
+    """The old version is on all four, and available there."""
+    fleet.join(*MEMBERS)
+    fleet.place(rolling=rolling)
+    fleet.resources(fleet.deployment(OLD))
+    assert not fleet.apply(ways=at_once()).waits
+    assert images(fleet) == dict.fromkeys(MEMBERS, OLD)
+    fleet.available(*MEMBERS)
+
+
+def lines(report: Report) -> list[str]:
+    return [line for each in report.waits.values() for line in each.lines]
+
+
+def test_a_change_goes_on_only_as_clusters_become_available(fleet: Fleet) -> None:
+    """D4-77: 25 % of four are one cluster; the next waits until it is available."""
+    rolled_out(fleet)
+    fleet.resources(fleet.deployment(NEW))
+    for done in range(1, 5):
+        report = fleet.apply(ways=at_once())
+        assert images(fleet) == dict(zip(MEMBERS, [NEW] * done + [OLD] * (4 - done), strict=True))
+        if done == 4:
+            break
+        ready, last = MEMBERS[done - 1], MEMBERS[done:]
+        assert report.changed and not report.problems
+        named = ", ".join(last) if len(last) < 4 else ""
+        verb = "waits" if len(last) == 1 else "wait"
+        assert lines(report) == [
+            f"{named} {verb} for {ready}: Deployment {fleet.namespace}/web is not taken up by its controller yet"
+        ]
+        assert conditions(report.statuses[fleet.name])["RolloutStarted"] == "False"
+        fleet.available(ready)
+    assert not report.waits
+    fleet.available(MEMBERS[-1])
+    report = fleet.apply(ways=at_once())
+    assert conditions(report.statuses[fleet.name])["Available"] == "True"
+    assert not fleet.apply(ways=at_once()).changed
+
+
+def test_a_version_that_never_becomes_available_stops_at_the_budget(fleet: Fleet) -> None:
+    """It goes to two of four and no further, however often it is tried; the mended one goes there first."""
+    rolled_out(fleet, rolling={"maxUnavailable": 2})
+    fleet.resources(fleet.deployment(NEW))
+    for _attempt in range(3):
+        report = fleet.apply(ways=at_once())
+        assert images(fleet) == {"m1": NEW, "m2": NEW, "m3": OLD, "m4": OLD}
+        (line,) = lines(report)
+        assert line.startswith("m3, m4 wait for m1: Deployment") and "; m2: Deployment" in line
+    fleet.resources(fleet.deployment(NEWER))
+    report = fleet.apply(ways=at_once())
+    assert images(fleet) == {"m1": NEWER, "m2": NEWER, "m3": OLD, "m4": OLD}
+    fleet.available("m1", "m2")
+    fleet.apply(ways=at_once())
+    fleet.available("m3", "m4")
+    assert images(fleet) == dict.fromkeys(MEMBERS, NEWER)
+
+
+def test_applied_can_be_enough(fleet: Fleet) -> None:
+    """D4-82: who does not wait for availability waits for the period only."""
+    rolled_out(fleet, rolling={"unavailablePeriodSeconds": 0})
+    fleet.resources(fleet.deployment(NEW))
+    report = fleet.apply(ways=at_once(applied_only=True))
+    assert images(fleet) == dict.fromkeys(MEMBERS, NEW) and not report.waits
+
+
+def test_a_first_apply_goes_everywhere_at_once(fleet: Fleet) -> None:
+    """Nothing is taken away where nothing was, and no more clusters are asked for than there are."""
+    fleet.join(*MEMBERS)
+    fleet.place()
+    fleet.resources(fleet.deployment(OLD))
+    with fleet.writing() as written:
+        report = fleet.apply(ways=at_once())
+    assert not report.waits and images(fleet) == dict.fromkeys(MEMBERS, OLD)
+    assert sum("deployments" in each for each in written) == 4
+
+
+def test_a_cluster_out_of_reach_spends_no_budget(fleet: Fleet) -> None:
+    rolled_out(fleet)
+    fleet.apply(ways=at_once())  # which takes down that all are available
+    fleet.resources(fleet.deployment(NEW))
+    fleet.cut("m1")
+    report = fleet.apply(ways=at_once())
+    assert fleet.image("m2") == NEW and fleet.image("m3") == OLD
+    assert {each.code for each in report.problems} == {"unreachable"}
+    assert any(line.startswith("m1 waits: ") for line in lines(report))
+
+
+@pytest.mark.parametrize("point", ["intent", "object", "members"])
+def test_a_killed_wave_is_gone_on_with_and_no_other_cluster_is_begun(fleet: Fleet, point: str) -> None:
+    """Killed and started again it goes on at the same wave (F5)."""
+    rolled_out(fleet)
+    fleet.resources(fleet.configmap(), fleet.deployment(NEW))
+    fleet.killed(point)
+    assert [fleet.image(name) for name in MEMBERS[1:]] == [OLD, OLD, OLD]
+    report = fleet.apply(ways=at_once())
+    assert images(fleet) == {"m1": NEW, "m2": OLD, "m3": OLD, "m4": OLD} and report.waits
+
+
+def test_an_approved_rollout_needs_no_other_approval_for_its_rest(fleet: Fleet) -> None:
+    rolled_out(fleet)
+    fleet.resources(fleet.deployment(NEW))
+    approved = fleet.look().plan.digest
+    assert fleet.apply(ways=at_once(), approved=approved).waits
+    fleet.available("m1")
+    assert fleet.apply(ways=at_once(), approved=approved).waits
+    assert images(fleet) == {"m1": NEW, "m2": NEW, "m3": OLD, "m4": OLD}
+    fleet.resources(fleet.deployment(NEWER))
+    with pytest.raises(FleetError) as refused:
+        fleet.apply(ways=at_once(), approved=approved)
+    assert refused.value.code == "digest-mismatch"
+
+
+def test_clusters_that_lose_it_go_under_the_same_budget(fleet: Fleet) -> None:
+    """D4-78: who is not available leaves first; of the others no more than may be unavailable."""
+    fleet.join(*MEMBERS)
+    fleet.place({"placementType": "PickFixed", "clusterNames": list(MEMBERS)}, rolling={"maxUnavailable": 1})
+    fleet.resources(fleet.deployment(OLD))
+    fleet.apply(ways=at_once())
+    fleet.available(*MEMBERS)
+    fleet.place({"placementType": "PickFixed", "clusterNames": ["m1", "m2"]}, rolling={"maxUnavailable": 1})
+    fleet.resources(fleet.deployment(NEW))
+    limits = {"limits": fleet.asked().limits.__class__(max_removals=4)}
+    report = fleet.apply(ways=at_once(), **limits)
+    gone = [name for name in ("m3", "m4") if not fleet.image(name)]
+    changed = [name for name in ("m1", "m2") if fleet.image(name) == NEW]
+    assert gone == ["m3", "m4"] and changed == ["m1"] and report.waits
