@@ -8,6 +8,7 @@ import typing as t
 from datetime import timedelta
 
 from ..module_utils._core.errors import FleetError
+from ..module_utils._core.plan.waves import waves
 from ..module_utils._core.values.instants import write_time
 from ..module_utils._fleet.files import approved_plan, facts_file, refuse_empty, refuse_unwritable, write_file
 from ..module_utils._fleet.placements.look import ApplyOptions, RolloutOptions
@@ -108,6 +109,7 @@ def _answer(report: Report, options: dict[str, t.Any], run_of: Run) -> Answer:
         "availability": report.availability,
         "drifted": _steps(report, lambda outcome: outcome.drifted),
         "due": _steps(report, lambda outcome: outcome.changes),
+        "waves": {plan.name: [list(each) for each in waves(plan)] for plan in report.plan.plans},
         "rollouts": {name: each.as_dict() for name, each in report.waits.items()},
         "problems": [each.as_dict() for each in report.problems],
         "validated_by": "server" if options["validate"] == "server" else "recorded hashes and field ownership",

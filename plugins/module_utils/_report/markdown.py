@@ -19,7 +19,7 @@ from .._core.plan.document import (
     PlacementPlan,
 )
 from .changes import unseen
-from .text import GOING
+from .text import GOING, waves_lines
 
 MARKS = re.compile(r"[&<>|`*_~\[\]()!#@\\]")
 # Code hosts make links of these: mentions, numbers of issues and requests, addresses.
@@ -115,6 +115,7 @@ def _section(plan: PlacementPlan) -> list[str]:
         lines += ["", f"Changes on {_names(clusters, SHOWN)}:", ""]
         lines += [f"{'  ' if line.startswith(' ') else ''}- {_text(line.strip())}" for line in changed]
     lines.append("")
+    lines += [f"- {_text(line)}" for line in waves_lines(plan)]
     lines += [f"- stopped by {_text(brake.name)}: {_text(brake.message)}" for brake in plan.brakes if brake.stops]
     lines += [f"- note: {_text(str(finding))}" for finding in plan.findings[:SHOWN]]
     if len(plan.findings) > SHOWN:

@@ -30,6 +30,7 @@ from .._core.plan.document import (
 from .._core.plan.member import DIFFERS, UNCHANGED, MemberStep
 from .._core.plan.outcome import MemberOutcome
 from .._core.plan.reached import reached
+from .._core.plan.waves import waves
 from .._core.schema.meta import find_condition
 from .changes import field_lines, unseen
 
@@ -102,6 +103,7 @@ def plan_text(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome] | Non
         left = [("x", each.cluster, each.rule, each.reason) for each in plan.left_out]
         lines += table(("", "NOT PICKED", "RULE", "WHY"), _cut(left))
     lines += [part for line in _object_lines(plan) for part in _folded(line, most=len(line))]
+    lines += [part for line in waves_lines(plan) for part in _folded(line)]
     for clusters, changed in unseen(plan, outcomes):
         lines += _folded(f"on {_listed(clusters)}, since the last apply:")
         lines += [part for line in changed for part in _folded(line, "    ")]
@@ -115,6 +117,15 @@ def plan_text(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome] | Non
             word = "lifted" if brake.lifted else "STOPS"
             lines += _folded(f"brake {brake.name} {word}: {brake.message}")
     return lines + notes_text(plan.findings)
+
+
+def waves_lines(plan: PlacementPlan) -> list[str]:
+    """In how many waves it rolls out, how large they are, and who is in the first; nothing for a single one."""
+    found = waves(plan)
+    if len(found) < 2:
+        return []
+    most = max(map(len, found))
+    return [f"{len(found)} waves of at most {most}, each when the one before is available; first {_listed(found[0])}"]
 
 
 def reached_lines(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome]) -> list[str]:

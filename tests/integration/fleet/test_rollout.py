@@ -6,13 +6,17 @@ test writes, for on these members no controller runs."""
 
 from __future__ import annotations
 
+import json
+import threading
 import typing as t
 from datetime import timedelta
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.waves import waves
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.look import ApplyOptions, RolloutOptions
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.placement import Report
+from ansible_collections.gitops.fleet.plugins.module_utils._report.text import plan_text
 from small_fleet import Document, Fleet, conditions
 
 MEMBERS = ("m1", "m2", "m3", "m4")
@@ -154,3 +158,80 @@ def test_clusters_that_lose_it_go_under_the_same_budget(fleet: Fleet) -> None:
     gone = [name for name in ("m3", "m4") if not fleet.image(name)]
     changed = [name for name in ("m1", "m2") if fleet.image(name) == NEW]
     assert gone == ["m3", "m4"] and changed == ["m1"] and report.waits
+
+
+def test_the_trouble_of_the_pods_is_told(fleet: Fleet) -> None:
+    """What a broken version's own pods say of it, read on the member that the others wait for."""
+    rolled_out(fleet)
+    fleet.resources(fleet.deployment(NEW))
+    fleet.apply(ways=at_once())
+    fleet.available("m1", replicas=1)
+    crashing(fleet, "m1", "ImagePullBackOff")
+    with fleet.writing() as written:
+        report = fleet.apply(ways=at_once())
+    told = f"Deployment {fleet.namespace}/web has 1 of 3 replicas available (pod web-x: ImagePullBackOff)"
+    assert lines(report) == [f"m2, m3, m4 wait for m1: {told}"]
+    assert [each for each in written if "deployments" in each] == []
+
+
+def crashing(fleet: Fleet, name: str, reason: str) -> None:
+    client = fleet.servers[name].client
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}}
+    client.request("POST", fleet.namespaced("serviceaccounts"), account)
+    spec = {"containers": [{"name": "web", "image": NEW}]}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web-x", "labels": {"app": "web"}}, "spec": spec}
+    made = client.request("POST", fleet.namespaced("pods"), pod)
+    status = {"name": "web", "image": NEW, "imageID": "", "ready": False, "restartCount": 0}
+    status |= {"state": {"waiting": {"reason": reason}}}
+    client.put(fleet.namespaced("pods", "web-x", "status"), {**made, "status": {"containerStatuses": [status]}})
+
+
+def test_a_plan_tells_its_waves_before_anything_is_written(fleet: Fleet) -> None:
+    rolled_out(fleet, rolling={"maxUnavailable": "50%"})
+    fleet.resources(fleet.deployment(NEW))
+    (plan,) = fleet.look().plan.plans
+    assert waves(plan) == (("m1", "m2"), ("m3", "m4"))
+    assert any("2 waves of at most 2" in line and "first m1, m2" in line for line in plan_text(plan))
+
+
+def test_a_run_waits_for_its_members_and_goes_on_by_itself(file_fleet: Fleet) -> None:
+    """One run, four waves: whoever makes the Deployment available is somebody else, while it waits."""
+    fleet = file_fleet
+    rolled_out(fleet)
+    fleet.resources(fleet.deployment(NEW))
+    done = threading.Event()
+
+    def controller() -> None:
+        while not done.wait(0.2):
+            for name in MEMBERS:
+                if fleet.image(name) == NEW:
+                    fleet.available(name)
+
+    helper = threading.Thread(target=controller)
+    helper.start()
+    try:
+        report = fleet.apply(ways=ApplyOptions(rollout=RolloutOptions(max_idle=timedelta(minutes=5))))
+    finally:
+        done.set()
+        helper.join()
+    assert not report.waits and not report.problems and images(fleet) == dict.fromkeys(MEMBERS, NEW)
+    waves_told = [line for line in fleet.said if ": wave " in line]
+    assert [line.rpartition(": ")[2] for line in waves_told] == list(MEMBERS)
+
+
+def test_a_spec_that_changes_no_object_is_recorded_all_the_same(fleet: Fleet) -> None:
+    """D4-80: the history limit is obeyed at once, not with the next change of an object."""
+    fleet.join("m1")
+    for color in ("blue", "red", "green"):
+        fleet.resources(fleet.configmap(color=color))
+        fleet.place()
+        fleet.apply()
+    assert len(fleet.records.list("ClusterResourceSnapshot")) == 3
+    document = fleet.placement()
+    document["spec"]["revisionHistoryLimit"] = 1
+    (fleet.folder / "placements" / f"{fleet.name}.yml").write_text(json.dumps(document), encoding="utf-8")
+    assert fleet.apply().changed
+    record = fleet.record()
+    assert record and record["spec"]["revisionHistoryLimit"] == 1
+    assert len(fleet.records.list("ClusterResourceSnapshot")) == 1
+    assert not fleet.apply().changed

@@ -249,7 +249,8 @@ def _begun(
     """The placement under its lease, with what is intended recorded; None if there is nothing to do."""
     uid, seen = plan.recorded[each.name].uid, dict[str, Seen]()
     new = _new_there(each, plan.recorded[each.name])
-    looked = on_members(each, uid, work.clients, work.ways, told=work.told, due=new, seen=seen)
+    ways = replace(work.ways, diagnoses=True)
+    looked = on_members(each, uid, work.clients, ways, told=work.told, due=new, seen=seen)
     _refuse_to_begin(work.told())
     due = bool(new) or changes(each, looked)
     status = _status(each, {name: replace(one, done=True) for name, one in looked.items()}, plan, work.request)

@@ -35,6 +35,7 @@ from ..._kube.client import KubeClient
 from ..._kube.errors import ApiError
 from ..members.home import HOME, empty_home
 from ..members.member_lease import Keep
+from .diagnosis import diagnosed
 from .gone import GONE, wait_until_gone
 from .member_parent import Parent
 from .object_writes import forces, write_object
@@ -135,6 +136,7 @@ def run_on_member(client: KubeClient, task: MemberTask, holding: Holding) -> Mem
     if seen is not None and not task.write:
         failures = _validated(client, task, seen.steps) if task.validate else ()
         outcome = _outcome(task, seen, {}, (*_refusals(seen.steps), *failures), done=False)
+        outcome = diagnosed(client, outcome) if task.diagnoses else outcome
         return _with_home(client, task, seen.observed, outcome)
     if seen is not None and not _anything_due(task, seen):
         return _nothing_written(task, seen)

@@ -291,6 +291,12 @@ class RolloutSteering:
             if outcome.error is None and before is not None and before.error is None:
                 self.outcomes[name] = replace(before, availability=outcome.availability, lacks=outcome.lacks)
             return
+        before = self.outcomes.get(name)
+        if news.act is None and before is not None and before.lacks and outcome.lacks:
+            # Only looks ask the pods.
+            outcome = replace(
+                outcome, lacks={each: before.lacks.get(each, text) for each, text in outcome.lacks.items()}
+            )
         self.outcomes[name] = outcome
         removal = news.act is not None and news.act.action == REMOVE
         if removal and not outcome.applied:

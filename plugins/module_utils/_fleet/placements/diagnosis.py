@@ -1,0 +1,49 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Why a workload on a member is not available: its pods are asked. Reads only."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import replace
+
+from ..._core.errors import FleetError
+from ..._core.foreign import in_data
+from ..._core.objects.identity import ObjectId
+from ..._core.plan.outcome import MemberOutcome
+from ..._core.resources.availability import NOT_YET
+from ..._core.resources.pod_trouble import WORKLOADS, pod_trouble
+from ..._core.values.parts import mapping
+from ..._kube.client import KubeClient
+from ..._kube.lists import list_pages
+
+MOST, PODS = 3, 50
+
+
+def diagnosed(client: KubeClient, outcome: MemberOutcome) -> MemberOutcome:
+    """The outcome, with what ails the pods of its first workloads that are not available. An account that may not read
+    pods is told nothing more."""
+    late = [
+        (step.id, step.manifest)
+        for step in outcome.steps
+        if (outcome.availability or {}).get(step.id) == NOT_YET and (step.id.group, step.id.kind) in WORKLOADS
+    ]
+    lacks = dict(outcome.lacks or {})
+    for each, manifest in late[:MOST]:
+        found = _trouble(client, each, manifest or {})
+        if found:
+            lacks[each] = f"{lacks.get(each, 'is not available yet')} ({in_data(found, client.hide)})"
+    return replace(outcome, lacks=lacks)
+
+
+def _trouble(client: KubeClient, each: ObjectId, manifest: t.Mapping[str, t.Any]) -> str:
+    try:
+        labels = mapping(mapping(mapping(manifest, "spec"), "selector"), "matchLabels")
+        if not labels:
+            return ""
+        selector = ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
+        pods = next(list_pages(client, f"/api/v1/namespaces/{each.namespace}/pods", selector, limit=PODS), [])
+    except (FleetError, ValueError):
+        return ""
+    return pod_trouble(pods)
