@@ -29,7 +29,6 @@ DECIDED_ONLY = (
     "_core/disruption/methods/passes.py",
     "_core/disruption/rotation/decide.py",
     "_core/rollout/eviction.py",
-    "_core/rollout/rolling/decide.py",
     "_core/rollout/staged/decide.py",
 )
 

@@ -90,11 +90,12 @@ def test_a_version_that_never_becomes_available_stops_at_the_budget(fleet: Fleet
 
 
 def test_applied_can_be_enough(fleet: Fleet) -> None:
-    """D4-82: who does not wait for availability waits for the period only."""
+    """D4-82: who does not wait for availability waits for the period only; D4-83: that is told."""
     rolled_out(fleet, rolling={"unavailablePeriodSeconds": 0})
     fleet.resources(fleet.deployment(NEW))
     report = fleet.apply(ways=at_once(applied_only=True))
     assert images(fleet) == dict.fromkeys(MEMBERS, NEW) and not report.waits
+    assert any("applied was enough" in line for line in fleet.said)
 
 
 def test_a_first_apply_goes_everywhere_at_once(fleet: Fleet) -> None:

@@ -41,7 +41,6 @@ def limitations(placement: ClusterResourcePlacement) -> tuple[Problem, ...]:
     apply = strategy.apply_strategy
     where = f"{placement.kind}/{placement.name} spec.strategy"
     said = {
-        "rollingUpdate": strategy.rolling_update is not None,
         "applyStrategy.comparisonOption": apply is not None and apply.comparison_option == "FullComparison",
         "reportBackStrategy": strategy.report_back_strategy is not None
         and strategy.report_back_strategy.type == "Mirror",
@@ -55,7 +54,6 @@ def limitations(placement: ClusterResourcePlacement) -> tuple[Problem, ...]:
 SEE = "see docs/compatibility.md"
 SCOPE_LIMIT = "the status is written on the placement alone, not into the namespace"
 LIMITS = {
-    "rollingUpdate": "the budgets of rollingUpdate are not kept yet: all clusters are changed in one apply",
     "applyStrategy.comparisonOption": "FullComparison compares only the fields that the manifest names",
     "reportBackStrategy": "status is not mirrored to the objects on the hub",
 }

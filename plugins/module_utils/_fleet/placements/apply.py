@@ -378,6 +378,8 @@ def _finished(work: _Work, rollout: _Rollout, ending: Ending[RolloutState], tall
     far = reached(current, outcomes)
     available = f", {far.available} of {far.clusters} available" if far else ""
     work.session.say(f"{current.name}: {done} of {len(outcomes)} clusters done{available}")
+    if work.ways.rollout.applied_only:
+        work.session.say(f"{current.name}: applied was enough; no wave waited until its clusters were available")
 
 
 def _in_order(plan: PlacementPlan, outcomes: Outcomes) -> Outcomes:
