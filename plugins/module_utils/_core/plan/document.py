@@ -11,6 +11,7 @@ from functools import cached_property
 
 from ..errors import Problem
 from ..objects.identity import ObjectId
+from ..objects.overrides.envelope import Origin
 from ..objects.placements.binding import ClusterResourceBinding
 from ..objects.placements.cluster_resource_placement import ClusterResourcePlacement
 from ..objects.placements.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
@@ -37,12 +38,18 @@ def reference(each: ObjectId) -> dict[str, str]:
 @dataclass(frozen=True, kw_only=True)
 class Rendered:
     """One object as a cluster gets it: ``manifest`` is what is sent, ``sealed`` the form that may be recorded (None
-    where nobody needs it), ``hash`` is that of the sealed form."""
+    where nobody needs it), ``hash`` is that of the sealed form, ``origin`` the envelope that it came out of."""
 
     id: ObjectId
     hash: str
     manifest: t.Mapping[str, t.Any] = field(repr=False)
     sealed: t.Mapping[str, t.Any] | None = field(default=None, repr=False, compare=False)
+    origin: Origin | None = None
+
+    def as_dict(self) -> dict[str, t.Any]:
+        """The object as plan files have it."""
+        envelope = {"envelope": self.origin.as_dict()} if self.origin else {}
+        return {**reference(self.id), "hash": self.hash, **envelope}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -214,7 +221,7 @@ class PlacementPlan:
             "resourceSnapshot": self.resource_snapshot,
             "fulfilled": self.fulfilled,
             "wanted": self.wanted,
-            "objects": [{**reference(each.id), "hash": each.hash} for each in self.objects],
+            "objects": [each.as_dict() for each in self.objects],
             "clusters": [each.as_dict() for each in self.clusters],
             "changes": [each.as_dict() for each in self.changes],
             "leftOut": [each.as_dict() for each in self.left_out],

@@ -14,7 +14,6 @@ from ..._core.cluster.facts.recorded import beside
 from ..._core.cluster.facts.snapshot import FactsSnapshot, snapshot_digest
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.clusters.member_cluster import MemberCluster
-from ..._core.objects.identity import identify
 from ..._core.objects.placements.cluster_resource_placement import ClusterResourcePlacement
 from ..._core.objects.reading import check_update
 from ..._core.plan.brakes import Brake, BrakeLimits, older_source
@@ -226,7 +225,7 @@ def _wanted(
     selected = _selected(sourced.placement, hub, request)
     if selected.problems:
         raise FleetError.of(_located(selected.problems, sourced))
-    refused = refusals(sourced.placement, [identify(each) for each in selected.objects])
+    refused = refusals(sourced.placement)
     if refused:
         raise FleetError.of(_located(refused, sourced))
     origin = f"git:{request.source.revision}" if request.source.revision else request.source.name

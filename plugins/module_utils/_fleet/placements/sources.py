@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import typing as t
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.api_groups import CLUSTER_GROUP, FLEET_GROUP, PLACEMENT_GROUP
@@ -19,6 +19,7 @@ from ..._core.objects.scopes import known_scopes
 from ..._core.objects.selectable import is_reserved_namespace
 from ..._core.plan.document import Rendered
 from ..._core.resources.cleaning import cleaned
+from ..._core.resources.envelopes import opened, side_effects
 from ..._core.resources.sealing import object_hash, sealed, without_values
 from ..._core.resources.selection import Selected, Selector, select
 from ..._core.schema.checking import Written, as_read
@@ -121,7 +122,9 @@ def selected_from_files(
     """What the placement selects among the manifests; ``credentials`` are Secrets that are never placed."""
     documents = [each.document for each in manifests]
     scopes = known_scopes(documents)
-    return select(placement.spec.resource_selectors, documents, scopes, credentials=credentials)
+    return opened(
+        select(placement.spec.resource_selectors, documents, scopes, credentials=credentials), scopes, credentials
+    )
 
 
 def selected_from_hub(
@@ -141,7 +144,9 @@ def selected_from_hub(
         for each in _inside(hub, namespace):
             objects[each["metadata"]["uid"]] = each
     found, known = objects.values(), known_scopes((), scopes)
-    return select(placement.spec.resource_selectors, found, known, credentials=credentials)
+    selected = select(placement.spec.resource_selectors, found, known, credentials=credentials)
+    acting = side_effects(map(identify, selected.objects))
+    return opened(replace(selected, findings=(*selected.findings, *acting)), known, credentials)
 
 
 def rendered(selected: Selected, key: bytes, source: str) -> tuple[Rendered, ...]:
@@ -151,7 +156,11 @@ def rendered(selected: Selected, key: bytes, source: str) -> tuple[Rendered, ...
     for manifest in selected.objects:
         clean = cleaned(manifest)
         hidden = sealed(clean, key, source) if key else without_values(clean)
-        out.append(Rendered(id=identify(clean), hash=object_hash(hidden), manifest=clean, sealed=hidden))
+        each = identify(clean)
+        found = Rendered(
+            id=each, hash=object_hash(hidden), manifest=clean, sealed=hidden, origin=selected.origins.get(each)
+        )
+        out.append(found)
     return tuple(out)
 
 

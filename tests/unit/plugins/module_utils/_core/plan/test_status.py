@@ -9,6 +9,7 @@ from datetime import timedelta
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import Problem
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.overrides.envelope import Origin
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.cluster_resource_placement import (
     PlacementStatus,
 )
@@ -309,3 +310,19 @@ def test_a_report_that_is_not_there_is_pending() -> None:
     found = status(report_only(), GOOD[0], MemberOutcome(cluster="aks-member-2", error=UNREACHABLE))
     assert of_placement(found)["DiffReported"] == ("Unknown", "DiffReportingPending")
     assert of_cluster(found, "aks-member-2")["DiffReported"] == ("Unknown", "DiffReportInProgress")
+
+
+def test_the_status_names_the_envelope_of_what_came_out_of_one() -> None:
+    """Once where its objects were selected, and with each object that failed."""
+    origin = Origin("ResourceEnvelope", "test", "both", "a")
+    objects = tuple(replace(each, origin=origin) for each in OBJECTS)
+    fleet = facts("a")
+    made = plan(wanted(objects=objects), fleet)
+    status = placement_status(made, {"a": outcome("a", failures=(FAILURE,))}, PlacementStatus(), 1, NOW)
+    (picked,) = status.selected_resources
+    assert (picked.group, picked.version) == ("placement.kubernetes-fleet.io", "v1beta1")
+    assert (picked.kind, picked.namespace, picked.name, picked.envelope) == ("ResourceEnvelope", "test", "both", None)
+    (failed,) = status.placement_statuses[0].failed_placements
+    assert encode(failed)["envelope"] == {"name": "both", "namespace": "test", "type": "ResourceEnvelope"}
+    assert (failed.kind, failed.name) == ("ConfigMap", "test-1")
+    assert [each["envelope"] for each in made.as_dict()["objects"]] == [origin.as_dict()] * 2
