@@ -20,7 +20,7 @@ from ..scheduling.cycle import Scheduled
 from ..schema.codec import encode
 from ..values.canonical import digest_of
 from .brakes import Brake
-from .changes import ClusterChanges
+from .changes import ClusterChanges, ObjectChange
 
 # The code of a finding that stands before everything else that a plan says.
 NOTHING_RECORDED = "nothing-recorded"
@@ -50,6 +50,26 @@ class Rendered:
         """The object as plan files have it."""
         envelope = {"envelope": self.origin.as_dict()} if self.origin else {}
         return {**reference(self.id), "hash": self.hash, **envelope}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rendering:
+    """What equal clusters get that is not as in the objects of the placement: ``objects`` as they are there, and which
+    are ``left_out``. ``changes`` say the same by fields."""
+
+    clusters: tuple[str, ...]
+    objects: tuple[Rendered, ...] = ()
+    left_out: tuple[ObjectId, ...] = ()
+    changes: tuple[ObjectChange, ...] = ()
+
+    def as_dict(self) -> dict[str, t.Any]:
+        """As plan files have it."""
+        return {
+            "clusters": list(self.clusters),
+            "objects": [each.as_dict() for each in self.objects],
+            "leftOut": [reference(each) for each in self.left_out],
+            "changes": [each.as_dict() for each in self.changes],
+        }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,7 +129,7 @@ class PlacementPlan:
     """Everything that one placement's next apply would do.
 
     ``objects`` are those of the snapshot; ``overrides`` names what acts on them on a cluster, and ``rendered`` holds
-    what a cluster gets where that is not just ``objects``.
+    what a cluster gets where that is not just ``objects``; ``renderings`` tell the difference.
 
     ``deleting`` marks the end of the placement; then ``scheduled``, from which ``left_out`` is read when it is asked
     for, is None. ``respecified`` says that its spec is not the recorded one. ``changes`` are those since the last
@@ -135,6 +155,7 @@ class PlacementPlan:
     changes: tuple[ClusterChanges, ...] = ()
     overrides: OverridesByCluster = field(default_factory=dict)
     rendered: t.Mapping[str, tuple[Rendered, ...]] = field(default_factory=dict, repr=False)
+    renderings: tuple[Rendering, ...] = ()
     scheduled: Scheduled | None = field(default=None, repr=False, compare=False)
 
     @property
@@ -150,6 +171,11 @@ class PlacementPlan:
     def objects_on(self, cluster: str) -> tuple[Rendered, ...]:
         """What the cluster is to hold, in apply order."""
         return self.rendered.get(cluster, self.objects)
+
+    def left_out_on(self, cluster: str) -> tuple[ObjectId, ...]:
+        """What of the snapshot the cluster is not to hold."""
+        there = {each.id for each in self.objects_on(cluster)}
+        return tuple(each.id for each in self.objects if each.id not in there) if cluster in self.rendered else ()
 
     @property
     def picked(self) -> int:
@@ -222,6 +248,7 @@ class PlacementPlan:
             "fulfilled": self.fulfilled,
             "wanted": self.wanted,
             "objects": [each.as_dict() for each in self.objects],
+            "renderings": [each.as_dict() for each in self.renderings],
             "clusters": [each.as_dict() for each in self.clusters],
             "changes": [each.as_dict() for each in self.changes],
             "leftOut": [each.as_dict() for each in self.left_out],

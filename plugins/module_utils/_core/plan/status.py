@@ -212,6 +212,8 @@ def _cluster_status(
     return PerClusterPlacementStatus(
         cluster_name=cluster.cluster,
         observed_resource_index=_index(plan.resource_snapshot),
+        applicable_cluster_resource_overrides=overrides.cluster,
+        applicable_resource_overrides=overrides.namespaced,
         conditions=conditions,
         failed_placements=failed_placements(outcome, old, origins, generation, now) if outcome else (),
         drifted_placements=drifted_placements(outcome, old, origins, now) if outcome else (),

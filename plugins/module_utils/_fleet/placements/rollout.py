@@ -11,7 +11,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from ..._core.machine import Decision
-from ..._core.objects.placements.binding import BOUND, HELD_BEFORE
+from ..._core.objects.placements.binding import (
+    BOUND,
+    HELD_BEFORE,
+    LEFT_OUT,
+    left_out_mark,
+)
 from ..._core.plan.document import PlacementPlan
 from ..._core.plan.outcome import MemberOutcome
 from ..._core.plan.status import NotBegun, binding_status
@@ -315,8 +320,9 @@ class RolloutSteering:
         status = binding_status(self._plan, each, outcome, now, anew=anew)
         # While something that left is still there, the binding names what it left from: the next plan does so too.
         if outcome.done and outcome.error is None and not outcome.unremoved:
-            kept = {name: value for name, value in metadata.annotations.items() if name != HELD_BEFORE}
-            metadata = replace(metadata, annotations=kept)
+            kept = {name: value for name, value in metadata.annotations.items() if name not in (HELD_BEFORE, LEFT_OUT)}
+            left_out = left_out_mark(self._plan.left_out_on(each.cluster))
+            metadata = replace(metadata, annotations={**kept, **left_out})
         return RolloutBinding(binding=replace(binding, metadata=metadata, status=status))
 
     def _observed(self, each: RolloutBinding, outcome: MemberOutcome, now: datetime) -> RolloutBinding:

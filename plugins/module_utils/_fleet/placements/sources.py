@@ -18,9 +18,8 @@ from ..._core.objects.reading import read
 from ..._core.objects.scopes import known_scopes
 from ..._core.objects.selectable import is_reserved_namespace
 from ..._core.plan.document import Rendered
-from ..._core.resources.cleaning import cleaned
+from ..._core.plan.rendering import Sealing, placed
 from ..._core.resources.envelopes import opened, side_effects
-from ..._core.resources.sealing import object_hash, sealed, without_values
 from ..._core.resources.selection import Selected, Selector, select
 from ..._core.schema.checking import Written, as_read
 from ..._kube.client import KubeClient
@@ -28,6 +27,7 @@ from ..._kube.discovery import namespaced_resources, resource_for
 from ..._kube.errors import ApiError
 from ..._kube.lists import read_list
 from ..._store.manifests import Manifest, read_manifests
+from .overrides import is_override
 
 PLACEMENT = "ClusterResourcePlacement"
 
@@ -68,10 +68,12 @@ def placements_in(manifests: t.Iterable[Manifest], strict: bool) -> tuple[Loaded
 
 
 def _may_be_placement(document: t.Mapping[str, t.Any]) -> bool:
-    """Placements, and kinds of their API that would change them if they were passed over (overrides, runs)."""
+    """Placements, and kinds of their API that would change them if they were passed over (runs, budgets). Overrides
+    are read beside them."""
     group = str(document.get("apiVersion", "")).rpartition("/")[0]
     successor = group == "kubefleet.dev" or group.endswith(".kubefleet.dev")
-    return successor or _ours(document) and group != FLEET_GROUP and document.get("kind") != "MemberCluster"
+    beside = group == FLEET_GROUP or document.get("kind") == "MemberCluster" or is_override(document)
+    return successor or (_ours(document) and not beside)
 
 
 def read_placement(
@@ -149,19 +151,10 @@ def selected_from_hub(
     return opened(replace(selected, findings=(*selected.findings, *acting)), known, credentials)
 
 
-def rendered(selected: Selected, key: bytes, source: str) -> tuple[Rendered, ...]:
-    """The selected objects as members get them, in hash order. Without a ``key`` hashes do not cover what Secrets hold:
+def rendered(selected: Selected, sealing: Sealing) -> tuple[Rendered, ...]:
+    """The selected objects as members get them, in hash order. Without a key hashes do not cover what Secrets hold:
     such a plan may be published, and its digest is no other run's."""
-    out = []
-    for manifest in selected.objects:
-        clean = cleaned(manifest)
-        hidden = sealed(clean, key, source) if key else without_values(clean)
-        each = identify(clean)
-        found = Rendered(
-            id=each, hash=object_hash(hidden), manifest=clean, sealed=hidden, origin=selected.origins.get(each)
-        )
-        out.append(found)
-    return tuple(out)
+    return tuple(placed(each, sealing, selected.origins.get(identify(each))) for each in selected.objects)
 
 
 def _ours(document: t.Mapping[str, t.Any]) -> bool:

@@ -29,8 +29,9 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.avail
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.comparison.compare import FieldDiff
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.comparison.ownership import FieldDrift
+from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.content import Overrides
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode, encode
-from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import find_condition
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import NamespacedName, find_condition
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.plan.made import (
     CONFIG,
     NAMESPACE,
@@ -326,3 +327,19 @@ def test_the_status_names_the_envelope_of_what_came_out_of_one() -> None:
     assert encode(failed)["envelope"] == {"name": "both", "namespace": "test", "type": "ResourceEnvelope"}
     assert (failed.kind, failed.name) == ("ConfigMap", "test-1")
     assert [each["envelope"] for each in made.as_dict()["objects"]] == [origin.as_dict()] * 2
+
+
+def test_overrides_are_told_for_each_cluster_and_for_the_whole() -> None:
+    own, wide = (NamespacedName(name="web-1", namespace="shop"),), ("all-1",)
+    made = replace(plan(wanted(), facts("a", "b")), overrides={"a": Overrides(cluster=wide, namespaced=own)})
+    status = placement_status(made, {name: outcome(name) for name in "ab"}, PlacementStatus(), 1, NOW)
+    rows = {each.cluster_name: each for each in status.placement_statuses}
+    assert rows["a"].applicable_cluster_resource_overrides == wide and rows["a"].applicable_resource_overrides == own
+    assert rows["b"].applicable_cluster_resource_overrides == rows["b"].applicable_resource_overrides == ()
+    reasons = [find_condition(rows[name].conditions, "Overridden") for name in "ab"]
+    assert [each and each.reason for each in reasons] == ["OverriddenSucceeded", "NoOverrideSpecified"]
+    whole = find_condition(status.conditions, f"{PREFIX}Overridden")
+    assert whole and (whole.status, whole.reason) == ("True", "OverriddenSucceeded")
+    plain = placement_status(plan(wanted(), facts("a")), {"a": outcome("a")}, PlacementStatus(), 1, NOW)
+    whole = find_condition(plain.conditions, f"{PREFIX}Overridden")
+    assert whole and whole.reason == "NoOverrideSpecified"
