@@ -14,6 +14,7 @@ from .document import (
     LEAVING,
     LOST,
     ClusterPlan,
+    PlacementPlan,
     Rendered,
     Rendering,
     reference,
@@ -33,10 +34,7 @@ def plan_digest(
     deleted and what is released on each cluster, and the brakes lifted. Not covered: facts, scores, live state, our own
     version.
     """
-    apart = [
-        _apart(each.clusters, ((_text(one.id), one.hash) for one in each.objects), map(_text, each.left_out))
-        for each in renderings
-    ]
+    apart = _rows(renderings)
     return digest_of(
         {
             "placement": name,
@@ -46,7 +44,7 @@ def plan_digest(
             "objects": [[_text(each.id), each.hash] for each in objects] if _some_get(clusters) else [],
             **{way: {each.cluster: _texts(each, way) for each in clusters if getattr(each, way)} for way in LEAVING},
             "lifted": sorted(brake.name for brake in brakes if brake.lifted),
-            **({"renderings": sorted(apart)} if apart else {}),
+            **({"renderings": apart} if apart else {}),
         }
     )
 
@@ -78,6 +76,19 @@ def plans_digest(digests: t.Mapping[str, str]) -> str:
     if len(digests) == 1:
         return next(iter(digests.values()))
     return digest_of(dict(digests))
+
+
+def contents_digest(plan: PlacementPlan) -> str:
+    """Of everything that any cluster is to get, whatever has become of it so far."""
+    return digest_of([plan.resource_hash, _rows(plan.renderings)])
+
+
+def _rows(renderings: t.Iterable[Rendering]) -> list[list[t.Any]]:
+    rows = (
+        _apart(each.clusters, ((_text(one.id), one.hash) for one in each.objects), map(_text, each.left_out))
+        for each in renderings
+    )
+    return sorted(rows)
 
 
 def _apart(

@@ -218,7 +218,7 @@ def _read_binding(row: Row) -> ClusterResourceBinding:
             name=_name(row.get("name")),
             annotations={
                 **({PREVIOUS_STATE: before} if before else {}),
-                **({HELD_BEFORE: holds} if row.get("begun") else {}),
+                **({HELD_BEFORE: holds} if _text(row, "begun") else {}),
                 **left_out_mark(_left_out(row)),
             },
             deletion_timestamp=parse_time(deleted) if deleted else None,

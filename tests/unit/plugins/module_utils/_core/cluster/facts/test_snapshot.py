@@ -172,6 +172,7 @@ def test_what_is_held_reads_back_and_is_of_a_newer_schema() -> None:
 
 def test_overrides_that_are_held_read_back_too() -> None:
     held = {
+        "begun": "yes",
         "clusterOverrides": ["all-0a1b"],
         "overrides": [["shop", "web-2c3d"]],
         "leftOut": [["", "ConfigMap", "shop", "settings"]],
@@ -212,6 +213,7 @@ def test_of_a_placement_only_what_plans_read_is_kept() -> None:
         {"bindings": [{**BINDING, "cluster": "A B"}]},
         {"bindings": [{**BINDING, "name": ""}]},
         {"bindings": [{**BINDING, "holds": "web"}]},
+        {"bindings": [{**BINDING, "begun": 1}]},
         {"bindings": [{**BINDING, "clusterOverrides": [1]}]},
         {"bindings": [{**BINDING, "clusterOverrides": ["x" * 1001]}]},
         {"bindings": [{**BINDING, "overrides": ["web"]}]},
