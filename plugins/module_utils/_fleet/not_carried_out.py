@@ -16,8 +16,6 @@ from .._kube.paths import Resource
 from .._store.manifests import Manifest
 
 KINDS = (
-    "ClusterResourceOverride",
-    "ResourceOverride",
     "ClusterResourcePlacementEviction",
     "ClusterResourcePlacementDisruptionBudget",
     "ClusterStagedUpdateRun",

@@ -22,13 +22,9 @@ PROFILE = {
 }
 
 
-def override(name: str) -> Document:
-    label = {"metadata": {"labels": {"a": "b"}}}
-    selectors = [{"group": "", "version": "v1", "kind": "Namespace", "name": "shop"}]
-    patch = [{"op": "add", "path": "/metadata/labels", "value": label["metadata"]["labels"]}]
-    rules = [{"clusterSelector": {"clusterSelectorTerms": []}, "jsonPatchOverrides": patch}]
-    spec = {"clusterResourceSelectors": selectors, "policy": {"overrideRules": rules}}
-    return {"apiVersion": API, "kind": "ClusterResourceOverride", "metadata": {"name": name}, "spec": spec}
+def staged_run(name: str) -> Document:
+    spec = {"placementName": "web", "stagedRolloutStrategyName": "all"}
+    return {"apiVersion": API, "kind": "ClusterStagedUpdateRun", "metadata": {"name": name}, "spec": spec}
 
 
 def budget(name: str) -> Document:
@@ -42,11 +38,11 @@ def told(report: Report) -> list[str]:
 
 @pytest.fixture
 def lying(hub_fleet: Fleet) -> t.Iterator[Fleet]:
-    """An override and a budget lie on the hub."""
+    """A staged run and a budget lie on the hub."""
     hub = hub_fleet.hub
     assert hub
     base = f"/apis/{API}"
-    paths = {"clusterresourceoverrides": override("blue"), "clusterresourceplacementdisruptionbudgets": budget("web")}
+    paths = {"clusterresourceplacementdisruptionbudgets": budget("web"), "clusterstagedupdateruns": staged_run("blue")}
     for plural, document in paths.items():
         hub.client.request("POST", f"{base}/{plural}", document)
     yield hub_fleet
@@ -59,8 +55,8 @@ def test_what_lies_on_the_hub_is_told(lying: Fleet) -> None:
     lying.place()
     for report in (lying.look(), lying.apply()):
         assert told(report) == [
-            "ClusterResourceOverride blue: no verb carries out this kind yet",
             "ClusterResourcePlacementDisruptionBudget web: no verb carries out this kind yet",
+            "ClusterStagedUpdateRun blue: no verb carries out this kind yet",
         ]
         assert not report.problems
 
@@ -73,16 +69,16 @@ def test_nothing_is_told_where_nothing_lies(hub_fleet: Fleet) -> None:
 
 
 def test_what_lies_in_files_is_told(file_fleet: Fleet) -> None:
-    """A profile beside a run, or beside placements; an override among the resources."""
+    """A profile beside a run, or beside placements; a staged run among the resources."""
     fleet = file_fleet
     fleet.join("m1")
     fleet.place()
-    fleet.resources(fleet.configmap(), override("blue"))
+    fleet.resources(fleet.configmap(), staged_run("blue"))
     path = fleet.folder / "placements" / "profile.yml"
     path.write_text(json.dumps(PROFILE), encoding="utf-8")
     assert sorted(told(fleet.look())) == [
         "AutoUpgradeProfile stable: no verb carries out this kind yet",
-        "ClusterResourceOverride blue: no verb carries out this kind yet",
+        "ClusterStagedUpdateRun blue: no verb carries out this kind yet",
     ]
     (finding,) = written([str(path)], [], strict=False).findings
     assert finding.code == "not-carried-out" and finding.where.startswith(str(path))

@@ -11,6 +11,7 @@ import typing as t
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes import BrakeLimits
+from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.rendering import Sealing
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.member_lease import MemberLeases
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import Clients, recorded_members
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements import recover as recover_module
@@ -58,7 +59,8 @@ def recovered(fleet: Fleet, write: bool = True) -> Recovered:
     files = resources_from_files([str(fleet.folder / "resources")])
     described = {
         each.placement.name: Described(
-            sourced=each, objects=rendered(selected_from_files(each.placement, files), key, "recovered")
+            sourced=each,
+            objects=rendered(selected_from_files(each.placement, files), Sealing(key=key, source="recovered")),
         )
         for each in wanted_placements(fleet.session(), fleet.asked())
     }

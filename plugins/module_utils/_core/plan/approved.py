@@ -20,15 +20,19 @@ from .document import (
 
 REFERENCE = {"apiVersion": str, "object": str}
 CLUSTER = {"cluster": str, "change": (GAINED, KEPT, LOST), **{way: [REFERENCE] for way in LEAVING}}
+RENDERING = {"clusters": [str], "objects": [{**REFERENCE, "hash": str}], "leftOut": [REFERENCE]}
 PLACEMENT = {
     "placement": str,
     "digest": str,
     "spec": str,
     "deleting": bool,
     "objects": [{**REFERENCE, "hash": str}],
+    "renderings": [RENDERING],
     "clusters": [CLUSTER],
     "brakes": [{"name": str, "lifted": bool}],
 }
+# Plans of older versions have none of these.
+OPTIONAL = frozenset({"renderings"})
 SHAPE = {"digest": str, "placements": [PLACEMENT]}
 AGAIN = "plan again with write_plan, and have that approved"
 
@@ -98,7 +102,7 @@ def _wrong(value: t.Any, shape: t.Any, path: str = "") -> t.Iterator[tuple[str, 
         for key, inner in shape.items():
             if key in value:
                 yield from _wrong(value[key], inner, f"{path}.{key}".lstrip("."))
-            else:
+            elif key not in OPTIONAL:
                 yield f"{path}.{key}".lstrip("."), "is missing"
     elif isinstance(shape, list):
         if not isinstance(value, list):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from ..objects.identity import Manifest, ObjectId, ObjectKey
 
-NEW, CHANGED, UNKNOWN = "new", "changed", "may change"
+NEW, CHANGED, UNKNOWN, LEFT_OUT = "new", "changed", "may change", "left out"
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class FieldChange:
 
 @dataclass(frozen=True, kw_only=True)
 class ObjectChange:
-    """``action`` is NEW, CHANGED, or UNKNOWN where what was applied is not known to its fields."""
+    """``action`` is NEW, CHANGED, LEFT_OUT, or UNKNOWN where what was applied is not known to its fields."""
 
     id: ObjectId
     action: str

@@ -10,9 +10,12 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from ..errors import Problem
+from ..objects.clusters.member_cluster import MemberCluster
 from ..objects.identity import ObjectId, ObjectKey
+from ..objects.overrides.override import Override
 from ..objects.placements.binding import (
     BOUND,
+    HELD_BEFORE,
     SCHEDULED,
     UNSCHEDULED,
     ClusterResourceBinding,
@@ -20,13 +23,26 @@ from ..objects.placements.binding import (
 from ..objects.placements.cluster_resource_placement import ClusterResourcePlacement
 from ..objects.placements.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot, PolicySnapshotSpec
 from ..resources.snapshots import policy_hash, resource_hash, snapshot_index
+from ..rollout.content import (
+    NO_OVERRIDES,
+    Content,
+    Overrides,
+    RolloutBinding,
+    WantedContent,
+)
 from ..scheduling.index import FleetIndex
 from ..schema.codec import encode
 from ..schema.meta import ObjectMeta
 from ..values.canonical import digest_of
 from . import brakes
 from .brakes import Brake, BrakeLimits, ObjectLoss
-from .changes import ClusterChanges, Earlier
+from .changes import (
+    NEW,
+    UNKNOWN,
+    ClusterChanges,
+    Earlier,
+    ObjectChange,
+)
 from .digest import plan_digest
 from .document import (
     GAINED,
@@ -46,6 +62,7 @@ from .member import (
     stays,
 )
 from .object_changes import object_changes
+from .rendering import Sealing, by_cluster, renderings
 from .unreadable import decide
 
 
@@ -76,7 +93,8 @@ class Facts:
 class WantedPlacement:
     """``objects`` in apply order. ``deleting`` is empty, or why the placement ends (``deleted``, ``source-gone``).
     ``prune_kinds`` are kinds that are deleted although they may hold more than ours. ``respecified`` says that another
-    spec is recorded.
+    spec is recorded. ``overrides`` are those attached to the placement, in their order; what they make is sealed by
+    ``sealing``, as the objects are.
     """
 
     placement: ClusterResourcePlacement
@@ -86,12 +104,27 @@ class WantedPlacement:
     older_source: Brake | None = None
     prune_kinds: tuple[str, ...] = ()
     respecified: bool = False
+    overrides: tuple[Override, ...] = ()
+    sealing: Sealing = Sealing()
+
+
+@dataclass(frozen=True)
+class _Contents:
+    """What every cluster is to hold: as bindings name it, and the objects."""
+
+    named: WantedContent
+    objects: tuple[Rendered, ...]
+    rendered: t.Mapping[str, tuple[Rendered, ...]]
+
+    def on(self, cluster: str) -> tuple[Rendered, ...]:
+        return self.rendered.get(cluster, self.objects)
 
 
 def compose(
     wanted: WantedPlacement, known: RecordedState, facts: Facts, now: datetime, limits: BrakeLimits
 ) -> PlacementPlan:
-    """The plan of ``wanted`` over ``known``. Eligibility is judged at the facts' instant, their age at ``now``."""
+    """The plan of ``wanted`` over ``known``. Eligibility is judged at the facts' instant, their age at ``now``.
+    FleetError where overrides cannot be carried out, with all that is wrong with them."""
     placement = wanted.placement
     policy, policy_new = policy_snapshot_of(placement, known.policy_snapshot)
     contents_hash = resource_hash([each.hash for each in wanted.objects])
@@ -99,7 +132,12 @@ def compose(
     snapshot = f"{placement.name}-{known.resource_index + 1}-snapshot" if contents_new else known.resource_snapshot
     decided = None if wanted.deleting else decide(placement, policy, facts.index, known.bindings)
     after = decided.bindings if decided else tuple(_unscheduled(each) for each in known.bindings)
-    clusters = _clusters(wanted, known, facts.index, after, snapshot, policy.name, decided.kept if decided else ())
+    made = by_cluster(wanted.objects, wanted.overrides, _staying(after, facts.index), wanted.sealing)
+    contents = _Contents(
+        WantedContent(resource_snapshot=snapshot, overrides=made.overrides), wanted.objects, made.rendered
+    )
+    apart = renderings(wanted.objects, made.rendered)
+    clusters = _clusters(wanted, known, facts.index, after, contents, policy.name, decided.kept if decided else ())
     tripped = _brakes(wanted, known, facts, now, limits, clusters)
     return PlacementPlan(
         placement=placement,
@@ -117,26 +155,59 @@ def compose(
         brakes=tripped,
         findings=(*wanted.findings, *(decided.findings if decided else ())),
         digest=plan_digest(
-            placement.name, digest_of(encode(placement.spec)), bool(wanted.deleting), clusters, wanted.objects, tripped
+            placement.name,
+            digest_of(encode(placement.spec)),
+            bool(wanted.deleting),
+            clusters,
+            wanted.objects,
+            tripped,
+            apart,
         ),
         respecified=wanted.respecified,
-        changes=_changes(wanted, known, clusters),
+        changes=_changes(contents, known, clusters),
+        overrides=made.overrides,
+        rendered=made.rendered,
+        renderings=apart,
         scheduled=decided.scheduled if decided else None,
     )
 
 
+def _staying(bindings: t.Iterable[ClusterResourceBinding], index: FleetIndex) -> list[MemberCluster]:
+    """The clusters that are to hold the placement, by name."""
+    names = {each.spec.target_cluster for each in bindings if _holds(each)} & index.positions.keys()
+    return [index.clusters[index.positions[name]] for name in sorted(names)]
+
+
 def _changes(
-    wanted: WantedPlacement, known: RecordedState, clusters: t.Iterable[ClusterPlan]
+    contents: _Contents, known: RecordedState, clusters: t.Iterable[ClusterPlan]
 ) -> tuple[ClusterChanges, ...]:
-    """What changes on clusters that stay, those that hold the same together."""
-    held = {each.spec.target_cluster: each.held_snapshot for each in known.bindings if _had(each)}
-    groups: dict[str, list[str]] = {}
+    """What changes on clusters that stay, those that hold and get the same together."""
+    held = {each.spec.target_cluster: each for each in known.bindings if _had(each)}
+    groups: dict[t.Any, list[str]] = {}
     for each in clusters:
-        before = held.get(each.cluster, "")
-        if each.change == KEPT and each.cause != "unchanged" and before in known.earlier:
-            groups.setdefault(before, []).append(each.cluster)
-    found = ((names, object_changes(wanted.objects, known.earlier[before])) for before, names in groups.items())
+        binding = held.get(each.cluster)
+        if binding and each.change == KEPT and each.cause != "unchanged" and binding.held_snapshot in known.earlier:
+            same = _overrides(binding) == contents.named.of(each.cluster).overrides
+            like = (binding.held_snapshot, binding.left_out, same, _overrides(binding), id(contents.on(each.cluster)))
+            groups.setdefault(like, []).append(each.cluster)
+    found = ((names, _changes_on(held[names[0]], contents, known)) for names in groups.values())
     return tuple(ClusterChanges(clusters=tuple(names), objects=objects) for names, objects in found if objects)
+
+
+def _changes_on(binding: ClusterResourceBinding, contents: _Contents, known: RecordedState) -> tuple[ObjectChange, ...]:
+    """Snapshots are kept without overrides. Where the same ones act as before, the difference is that of the snapshots;
+    where others did, only the names are known of what was applied."""
+    cluster, earlier = binding.spec.target_cluster, known.earlier[binding.held_snapshot]
+    wanted, before = contents.on(cluster), _overrides(binding)
+    if before == contents.named.of(cluster).overrides:
+        there = {each.id for each in wanted}
+        wanted = tuple(each for each in contents.objects if each.id in there)
+    elif before != NO_OVERRIDES:
+        earlier = Earlier(hashes={each.key: "" for each in _held(known, binding)})
+        return tuple(
+            each if each.action == NEW else replace(each, action=UNKNOWN) for each in object_changes(wanted, earlier)
+        )
+    return object_changes(wanted, earlier)
 
 
 def _brakes(
@@ -194,7 +265,7 @@ def _clusters(
     known: RecordedState,
     index: FleetIndex,
     after: t.Sequence[ClusterResourceBinding],
-    snapshot: str,
+    contents: _Contents,
     policy: str,
     unread: t.Container[str],
 ) -> tuple[ClusterPlan, ...]:
@@ -211,7 +282,8 @@ def _clusters(
             change, cause = LOST, _loss_cause(binding, index, policy, wanted.deleting)
             reason = LOSSES[cause]
         elif had:
-            change, cause, reason = KEPT, "unchanged" if had == snapshot else "content-changed", "holds it already"
+            same = old is not None and _holds_already(old, contents.named.of(cluster))
+            change, cause, reason = KEPT, "unchanged" if same else "content-changed", "holds it already"
         else:
             change, cause, reason = GAINED, "picked", binding.spec.cluster_decision.reason
         if cluster in unread:
@@ -225,14 +297,29 @@ def _clusters(
                 reason=reason,
                 affinity_score=scores.affinity_score if scores else None,
                 spread_score=scores.priority_score if scores else None,
-                **_leaving(wanted, known, old, change, cause),
+                **_leaving(wanted, known, old, change, cause, contents.on(cluster)),
             )
         )
     return tuple(rows)
 
 
+def _holds_already(old: ClusterResourceBinding, content: Content) -> bool:
+    """Whether the cluster is known to hold the content. Of one where a write was begun that is not known."""
+    held = Content(resource_snapshot=old.held_snapshot, overrides=_overrides(old))
+    return held == content and HELD_BEFORE not in old.metadata.annotations
+
+
+def _overrides(binding: ClusterResourceBinding) -> Overrides:
+    return RolloutBinding(binding=binding).content.overrides
+
+
 def _leaving(
-    wanted: WantedPlacement, known: RecordedState, old: ClusterResourceBinding | None, change: str, cause: str
+    wanted: WantedPlacement,
+    known: RecordedState,
+    old: ClusterResourceBinding | None,
+    change: str,
+    cause: str,
+    contents: t.Iterable[Rendered],
 ) -> dict[str, tuple[ObjectId, ...]]:
     """What leaves a cluster, by what becomes of it. A cluster that keeps a placement which only reports loses nothing,
     and what is on one that has left the fleet stays there."""
@@ -241,7 +328,7 @@ def _leaving(
         return {}
     if change != LOST and only_reports is not None and only_reports.type == "ReportDiff":
         return {}
-    stay = set() if change == LOST else {each.id.key for each in wanted.objects}
+    stay = set() if change == LOST else {each.id.key for each in contents}
     held = {each.key: each for each in _held(known, old)}
     ways: dict[str, list[ObjectId]] = {way: [] for way in LEAVING}
     for place, each in {**_begun(known, old), **held}.items():
@@ -255,14 +342,19 @@ def _leaving(
 
 
 def _held(known: RecordedState, binding: ClusterResourceBinding) -> tuple[ObjectId, ...]:
-    return known.contents.get(binding.held_snapshot, ())
+    there = known.contents.get(binding.held_snapshot, ())
+    return tuple(each for each in there if each.key not in binding.left_out)
 
 
 def _begun(known: RecordedState, binding: ClusterResourceBinding) -> dict[ObjectKey, ObjectId]:
-    """What runs that did not end may have put there: the contents of snapshots newer than the one that is held."""
+    """What runs that did not end may have put there: the contents of snapshots newer than the one that is held, and
+    what overrides left out of that."""
     had = binding.held_snapshot
     newest = snapshot_index(had) if had else -1
-    return {each.key: each for name, ids in known.contents.items() if snapshot_index(name) > newest for each in ids}
+    begun = HELD_BEFORE in binding.metadata.annotations
+    again = (each for each in known.contents.get(had, ()) if begun and each.key in binding.left_out)
+    newer = (each for name, ids in known.contents.items() if snapshot_index(name) > newest for each in ids)
+    return {each.key: each for each in (*again, *newer)}
 
 
 def _had(binding: ClusterResourceBinding) -> bool:

@@ -14,7 +14,9 @@ from .document import (
     LEAVING,
     LOST,
     ClusterPlan,
+    PlacementPlan,
     Rendered,
+    Rendering,
     reference,
 )
 
@@ -26,10 +28,13 @@ def plan_digest(
     clusters: t.Sequence[ClusterPlan],
     objects: t.Sequence[Rendered],
     brakes: t.Sequence[Brake],
+    renderings: t.Sequence[Rendering] = (),
 ) -> str:
-    """Covers the placement and its spec, clusters gained, kept and lost, every rendered object, what is deleted and
-    what is released on each cluster, and the brakes lifted. Not covered: facts, scores, live state, our own version.
+    """Covers the placement and its spec, clusters gained, kept and lost, every object as each cluster gets it, what is
+    deleted and what is released on each cluster, and the brakes lifted. Not covered: facts, scores, live state, our own
+    version.
     """
+    apart = _rows(renderings)
     return digest_of(
         {
             "placement": name,
@@ -39,6 +44,7 @@ def plan_digest(
             "objects": [[_text(each.id), each.hash] for each in objects] if _some_get(clusters) else [],
             **{way: {each.cluster: _texts(each, way) for each in clusters if getattr(each, way)} for way in LEAVING},
             "lifted": sorted(brake.name for brake in brakes if brake.lifted),
+            **({"renderings": apart} if apart else {}),
         }
     )
 
@@ -47,6 +53,10 @@ def document_digest(plan: t.Mapping[str, t.Any]) -> str:
     """The same of a placement's plan as ``PlacementPlan.as_dict`` wrote it, from nothing but what it shows."""
     clusters = plan["clusters"]
     some_get = any(row["change"] != LOST for row in clusters)
+    apart = [
+        _apart(row["clusters"], ((_shown(one), one["hash"]) for one in row["objects"]), map(_shown, row["leftOut"]))
+        for row in plan.get("renderings") or ()
+    ]
     return digest_of(
         {
             "placement": plan["placement"],
@@ -56,6 +66,7 @@ def document_digest(plan: t.Mapping[str, t.Any]) -> str:
             "objects": [[_shown(row), row["hash"]] for row in plan["objects"]] if some_get else [],
             **{way: {row["cluster"]: sorted(map(_shown, row[way])) for row in clusters if row[way]} for way in LEAVING},
             "lifted": sorted(row["name"] for row in plan["brakes"] if row["lifted"]),
+            **({"renderings": sorted(apart)} if apart else {}),
         }
     )
 
@@ -65,6 +76,26 @@ def plans_digest(digests: t.Mapping[str, str]) -> str:
     if len(digests) == 1:
         return next(iter(digests.values()))
     return digest_of(dict(digests))
+
+
+def contents_digest(plan: PlacementPlan) -> str:
+    """Of everything that any cluster is to get, whatever has become of it so far."""
+    return digest_of([plan.resource_hash, _rows(plan.renderings)])
+
+
+def _rows(renderings: t.Iterable[Rendering]) -> list[list[t.Any]]:
+    rows = (
+        _apart(each.clusters, ((_text(one.id), one.hash) for one in each.objects), map(_text, each.left_out))
+        for each in renderings
+    )
+    return sorted(rows)
+
+
+def _apart(
+    clusters: t.Iterable[str], objects: t.Iterable[tuple[str, str]], left_out: t.Iterable[str]
+) -> list[list[t.Any]]:
+    """What equal clusters get apart from the others. Plans without such clusters have the digests they always had."""
+    return [sorted(clusters), [list(each) for each in objects], sorted(left_out)]
 
 
 def _some_get(clusters: t.Sequence[ClusterPlan]) -> bool:

@@ -11,6 +11,7 @@ from functools import cached_property
 
 from ..errors import Problem
 from ..objects.identity import ObjectId
+from ..objects.overrides.envelope import Origin
 from ..objects.placements.binding import ClusterResourceBinding
 from ..objects.placements.cluster_resource_placement import ClusterResourcePlacement
 from ..objects.placements.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
@@ -19,7 +20,7 @@ from ..scheduling.cycle import Scheduled
 from ..schema.codec import encode
 from ..values.canonical import digest_of
 from .brakes import Brake
-from .changes import ClusterChanges
+from .changes import ClusterChanges, ObjectChange
 
 # The code of a finding that stands before everything else that a plan says.
 NOTHING_RECORDED = "nothing-recorded"
@@ -37,12 +38,38 @@ def reference(each: ObjectId) -> dict[str, str]:
 @dataclass(frozen=True, kw_only=True)
 class Rendered:
     """One object as a cluster gets it: ``manifest`` is what is sent, ``sealed`` the form that may be recorded (None
-    where nobody needs it), ``hash`` is that of the sealed form."""
+    where nobody needs it), ``hash`` is that of the sealed form, ``origin`` the envelope that it came out of."""
 
     id: ObjectId
     hash: str
     manifest: t.Mapping[str, t.Any] = field(repr=False)
     sealed: t.Mapping[str, t.Any] | None = field(default=None, repr=False, compare=False)
+    origin: Origin | None = None
+
+    def as_dict(self) -> dict[str, t.Any]:
+        """The object as plan files have it."""
+        envelope = {"envelope": self.origin.as_dict()} if self.origin else {}
+        return {**reference(self.id), "hash": self.hash, **envelope}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rendering:
+    """What equal clusters get that is not as in the objects of the placement: ``objects`` as they are there, and which
+    are ``left_out``. ``changes`` say the same by fields."""
+
+    clusters: tuple[str, ...]
+    objects: tuple[Rendered, ...] = ()
+    left_out: tuple[ObjectId, ...] = ()
+    changes: tuple[ObjectChange, ...] = ()
+
+    def as_dict(self) -> dict[str, t.Any]:
+        """As plan files have it."""
+        return {
+            "clusters": list(self.clusters),
+            "objects": [each.as_dict() for each in self.objects],
+            "leftOut": [reference(each) for each in self.left_out],
+            "changes": [each.as_dict() for each in self.changes],
+        }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,7 +129,7 @@ class PlacementPlan:
     """Everything that one placement's next apply would do.
 
     ``objects`` are those of the snapshot; ``overrides`` names what acts on them on a cluster, and ``rendered`` holds
-    what a cluster gets where that is not just ``objects``.
+    what a cluster gets where that is not just ``objects``; ``renderings`` tell the difference.
 
     ``deleting`` marks the end of the placement; then ``scheduled``, from which ``left_out`` is read when it is asked
     for, is None. ``respecified`` says that its spec is not the recorded one. ``changes`` are those since the last
@@ -128,6 +155,7 @@ class PlacementPlan:
     changes: tuple[ClusterChanges, ...] = ()
     overrides: OverridesByCluster = field(default_factory=dict)
     rendered: t.Mapping[str, tuple[Rendered, ...]] = field(default_factory=dict, repr=False)
+    renderings: tuple[Rendering, ...] = ()
     scheduled: Scheduled | None = field(default=None, repr=False, compare=False)
 
     @property
@@ -143,6 +171,11 @@ class PlacementPlan:
     def objects_on(self, cluster: str) -> tuple[Rendered, ...]:
         """What the cluster is to hold, in apply order."""
         return self.rendered.get(cluster, self.objects)
+
+    def left_out_on(self, cluster: str) -> tuple[ObjectId, ...]:
+        """What of the snapshot the cluster is not to hold."""
+        there = {each.id for each in self.objects_on(cluster)}
+        return tuple(each.id for each in self.objects if each.id not in there) if cluster in self.rendered else ()
 
     @property
     def picked(self) -> int:
@@ -214,7 +247,8 @@ class PlacementPlan:
             "resourceSnapshot": self.resource_snapshot,
             "fulfilled": self.fulfilled,
             "wanted": self.wanted,
-            "objects": [{**reference(each.id), "hash": each.hash} for each in self.objects],
+            "objects": [each.as_dict() for each in self.objects],
+            "renderings": [each.as_dict() for each in self.renderings],
             "clusters": [each.as_dict() for each in self.clusters],
             "changes": [each.as_dict() for each in self.changes],
             "leftOut": [each.as_dict() for each in self.left_out],

@@ -5,40 +5,34 @@
 
 from __future__ import annotations
 
-import json
 import typing as t
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from ..cluster.facts.member import next_condition
-from ..objects.identity import ObjectId, ObjectKey
 from ..objects.placements.binding import BindingStatus
-from ..objects.placements.cluster_resource_placement import (
-    DiffedPlacement,
-    DriftedPlacement,
-    FailedPlacement,
-    PatchDetail,
-    PerClusterPlacementStatus,
-    PlacementStatus,
-    ResourceIdentifier,
-)
+from ..objects.placements.cluster_resource_placement import PerClusterPlacementStatus, PlacementStatus
 from ..objects.placements.older_conditions import with_todays_conditions
 from ..resources.availability import AVAILABLE, NOT_TRACKABLE, NOT_YET
 from ..resources.snapshots import snapshot_index
+from ..rollout.content import Overrides, RolloutBinding
 from ..schema.meta import Condition, find_condition
 from .document import LOST, ClusterPlan, PlacementPlan
-from .member import DIFFERS, MemberStep
+from .member import DIFFERS
 from .outcome import MemberOutcome
+from .status_objects import (
+    diffed_placements,
+    drifted_placements,
+    failed_placements,
+    origins_of,
+    selected_resources,
+)
 
 Row = tuple[str, str, str, str]
 
 PREFIX = "ClusterResourcePlacement"
-RENDERED: tuple[Row, ...] = (
-    ("Overridden", "True", "NoOverrideSpecified", "no override applies"),
-    ("WorkSynchronized", "True", "AllWorkSynced", "all work is rendered"),
-)
+NO_OVERRIDE = ("NoOverrideSpecified", "no override applies")
 JUDGED = ("Applied", "Available", "DiffReported")
-DETAILS = 100
 MOST_UNFILLED = 20
 
 
@@ -114,9 +108,7 @@ def placement_status(
     rollout has not come yet, by name.
     """
     previous = with_todays_conditions(previous)
-    index = str(snapshot_index(plan.resource_snapshot)) if plan.resource_snapshot else ""
-    report_only = reports_only(plan)
-    rules = (*RULES[:3], DIFF_RULE) if report_only else RULES
+    rules = (*RULES[:3], DIFF_RULE) if reports_only(plan) else RULES
     before = {each.cluster_name: each for each in previous.placement_statuses}
     rows = []
     for cluster in plan.clusters:
@@ -128,16 +120,16 @@ def placement_status(
             rows.append(_not_begun_status(cluster, waits, old, generation, now))
             continue
         outcome = outcomes.get(cluster.cluster)
-        rows.append(_cluster_status(cluster, outcome, old, index, report_only, generation, now))
+        rows.append(_cluster_status(plan, cluster, outcome, old, generation, now))
     conditions = [_scheduled(plan, previous, generation, now)]
     for rule in rules if rows else ():
-        condition = _aggregate(rule, rows, previous, generation, now)
+        condition = _aggregate(_said(rule, plan), rows, previous, generation, now)
         conditions.append(condition)
         if condition.status != "True":
             break
     return PlacementStatus(
-        selected_resources=tuple(_identifier(each.id) for each in plan.objects),
-        observed_resource_index=index,
+        selected_resources=selected_resources(plan.objects),
+        observed_resource_index=_index(plan.resource_snapshot),
         placement_statuses=(*rows, *_unfilled(plan, before, generation, now)),
         conditions=tuple(conditions),
     )
@@ -150,17 +142,12 @@ def reports_only(plan: PlacementPlan) -> bool:
 
 
 def binding_status(
-    outcome: MemberOutcome,
-    old: BindingStatus,
-    generation: int,
-    now: datetime,
-    *,
-    report_only: bool,
-    anew: bool,
+    plan: PlacementPlan, held: RolloutBinding, outcome: MemberOutcome, now: datetime, *, anew: bool
 ) -> BindingStatus:
     """Status of a binding after its cluster answered; what is there besides is kept. ``anew`` says that its content was
     written just now, so that no condition of the cluster dates from before."""
-    rows = (*RENDERED, *(_diff_rows(outcome) if report_only else _applied_rows(outcome)))
+    old, generation, origins = held.binding.status, held.binding.metadata.generation, origins_of(plan)
+    rows = (*_rendered_rows(held.content.overrides), *_outcome_rows(plan, outcome))
     told = {*(row[0] for row in rows), *JUDGED}
     kept = tuple(each for each in old.conditions if each.type not in told)
     conditions = tuple(
@@ -176,9 +163,9 @@ def binding_status(
     )
     return BindingStatus(
         conditions=(*kept, *conditions),
-        failed_placements=_failed(outcome, before, generation, now),
-        drifted_placements=_drifted(outcome, before, now),
-        diffed_placements=_diffed(outcome, before, now),
+        failed_placements=failed_placements(outcome, before, origins, generation, now),
+        drifted_placements=drifted_placements(outcome, before, origins, now),
+        diffed_placements=diffed_placements(outcome, before, origins, now),
     )
 
 
@@ -189,12 +176,16 @@ def _not_begun_status(
     olds = old.conditions if old else ()
     return PerClusterPlacementStatus(
         cluster_name=cluster.cluster,
-        observed_resource_index=str(snapshot_index(waits.snapshot)) if waits.snapshot else "",
+        observed_resource_index=_index(waits.snapshot),
         conditions=tuple(
             next_condition(find_condition(olds, kind), kind, (status, reason, text), now, generation)
             for kind, status, reason, text in rows
         ),
     )
+
+
+def _index(snapshot: str) -> str:
+    return str(snapshot_index(snapshot)) if snapshot else ""
 
 
 def _scheduled_row(cluster: ClusterPlan) -> Row:
@@ -203,16 +194,16 @@ def _scheduled_row(cluster: ClusterPlan) -> Row:
 
 
 def _cluster_status(
+    plan: PlacementPlan,
     cluster: ClusterPlan,
     outcome: MemberOutcome | None,
     old: PerClusterPlacementStatus | None,
-    index: str,
-    report_only: bool,
     generation: int,
     now: datetime,
 ) -> PerClusterPlacementStatus:
-    rows = [_scheduled_row(cluster), ("RolloutStarted", "True", "RolloutStarted", "the rollout has started"), *RENDERED]
-    rows += _diff_rows(outcome) if report_only else _applied_rows(outcome)
+    overrides, origins = plan.content.of(cluster.cluster).overrides, origins_of(plan)
+    started = ("RolloutStarted", "True", "RolloutStarted", "the rollout has started")
+    rows = (_scheduled_row(cluster), started, *_rendered_rows(overrides), *_outcome_rows(plan, outcome))
     olds = old.conditions if old else ()
     conditions = tuple(
         next_condition(find_condition(olds, kind), kind, (status, reason, message), now, generation)
@@ -220,12 +211,24 @@ def _cluster_status(
     )
     return PerClusterPlacementStatus(
         cluster_name=cluster.cluster,
-        observed_resource_index=index,
+        observed_resource_index=_index(plan.resource_snapshot),
+        applicable_cluster_resource_overrides=overrides.cluster,
+        applicable_resource_overrides=overrides.namespaced,
         conditions=conditions,
-        failed_placements=_failed(outcome, old, generation, now) if outcome else (),
-        drifted_placements=_drifted(outcome, old, now) if outcome else (),
-        diffed_placements=_diffed(outcome, old, now) if outcome else (),
+        failed_placements=failed_placements(outcome, old, origins, generation, now) if outcome else (),
+        drifted_placements=drifted_placements(outcome, old, origins, now) if outcome else (),
+        diffed_placements=diffed_placements(outcome, old, origins, now) if outcome else (),
     )
+
+
+def _rendered_rows(overrides: Overrides) -> tuple[Row, ...]:
+    number = len(overrides.cluster) + len(overrides.namespaced)
+    reason, text = ("OverriddenSucceeded", f"{number} overrides are applied") if number else NO_OVERRIDE
+    return ("Overridden", "True", reason, text), ("WorkSynchronized", "True", "AllWorkSynced", "all work is rendered")
+
+
+def _outcome_rows(plan: PlacementPlan, outcome: MemberOutcome | None) -> list[Row]:
+    return _diff_rows(outcome) if reports_only(plan) else _applied_rows(outcome)
 
 
 def _applied_rows(outcome: MemberOutcome | None) -> list[Row]:
@@ -267,6 +270,12 @@ def _scheduled(plan: PlacementPlan, previous: PlacementStatus, generation: int, 
         message = f"found {plan.picked} of {plan.wanted} clusters that the policy asks for{beside}"
         row = ("False", "SchedulingPolicyUnfulfilled", message)
     return next_condition(find_condition(previous.conditions, kind), kind, row, now, generation)
+
+
+def _said(rule: ConditionRule, plan: PlacementPlan) -> ConditionRule:
+    """The rule with the reason that holds for this placement."""
+    acts = rule.type == "Overridden" and plan.overrides
+    return replace(rule, true="OverriddenSucceeded") if acts else rule
 
 
 def _aggregate(
@@ -311,96 +320,3 @@ def _unfilled(
         )
         rows.append(PerClusterPlacementStatus(conditions=(condition,)))
     return tuple(rows)
-
-
-def _failed(
-    outcome: MemberOutcome, old: PerClusterPlacementStatus | None, generation: int, now: datetime
-) -> tuple[FailedPlacement, ...]:
-    before = {_place(each): each.condition for each in (old.failed_placements if old else ())}
-    return tuple(
-        FailedPlacement(
-            **_parts(each.id),
-            condition=next_condition(
-                before.get(each.id.key), "Applied", ("False", each.reason, each.message), now, generation
-            ),
-        )
-        for each in outcome.failures[:DETAILS]
-    )
-
-
-def _drifted(
-    outcome: MemberOutcome, old: PerClusterPlacementStatus | None, now: datetime
-) -> tuple[DriftedPlacement, ...]:
-    """Drift that stands after the run: repaired drift is no drift any more."""
-    first = {_place(each): each.first_drifted_observed_time for each in (old.drifted_placements if old else ())}
-    rows = []
-    for step in _standing(outcome):
-        if not step.drifts:
-            continue
-        row = DriftedPlacement(
-            **_parts(step.id),
-            observation_time=now,
-            first_drifted_observed_time=first.get(step.id.key) or now,
-            observed_drifts=tuple(
-                PatchDetail(path=each.path, value_in_member=_text(each.live), value_in_hub=_text(each.desired))
-                for each in step.drifts[:DETAILS]
-            ),
-        )
-        rows.append(row)
-    return tuple(rows[:DETAILS])
-
-
-def _diffed(
-    outcome: MemberOutcome, old: PerClusterPlacementStatus | None, now: datetime
-) -> tuple[DiffedPlacement, ...]:
-    first = {_place(each): each.first_diffed_observed_time for each in (old.diffed_placements if old else ())}
-    rows = []
-    for step in outcome.steps:
-        whole = step.action == DIFFERS and step.missing
-        if not step.diffs and not whole:
-            continue
-        details = (
-            [PatchDetail(path="/", value_in_hub="the whole object is missing")]
-            if whole
-            else [
-                PatchDetail(path=each.path, value_in_member=_text(each.live), value_in_hub=_text(each.desired))
-                for each in step.diffs[:DETAILS]
-            ]
-        )
-        row = DiffedPlacement(
-            **_parts(step.id),
-            observation_time=now,
-            first_diffed_observed_time=first.get(step.id.key) or now,
-            observed_diffs=tuple(details),
-        )
-        rows.append(row)
-    return tuple(rows[:DETAILS])
-
-
-def _standing(outcome: MemberOutcome) -> tuple[MemberStep, ...]:
-    repaired = outcome.done and not outcome.error
-    failed = {each.id for each in outcome.failures}
-    return tuple(each for each in outcome.steps if not repaired or each.id in failed)
-
-
-def _place(each: ResourceIdentifier) -> ObjectKey:
-    return (each.group, each.kind, each.namespace, each.name)
-
-
-def _parts(each: ObjectId) -> dict[str, t.Any]:
-    return {
-        "group": each.group,
-        "version": each.version,
-        "kind": each.kind,
-        "namespace": each.namespace,
-        "name": each.name,
-    }
-
-
-def _identifier(each: ObjectId) -> ResourceIdentifier:
-    return ResourceIdentifier(**_parts(each))
-
-
-def _text(value: t.Any) -> str:
-    """Upstream's fields are texts: what is no text is written as JSON, and nothing is empty."""
-    return value if isinstance(value, str) else "" if value is None else json.dumps(value, sort_keys=True)

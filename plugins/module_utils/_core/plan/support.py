@@ -5,34 +5,17 @@
 
 from __future__ import annotations
 
-import typing as t
-
 from ..errors import Problem
-from ..objects.identity import ObjectId
 from ..objects.placements.cluster_resource_placement import ClusterResourcePlacement
 
-ENVELOPES = ("ClusterResourceEnvelope", "ResourceEnvelope")
 
-
-def refusals(placement: ClusterResourcePlacement, objects: t.Iterable[ObjectId]) -> tuple[Problem, ...]:
+def refusals(placement: ClusterResourcePlacement) -> tuple[Problem, ...]:
     """Wishes that would be carried out wrongly."""
-    found = []
-    where = f"{placement.kind}/{placement.name}"
-    if placement.spec.strategy.type == "External":
-        found.append(
-            Problem(
-                "unsupported-strategy",
-                "strategy type External hands the rollout to staged update runs, which this version does not have",
-                f"{where} spec.strategy.type",
-                "use RollingUpdate",
-            )
-        )
-    found += [
-        Problem("unsupported-envelope", f"{each} is an envelope; this version does not unpack envelopes", where)
-        for each in objects
-        if each.kind in ENVELOPES
-    ]
-    return tuple(found)
+    if placement.spec.strategy.type != "External":
+        return ()
+    message = "strategy type External hands the rollout to staged update runs, which this version does not have"
+    where = f"{placement.kind}/{placement.name} spec.strategy.type"
+    return (Problem("unsupported-strategy", message, where, "use RollingUpdate"),)
 
 
 def limitations(placement: ClusterResourcePlacement) -> tuple[Problem, ...]:

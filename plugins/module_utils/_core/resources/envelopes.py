@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..errors import Problem
 from ..objects.api_groups import PLACEMENT_GROUP
@@ -17,35 +17,24 @@ from ..objects.identity import (
     identify,
     metadata_of,
 )
-from ..objects.overrides.envelope import ClusterResourceEnvelope, Envelope, ResourceEnvelope
+from ..objects.overrides.envelope import (
+    ClusterResourceEnvelope,
+    Envelope,
+    Origin,
+    ResourceEnvelope,
+)
 from ..objects.overrides.envelope_rules import check_envelope
 from ..objects.scopes import BUILT_IN, Scopes
 from ..objects.selectable import Secrets
 from ..schema.checking import Check, check_object
 from ..schema.codec import decode
+from .order import hash_place
+from .selection import Selected
 
 KINDS: t.Mapping[str, type[Envelope]] = {
     "ClusterResourceEnvelope": ClusterResourceEnvelope,
     "ResourceEnvelope": ResourceEnvelope,
 }
-
-
-@dataclass(frozen=True)
-class Origin:
-    """The envelope that a manifest came from, and its key there."""
-
-    type: str
-    namespace: str
-    name: str
-    key: str
-
-    def as_dict(self) -> dict[str, str]:
-        """The form of ``envelope`` in the status of a placement; an empty namespace is left out."""
-        located = {"namespace": self.namespace} if self.namespace else {}
-        return {"name": self.name, **located, "type": self.type}
-
-    def __str__(self) -> str:
-        return "/".join(part for part in (self.type, self.namespace, self.name) if part) + f" data[{self.key}]"
 
 
 @dataclass(frozen=True)
@@ -86,6 +75,19 @@ def unpacked(objects: t.Iterable[Manifest], scopes: Scopes = BUILT_IN, credentia
         else:
             placed.append(PlacedManifest(manifest))
     return Unpacked(tuple(placed), (*problems, *_twice(placed)))
+
+
+def opened(selected: Selected, scopes: Scopes, credentials: Secrets = ()) -> Selected:
+    """The selection with what is in its envelopes in their place."""
+    found = unpacked(selected.objects, scopes, credentials)
+    if found.problems or not any(each.origin for each in found.objects):
+        return replace(selected, problems=(*selected.problems, *found.problems))
+    placed = {identify(each.manifest): each for each in found.objects}
+    return replace(
+        selected,
+        objects=tuple(placed[each].manifest for each in sorted(placed, key=hash_place)),
+        origins={each: one.origin for each, one in placed.items() if one.origin},
+    )
 
 
 def _opened(manifest: Manifest, scopes: Scopes, credentials: Secrets) -> tuple[list[PlacedManifest], list[Problem]]:

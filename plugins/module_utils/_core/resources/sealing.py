@@ -82,6 +82,11 @@ def object_hash(manifest: Manifest) -> str:
     return digest_of(without_source(manifest))
 
 
+def content_digest(value: t.Any, key: bytes) -> str:
+    """Hex digest of a value as JSON, made with the ``key`` if there is one."""
+    return hmac.new(key, canonical_json(value), hashlib.sha256).hexdigest() if key else digest_of(value)
+
+
 def secret_source(manifest: Manifest) -> str:
     """Where the content of a sealed Secret can be read; empty for what is not sealed."""
     return str(annotations_of(manifest).get(SOURCE_ANNOTATION, ""))

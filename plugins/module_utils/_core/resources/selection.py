@@ -17,6 +17,7 @@ from ..objects.identity import (
     labels_of,
     metadata_of,
 )
+from ..objects.overrides.envelope import Origin
 from ..objects.scopes import Scopes
 from ..objects.selectable import (
     Secrets,
@@ -62,11 +63,13 @@ class Selector(t.Protocol):
 
 @dataclass(frozen=True)
 class Selected:
-    """``objects`` in hash order. ``problems`` stop the placement; ``findings`` only say what was left out and why."""
+    """``objects`` in hash order. ``problems`` stop the placement; ``findings`` only say what was left out and why.
+    ``origins`` are the envelopes of those that came out of one."""
 
     objects: tuple[Manifest, ...] = ()
     problems: tuple[Problem, ...] = ()
     findings: tuple[Problem, ...] = ()
+    origins: t.Mapping[ObjectId, Origin] = field(default_factory=dict)
 
 
 @dataclass

@@ -11,7 +11,6 @@ from ..objects.identity import Manifest
 from ..values.canonical import canonical_json, digest_of
 
 PART_LIMIT = 800 * 1024
-OVERRIDES_KEPT = 10
 DEFAULT_POLICY = {"placementType": "PickAll"}
 
 
@@ -27,11 +26,6 @@ def policy_hash(policy: t.Mapping[str, t.Any] | None) -> str:
 def resource_hash(object_hashes: t.Iterable[str]) -> str:
     """Hex SHA-256 over the hashes of all objects (``sealing.object_hash``), in whatever order they are given."""
     return digest_of(sorted(object_hashes))
-
-
-def override_hash(spec: t.Mapping[str, t.Any]) -> str:
-    """Hex SHA-256 of the spec of an override, as its manifest has it."""
-    return digest_of(spec)
 
 
 def parts(manifests: t.Iterable[Manifest], limit: int = PART_LIMIT) -> tuple[tuple[Manifest, ...], ...]:
@@ -59,11 +53,6 @@ def policy_snapshot_name(placement: str, index: int) -> str:
 def resource_snapshot_name(placement: str, index: int, part: int = 0) -> str:
     """The first part is the master, ``<placement>-<index>-snapshot``; the next is ``<placement>-<index>-0``."""
     return f"{placement}-{index}-snapshot" if part == 0 else f"{placement}-{index}-{part - 1}"
-
-
-def override_snapshot_name(override: str, index: int) -> str:
-    """The newest ``OVERRIDES_KEPT`` of an override are kept."""
-    return f"{override}-{index}"
 
 
 def snapshot_index(name: str) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ..._core.errors import FleetError
+from ..._core.resources.envelopes import unpacked
 from ..._kube.paths import BUILT_IN, Resource
 from ..._kube.rbac import Subject, apply_manifests, read_only_manifests
 from ..._store.manifests import Manifest, read_manifests
@@ -37,8 +38,12 @@ def as_yaml(manifests: t.Iterable[t.Mapping[str, t.Any]]) -> str:
 
 
 def _kinds_of(manifests: t.Sequence[Manifest]) -> t.Iterator[Resource]:
-    """The kinds of these manifests; plural and scope of those that are not Kubernetes' own are in their definitions."""
-    documents = [each.document for each in manifests]
+    """The kinds of these manifests, and of what is in envelopes; plural and scope of those that are not Kubernetes' own
+    are in their definitions."""
+    found = unpacked(each.document for each in manifests)
+    if found.problems:
+        raise FleetError.of(found.problems)
+    documents = [each.manifest for each in found.objects]
     defined = dict(_defined(each["spec"]) for each in documents if each["kind"] == "CustomResourceDefinition")
     for api_version, kind in dict.fromkeys((each["apiVersion"], each["kind"]) for each in documents):
         plural, namespaced = defined.get((api_version.rpartition("/")[0], kind), ("", True))

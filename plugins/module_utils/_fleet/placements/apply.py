@@ -13,6 +13,7 @@ from functools import partial
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.placements.binding import UNSCHEDULED
 from ..._core.objects.placements.cluster_resource_placement import PlacementStatus
+from ..._core.plan.digest import contents_digest
 from ..._core.plan.document import GAINED, KEPT, LOST, PlacementPlan
 from ..._core.plan.member import NOT_GONE
 from ..._core.plan.outcome import APPLY_FAILED
@@ -42,7 +43,7 @@ from .look import (
 )
 from .member_apply import Seen
 from .plan import FleetPlan, PlanRequest
-from .recorded import APPROVED, RecordedPlacement
+from .recorded import APPROVED, APPROVED_CONTENTS, RecordedPlacement
 from .rollout import (
     MemberAct,
     Reach,
@@ -144,6 +145,8 @@ def _is_rest_of(plan: PlacementPlan, recorded: RecordedPlacement, approved: str)
     annotations = ((recorded.document or {}).get("metadata") or {}).get("annotations") or {}
     begun = str(annotations.get(APPROVED, ""))
     if not begun or not approves(approved, begun) or plan.resource_snapshot_new or plan.respecified or plan.deleting:
+        return False
+    if annotations.get(APPROVED_CONTENTS) != contents_digest(plan):
         return False
     states = {each.spec.target_cluster: each.spec.state for each in recorded.known.bindings}
     return all(

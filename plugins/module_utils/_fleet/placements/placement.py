@@ -21,7 +21,7 @@ from ..._kube.access import ready
 from ..._kube.client import Timeouts
 from ..._kube.parallel import in_parallel
 from ..._store.digest_key import digest_key, known_digest_key
-from ..._store.manifests import read_manifests
+from ..._store.manifests import Manifest, read_manifests
 from ..._store.records import Records
 from ..._store.revision import source_revision
 from ..members.facts import needs_pods
@@ -46,6 +46,7 @@ from .apply import (
     unfulfilled,
 )
 from .look import ApplyOptions, Outcomes, on_members
+from .overrides import LoadedOverrides, overrides_in, overrides_on, together
 from .plan import (
     FleetPlan,
     PlanRequest,
@@ -148,7 +149,7 @@ def removal_limit(text: str, option: str) -> int | str:
 def run(session: Session, asked: PlacementRequest) -> Report:
     """Plans what is asked for; looks at the members; writes if asked to and neither brake nor digest forbids it."""
     now = session.clock()
-    placements, told = _wanted(session, asked)
+    placements, beside, told = _wanted(session, asked)
     told = (*told, *(on_hub(session.hub) if session.hub else ()))
     members = members_to_write(session) if asked.write else recorded_members(session.records)
     fleet = {name: each.fleet for name, each in members.items()}
@@ -163,7 +164,7 @@ def run(session: Session, asked: PlacementRequest) -> Report:
             )
         if facts is None:
             facts = facts_of(members, young, clients, now, pods)
-        request = plan_request(session, asked, placements, members, facts, now)
+        request = plan_request(session, asked, placements, beside, members, facts, now)
         request = replace(request, findings=(*_unrecorded(session.records, members, asked), *told, *request.findings))
         plan = make_plans(session, request)
         # What was approved is all that may be deleted; else the brake counts what no plan names.
@@ -210,13 +211,24 @@ def wanted_placements(session: Session, asked: PlacementRequest) -> tuple[Loaded
     return _wanted(session, asked)[0]
 
 
-def _wanted(session: Session, asked: PlacementRequest) -> tuple[tuple[LoadedPlacement, ...], tuple[Problem, ...]]:
-    """The same, and what is to be told of where they were looked for."""
+def _overrides(session: Session, asked: PlacementRequest, manifests: t.Iterable[Manifest]) -> LoadedOverrides:
+    """Those of the files and of the hub; none where placements only end."""
     if asked.absent:
-        return (), ()
+        return LoadedOverrides()
+    written = overrides_in(manifests, asked.strict)
+    return together(written, overrides_on(session.hub)) if session.hub else written
+
+
+def _wanted(
+    session: Session, asked: PlacementRequest
+) -> tuple[tuple[LoadedPlacement, ...], tuple[Manifest, ...], tuple[Problem, ...]]:
+    """The same, the manifests that were read for it, and what is to be told of where they were looked for."""
+    if asked.absent:
+        return (), (), ()
     if asked.definition is not None:
-        return (read_placement(asked.definition, "definition", asked.strict),), ()
+        return (read_placement(asked.definition, "definition", asked.strict),), (), ()
     told: tuple[Problem, ...] = ()
+    manifests: tuple[Manifest, ...] = ()
     if asked.src:
         manifests = read_manifests(asked.src)
         found = placements_in(manifests, asked.strict)
@@ -232,18 +244,20 @@ def _wanted(session: Session, asked: PlacementRequest) -> tuple[tuple[LoadedPlac
         raise FleetError("no-such-placement", f"there is no placement {', '.join(missing)}", ", ".join(asked.src))
     if not chosen and not asked.src:
         raise FleetError("nothing-asked", "no placement is recorded", session.records.place)
-    return chosen, told
+    return chosen, manifests, told
 
 
 def plan_request(
     session: Session,
     asked: PlacementRequest,
     placements: tuple[LoadedPlacement, ...],
+    beside: tuple[Manifest, ...],
     members: t.Mapping[str, Member],
     facts: FactsSnapshot,
     now: datetime,
 ) -> PlanRequest:
-    """What ``make_plans`` needs, with the source's revision and the key that seals Secrets."""
+    """What ``make_plans`` needs, with the source's revision and the key that seals Secrets. ``beside`` are manifests
+    among which the placements were found, as overrides may be there too."""
     folder = asked.src[0] if asked.src else ""
     revision = source_revision(folder, session.environ) if folder else ""
     age = asked.max_facts_age or (APPLY_AGE if asked.write and not asked.approved else FILE_AGE)
@@ -265,6 +279,7 @@ def plan_request(
         now=now,
         key=digest_key(session.records) if asked.write else known_digest_key(session.records),
         approved=asked.approved,
+        overrides=_overrides(session, asked, (*beside, *(files or ()))),
     )
 
 

@@ -14,13 +14,13 @@ from ..._core.cluster.facts.recorded import beside
 from ..._core.cluster.facts.snapshot import FactsSnapshot, snapshot_digest
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.clusters.member_cluster import MemberCluster
-from ..._core.objects.identity import identify
 from ..._core.objects.placements.cluster_resource_placement import ClusterResourcePlacement
 from ..._core.objects.reading import check_update
 from ..._core.plan.brakes import Brake, BrakeLimits, older_source
 from ..._core.plan.compose import Facts, WantedPlacement, compose
 from ..._core.plan.digest import plans_digest
 from ..._core.plan.document import SCHEMA, PlacementPlan
+from ..._core.plan.rendering import Sealing
 from ..._core.plan.support import limitations, refusals
 from ..._core.resources.sealing import has_secrets
 from ..._core.resources.selection import Selected
@@ -31,6 +31,7 @@ from ..._store.records import Records
 from ..._store.revision import deepening, is_descendant
 from ..session import Session
 from .holdings import remembered
+from .overrides import LoadedOverrides, concerning
 from .recorded import (
     REVISION,
     SOURCE,
@@ -67,6 +68,7 @@ class PlanRequest:
     holds, so that recorded ones of the same source that are not among them end too. ``members`` are the recorded ones,
     ``credentials`` the Secrets by which they are reached. ``key`` seals Secrets; without one their content is left out.
     ``approved`` is the digest that was asked for, empty for none.
+    ``overrides`` are those of files and hub.
     """
 
     placements: tuple[LoadedPlacement, ...]
@@ -83,6 +85,7 @@ class PlanRequest:
     now: datetime
     key: bytes
     approved: str = ""
+    overrides: LoadedOverrides = LoadedOverrides()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,11 +140,10 @@ def make_plans(session: Session, request: PlanRequest) -> FleetPlan:
     for name, record in recorded.items():
         try:
             wanted = _wanted(name, sourced.get(name), ending.get(name, ""), record, session.hub, request)
+            if wanted is not None:
+                plans.append(compose(wanted, record.known, facts, request.now, request.limits))
         except FleetError as error:
             problems.extend(error.problems)
-            continue
-        if wanted is not None:
-            plans.append(compose(wanted, record.known, facts, request.now, request.limits))
     if problems:
         raise FleetError.of(problems)
     return FleetPlan(
@@ -149,7 +151,7 @@ def make_plans(session: Session, request: PlanRequest) -> FleetPlan:
         recorded=recorded,
         facts=facts,
         wanted=sourced,
-        findings=(*request.findings, *told),
+        findings=(*request.findings, *request.overrides.findings, *told),
     )
 
 
@@ -226,14 +228,18 @@ def _wanted(
     selected = _selected(sourced.placement, hub, request)
     if selected.problems:
         raise FleetError.of(_located(selected.problems, sourced))
-    refused = refusals(sourced.placement, [identify(each) for each in selected.objects])
+    refused = refusals(sourced.placement)
     if refused:
         raise FleetError.of(_located(refused, sourced))
     origin = f"git:{request.source.revision}" if request.source.revision else request.source.name
     own = (*selected.findings, *_of_content(selected, request), *_of_source(record, request))
+    sealing = Sealing(key=request.key, source=origin)
+    objects = rendered(selected, sealing)
     return WantedPlacement(
         placement=_as_recorded(sourced.placement, old),
-        objects=rendered(selected, request.key, origin),
+        objects=objects,
+        overrides=concerning(request.overrides, sourced.placement, [each.id for each in objects]),
+        sealing=sealing,
         findings=(*sourced.findings, *limitations(sourced.placement), *_located(own, sourced)),
         older_source=_older(name, record, request),
         prune_kinds=request.prune_kinds,

@@ -27,6 +27,8 @@ SOURCE = "gitops.fleet/source"
 REVISION = "gitops.fleet/revision"
 # The digest under which a placement was last begun to be carried out: until that is done it needs no other approval.
 APPROVED = "gitops.fleet/approved"
+# What any cluster was to get then, as a digest: overrides and labels of clusters can change it without a new snapshot.
+APPROVED_CONTENTS = "gitops.fleet/approved-contents"
 CLEANUP = "gitops.fleet/cleanup"
 # On a placement whose records are being rebuilt, until they are whole.
 RECOVERING = "gitops.fleet/recovering"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ..._core.errors import FleetError
+from ..._core.plan.rendering import Sealing
 from ..._core.resources.selection import Selected
 from ..._kube.client import Timeouts
 from ..._store.digest_key import digest_key, known_digest_key
@@ -35,12 +36,13 @@ def recover_records(session: Session, asked: PlacementRequest, former: t.Collect
     key = digest_key(session.records) if asked.write else known_digest_key(session.records)
     fleet = {name: member.fleet for name, member in members.items()}
     credentials = credentials_of(fleet.values())
+    sealing = Sealing(key=key, source="recovered")
     described = {}
     for each in wanted_placements(session, asked):
         selected = _selected(each, session, asked, credentials)
         if selected.problems:
             raise FleetError.of(selected.problems)
-        described[each.placement.name] = Described(sourced=each, objects=rendered(selected, key, "recovered"))
+        described[each.placement.name] = Described(sourced=each, objects=rendered(selected, sealing))
     with open_clients(session, fleet, timeout=Timeouts(connect=asked.timeout), strict=True) as clients:
         return recover(session, clients, list(members), described, key, asked.write, former)
 

@@ -11,10 +11,15 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from ..._core.machine import Decision
-from ..._core.objects.placements.binding import BOUND, HELD_BEFORE
+from ..._core.objects.placements.binding import (
+    BOUND,
+    HELD_BEFORE,
+    LEFT_OUT,
+    left_out_mark,
+)
 from ..._core.plan.document import PlacementPlan
 from ..._core.plan.outcome import MemberOutcome
-from ..._core.plan.status import NotBegun, binding_status, reports_only
+from ..._core.plan.status import NotBegun, binding_status
 from ..._core.resources.availability import NOT_YET
 from ..._core.rollout.content import RolloutBinding
 from ..._core.rollout.readiness import APPLIED, AVAILABLE, DIFF_REPORTED
@@ -116,7 +121,6 @@ class RolloutSteering:
         self._plan = plan
         self._reach, self._say, self._told = reach, say, told
         self._applied_only = applied_only
-        self._reports = reports_only(plan)
         self._out_of_reach = {name: each.error.message for name, each in looked.items() if each.error}
         self._queue: dict[str, RolloutAct | None] = {}
         self._looks: set[str] = set()
@@ -323,14 +327,13 @@ class RolloutSteering:
         return change
 
     def _written(self, each: RolloutBinding, outcome: MemberOutcome, now: datetime, anew: bool) -> RolloutBinding:
-        binding = each.binding
-        generation = binding.metadata.generation
-        status = binding_status(outcome, binding.status, generation, now, report_only=self._reports, anew=anew)
-        metadata = binding.metadata
+        binding, metadata = each.binding, each.binding.metadata
+        status = binding_status(self._plan, each, outcome, now, anew=anew)
         # While something that left is still there, the binding names what it left from: the next plan does so too.
         if outcome.done and outcome.error is None and not outcome.unremoved:
-            kept = {name: value for name, value in metadata.annotations.items() if name != HELD_BEFORE}
-            metadata = replace(metadata, annotations=kept)
+            kept = {name: value for name, value in metadata.annotations.items() if name not in (HELD_BEFORE, LEFT_OUT)}
+            left_out = left_out_mark(self._plan.left_out_on(each.cluster))
+            metadata = replace(metadata, annotations={**kept, **left_out})
         return RolloutBinding(binding=replace(binding, metadata=metadata, status=status))
 
     def _observed(self, each: RolloutBinding, outcome: MemberOutcome, now: datetime) -> RolloutBinding:
@@ -342,9 +345,7 @@ class RolloutSteering:
             return each
         refused = outcome.failures if self._holds_wanted(each) else ()
         judged = replace(outcome, failures=refused, done=True)
-        status = binding_status(
-            judged, binding.status, binding.metadata.generation, now, report_only=self._reports, anew=False
-        )
+        status = binding_status(self._plan, each, judged, now, anew=False)
         kept = replace(binding.status, conditions=status.conditions)
         return RolloutBinding(binding=replace(binding, status=kept))
 

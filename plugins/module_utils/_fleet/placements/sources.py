@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import typing as t
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.api_groups import CLUSTER_GROUP, FLEET_GROUP, PLACEMENT_GROUP
@@ -18,8 +18,8 @@ from ..._core.objects.reading import read
 from ..._core.objects.scopes import known_scopes
 from ..._core.objects.selectable import is_reserved_namespace
 from ..._core.plan.document import Rendered
-from ..._core.resources.cleaning import cleaned
-from ..._core.resources.sealing import object_hash, sealed, without_values
+from ..._core.plan.rendering import Sealing, placed
+from ..._core.resources.envelopes import opened, side_effects
 from ..._core.resources.selection import Selected, Selector, select
 from ..._core.schema.checking import Written, as_read
 from ..._kube.client import KubeClient
@@ -27,6 +27,7 @@ from ..._kube.discovery import namespaced_resources, resource_for
 from ..._kube.errors import ApiError
 from ..._kube.lists import read_list
 from ..._store.manifests import Manifest, read_manifests
+from .overrides import is_override
 
 PLACEMENT = "ClusterResourcePlacement"
 
@@ -67,10 +68,12 @@ def placements_in(manifests: t.Iterable[Manifest], strict: bool) -> tuple[Loaded
 
 
 def _may_be_placement(document: t.Mapping[str, t.Any]) -> bool:
-    """Placements, and kinds of their API that would change them if they were passed over (overrides, runs)."""
+    """Placements, and kinds of their API that would change them if they were passed over (runs, budgets). Overrides
+    are read beside them."""
     group = str(document.get("apiVersion", "")).rpartition("/")[0]
     successor = group == "kubefleet.dev" or group.endswith(".kubefleet.dev")
-    return successor or _ours(document) and group != FLEET_GROUP and document.get("kind") != "MemberCluster"
+    beside = group == FLEET_GROUP or document.get("kind") == "MemberCluster" or is_override(document)
+    return successor or (_ours(document) and not beside)
 
 
 def read_placement(
@@ -121,7 +124,9 @@ def selected_from_files(
     """What the placement selects among the manifests; ``credentials`` are Secrets that are never placed."""
     documents = [each.document for each in manifests]
     scopes = known_scopes(documents)
-    return select(placement.spec.resource_selectors, documents, scopes, credentials=credentials)
+    return opened(
+        select(placement.spec.resource_selectors, documents, scopes, credentials=credentials), scopes, credentials
+    )
 
 
 def selected_from_hub(
@@ -141,18 +146,15 @@ def selected_from_hub(
         for each in _inside(hub, namespace):
             objects[each["metadata"]["uid"]] = each
     found, known = objects.values(), known_scopes((), scopes)
-    return select(placement.spec.resource_selectors, found, known, credentials=credentials)
+    selected = select(placement.spec.resource_selectors, found, known, credentials=credentials)
+    acting = side_effects(map(identify, selected.objects))
+    return opened(replace(selected, findings=(*selected.findings, *acting)), known, credentials)
 
 
-def rendered(selected: Selected, key: bytes, source: str) -> tuple[Rendered, ...]:
-    """The selected objects as members get them, in hash order. Without a ``key`` hashes do not cover what Secrets hold:
+def rendered(selected: Selected, sealing: Sealing) -> tuple[Rendered, ...]:
+    """The selected objects as members get them, in hash order. Without a key hashes do not cover what Secrets hold:
     such a plan may be published, and its digest is no other run's."""
-    out = []
-    for manifest in selected.objects:
-        clean = cleaned(manifest)
-        hidden = sealed(clean, key, source) if key else without_values(clean)
-        out.append(Rendered(id=identify(clean), hash=object_hash(hidden), manifest=clean, sealed=hidden))
-    return tuple(out)
+    return tuple(placed(each, sealing, selected.origins.get(identify(each))) for each in selected.objects)
 
 
 def _ours(document: t.Mapping[str, t.Any]) -> bool:

@@ -11,6 +11,7 @@ from datetime import datetime
 
 from ..._core.objects.api_groups import PLACEMENT_API
 from ..._core.objects.placements.cluster_resource_placement import PlacementStatus
+from ..._core.plan.digest import contents_digest
 from ..._core.plan.document import PlacementPlan
 from ..._core.resources.sealing import sealed
 from ..._core.resources.snapshots import (
@@ -25,6 +26,7 @@ from ..._store.records import Lease, Records
 from .plan import Source
 from .recorded import (
     APPROVED,
+    APPROVED_CONTENTS,
     CLEANUP,
     LATEST,
     PARENT,
@@ -73,9 +75,10 @@ class Writer:
         for name, value in ((SOURCE, self.source.name), (REVISION, self.source.revision)):
             if value and not self.plan.deleting:
                 metadata["annotations"][name] = value
-        metadata["annotations"].pop(APPROVED, None)
-        if self.approved:
-            metadata["annotations"][APPROVED] = self.approved
+        for name, value in ((APPROVED, self.approved), (APPROVED_CONTENTS, contents_digest(self.plan))):
+            metadata["annotations"].pop(name, None)
+            if self.approved:
+                metadata["annotations"][name] = value
         document = {
             "apiVersion": PLACEMENT_API,
             "kind": "ClusterResourcePlacement",

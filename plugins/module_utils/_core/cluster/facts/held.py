@@ -16,6 +16,7 @@ from ...objects.api_groups import PLACEMENT_API
 from ...objects.identity import ObjectId, group_version
 from ...objects.placements.binding import (
     BOUND,
+    HELD_BEFORE,
     PREVIOUS_STATE,
     SCHEDULED,
     UNSCHEDULED,
@@ -23,11 +24,12 @@ from ...objects.placements.binding import (
     ClusterDecision,
     ClusterResourceBinding,
     ClusterScore,
+    left_out_mark,
 )
 from ...objects.placements.cluster_resource_placement import ClusterResourcePlacement
 from ...objects.placements.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
 from ...schema.codec import decode
-from ...schema.meta import ObjectMeta
+from ...schema.meta import NamespacedName, ObjectMeta
 from ...schema.metadata_rules import name_problem
 from ...values.instants import parse_time, write_time
 
@@ -135,6 +137,10 @@ def _binding(binding: ClusterResourceBinding) -> dict[str, t.Any]:
         "before": metadata.annotations.get(PREVIOUS_STATE, ""),
         "policy": spec.scheduling_policy_snapshot_name,
         "holds": binding.held_snapshot,
+        "begun": "yes" if HELD_BEFORE in metadata.annotations else "",
+        "clusterOverrides": list(spec.cluster_resource_override_snapshots),
+        "overrides": [[each.namespace, each.name] for each in spec.resource_override_snapshots],
+        "leftOut": [list(each) for each in sorted(binding.left_out)],
         "reason": "" if binding.held_snapshot else spec.cluster_decision.reason,
         "scores": [scores.affinity_score, scores.priority_score] if scores else [],
         "deleted": write_time(metadata.deletion_timestamp) if metadata.deletion_timestamp else "",
@@ -210,7 +216,11 @@ def _read_binding(row: Row) -> ClusterResourceBinding:
     return ClusterResourceBinding(
         metadata=ObjectMeta(
             name=_name(row.get("name")),
-            annotations={PREVIOUS_STATE: before} if before else {},
+            annotations={
+                **({PREVIOUS_STATE: before} if before else {}),
+                **({HELD_BEFORE: holds} if _text(row, "begun") else {}),
+                **left_out_mark(_left_out(row)),
+            },
             deletion_timestamp=parse_time(deleted) if deleted else None,
         ),
         spec=BindingSpec(
@@ -218,6 +228,12 @@ def _read_binding(row: Row) -> ClusterResourceBinding:
             target_cluster=cluster,
             scheduling_policy_snapshot_name=_text(row, "policy"),
             resource_snapshot_name=_numbered(holds) if holds else "",
+            cluster_resource_override_snapshots=tuple(
+                _short(_a_text(each)) for each in _list(row.get("clusterOverrides") or [], "overrides")
+            ),
+            resource_override_snapshots=tuple(
+                NamespacedName(namespace=namespace, name=name) for namespace, name in _rows(row, "overrides", 2)
+            ),
             cluster_decision=ClusterDecision(
                 cluster_name=cluster,
                 selected=True,
@@ -226,6 +242,24 @@ def _read_binding(row: Row) -> ClusterResourceBinding:
             ),
         ),
     )
+
+
+def _left_out(row: Row) -> list[ObjectId]:
+    return [ObjectId(group, "", kind, namespace, name) for group, kind, namespace, name in _rows(row, "leftOut", 4)]
+
+
+def _rows(row: Row, key: str, width: int) -> list[list[str]]:
+    """Lists of so many texts."""
+    rows = _list(row.get(key) or [], key, MOST_OBJECTS)
+    if not all(isinstance(each, list) and len(each) == width for each in rows):
+        raise ValueError(f"{key}: lists of {width} texts are wanted")
+    return [[_short(_a_text(one)) for one in each] for each in rows]
+
+
+def _a_text(value: t.Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{value!r:.80} is no text")
+    return value
 
 
 def _is_score(value: t.Any) -> bool:

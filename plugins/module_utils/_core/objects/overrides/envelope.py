@@ -16,6 +16,24 @@ Manifests = t.Mapping[str, t.Mapping[str, t.Any]]
 MOST_ENTRIES = 50
 
 
+@dataclass(frozen=True)
+class Origin:
+    """The envelope that a manifest came from, and its key there."""
+
+    type: str
+    namespace: str
+    name: str
+    key: str
+
+    def as_dict(self) -> dict[str, str]:
+        """The form of ``envelope`` in the status of a placement; an empty namespace is left out."""
+        located = {"namespace": self.namespace} if self.namespace else {}
+        return {"name": self.name, **located, "type": self.type}
+
+    def __str__(self) -> str:
+        return "/".join(part for part in (self.type, self.namespace, self.name) if part) + f" data[{self.key}]"
+
+
 @dataclass(frozen=True, kw_only=True)
 class ClusterResourceEnvelope:
     api_version: str = prop("API version.", default=PLACEMENT_API)

@@ -28,6 +28,7 @@ from .override import (
 RULES_PATH = "spec.policy.overrideRules"
 SELECTORS = {ClusterResourceOverride: "spec.clusterResourceSelectors", ResourceOverride: "spec.resourceSelectors"}
 MOST_OVERRIDES = 100
+VARIABLE_START = "${MEMBER-CLUSTER-"
 CLUSTER_NAME = "${MEMBER-CLUSTER-NAME}"
 LABEL_PREFIX = "${MEMBER-CLUSTER-LABEL-KEY-"
 _VARIABLE = re.compile(r"\$\{[^{}]*\}?")

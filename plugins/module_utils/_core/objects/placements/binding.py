@@ -5,11 +5,14 @@
 
 from __future__ import annotations
 
+import json
+import typing as t
 from dataclasses import dataclass
 
 from ...schema.meta import Condition, NamespacedName, ObjectMeta
 from ...schema.prop import prop
 from ..api_groups import PLACEMENT_API
+from ..identity import ObjectId, ObjectKey
 from .cluster_resource_placement import DiffedPlacement, DriftedPlacement, FailedPlacement
 from .rollout_strategy import ApplyStrategy
 
@@ -19,6 +22,8 @@ PREVIOUS_STATE = "kubernetes-fleet.io/previous-binding-state"
 HELD_BEFORE = "gitops.fleet/held-before"
 # On a binding whose cluster is being cleaned: since when; ours.
 REMOVING = "gitops.fleet/removing"
+# What of the snapshot that the cluster holds is left out there by overrides; ours.
+LEFT_OUT = "gitops.fleet/left-out"
 SCHEDULER_FINALIZER = "kubernetes-fleet.io/scheduler-binding-cleanup"
 
 
@@ -78,3 +83,20 @@ class ClusterResourceBinding:
     def held_snapshot(self) -> str:
         """The snapshot that the cluster is known to hold; empty if it holds nothing yet."""
         return self.metadata.annotations.get(HELD_BEFORE, self.spec.resource_snapshot_name)
+
+    @property
+    def left_out(self) -> frozenset[ObjectKey]:
+        """What of that snapshot the cluster does not hold; nothing where the record of it is damaged."""
+        try:
+            rows = json.loads(self.metadata.annotations.get(LEFT_OUT, "[]"))
+            return frozenset(
+                (str(group), str(kind), str(namespace), str(name)) for group, kind, namespace, name in rows
+            )
+        except (ValueError, TypeError, RecursionError):
+            return frozenset()
+
+
+def left_out_mark(objects: t.Iterable[ObjectId]) -> dict[str, str]:
+    """The annotation of a binding whose cluster does not get these objects; none where it gets everything."""
+    rows = sorted(each.key for each in objects)
+    return {LEFT_OUT: json.dumps(rows, separators=(",", ":"))} if rows else {}

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from ...schema.meta import Condition, ObjectMeta
+from ...schema.meta import Condition, NamespacedName, ObjectMeta
 from ...schema.prop import prop
 from ...values.selector import LabelSelector
 from ..api_groups import PLACEMENT_API
@@ -98,6 +98,12 @@ class DiffedPlacement(ResourceIdentifier):
 class PerClusterPlacementStatus:
     cluster_name: str = prop("Name of the cluster; empty for a place that could not be filled.", default="")
     observed_resource_index: str = prop("Index of the resource snapshot.", default="")
+    applicable_cluster_resource_overrides: tuple[str, ...] = prop(
+        "Names of what ClusterResourceOverrides do there, in the order in which they apply.", default=()
+    )
+    applicable_resource_overrides: tuple[NamespacedName, ...] = prop(
+        "Names of what ResourceOverrides do there, applied after those.", default=()
+    )
     conditions: tuple[Condition, ...] = prop("Scheduled, RolloutStarted, Overridden, ...", default=())
     failed_placements: tuple[FailedPlacement, ...] = prop("Objects that failed.", default=(), max_items=100)
     drifted_placements: tuple[DriftedPlacement, ...] = prop("Objects that drifted.", default=(), max_items=100)

@@ -23,7 +23,7 @@ from ...objects.overrides.override import (
 from ...objects.overrides.override_rules import RULES_PATH, override_order, title
 from ...objects.placements.cluster_resource_placement import ClusterResourcePlacement
 from ...values.selector import matches
-from ..comparison.fields import SECRET_FIELDS, is_secret, shown
+from ..comparison.fields import is_secret, shown
 from .patch import PatchFailed, filled, patched
 
 PATCHED, DELETED, IGNORED = "patched", "deleted", "ignored"
@@ -128,6 +128,11 @@ def _places(each: ObjectId) -> frozenset[Place]:
     return frozenset((own, ("", "v1", "Namespace", "", each.namespace))) if each.namespace else frozenset((own,))
 
 
+def reaches(override: Override, each: ObjectId) -> bool:
+    """Whether the override names the object, or the namespace that it is in."""
+    return not _places(each).isdisjoint(places_of(override))
+
+
 def _belongs(override: Override, placement: ClusterResourcePlacement) -> bool:
     wanted = override.spec.placement
     if wanted is None:
@@ -181,6 +186,6 @@ def _account(
     secret = is_secret(manifest)
     rows = []
     for each in operations:
-        masked = secret and each["path"].split("/")[1] in SECRET_FIELDS
+        masked = secret and not each["path"].startswith("/metadata/labels")
         rows.append({**each, "value": shown(each["value"], masked)} if "value" in each else each)
     return AppliedRule(name, index, PATCHED, tuple(rows))

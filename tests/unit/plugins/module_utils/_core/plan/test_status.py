@@ -9,6 +9,7 @@ from datetime import timedelta
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import Problem
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.overrides.envelope import Origin
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.cluster_resource_placement import (
     PlacementStatus,
 )
@@ -28,8 +29,9 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.avail
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.comparison.compare import FieldDiff
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.comparison.ownership import FieldDrift
+from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.content import Overrides
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode, encode
-from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import find_condition
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import NamespacedName, find_condition
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.plan.made import (
     CONFIG,
     NAMESPACE,
@@ -309,3 +311,35 @@ def test_a_report_that_is_not_there_is_pending() -> None:
     found = status(report_only(), GOOD[0], MemberOutcome(cluster="aks-member-2", error=UNREACHABLE))
     assert of_placement(found)["DiffReported"] == ("Unknown", "DiffReportingPending")
     assert of_cluster(found, "aks-member-2")["DiffReported"] == ("Unknown", "DiffReportInProgress")
+
+
+def test_the_status_names_the_envelope_of_what_came_out_of_one() -> None:
+    """Once where its objects were selected, and with each object that failed."""
+    origin = Origin("ResourceEnvelope", "test", "both", "a")
+    objects = tuple(replace(each, origin=origin) for each in OBJECTS)
+    fleet = facts("a")
+    made = plan(wanted(objects=objects), fleet)
+    status = placement_status(made, {"a": outcome("a", failures=(FAILURE,))}, PlacementStatus(), 1, NOW)
+    (picked,) = status.selected_resources
+    assert (picked.group, picked.version) == ("placement.kubernetes-fleet.io", "v1beta1")
+    assert (picked.kind, picked.namespace, picked.name, picked.envelope) == ("ResourceEnvelope", "test", "both", None)
+    (failed,) = status.placement_statuses[0].failed_placements
+    assert encode(failed)["envelope"] == {"name": "both", "namespace": "test", "type": "ResourceEnvelope"}
+    assert (failed.kind, failed.name) == ("ConfigMap", "test-1")
+    assert [each["envelope"] for each in made.as_dict()["objects"]] == [origin.as_dict()] * 2
+
+
+def test_overrides_are_told_for_each_cluster_and_for_the_whole() -> None:
+    own, wide = (NamespacedName(name="web-1", namespace="shop"),), ("all-1",)
+    made = replace(plan(wanted(), facts("a", "b")), overrides={"a": Overrides(cluster=wide, namespaced=own)})
+    status = placement_status(made, {name: outcome(name) for name in "ab"}, PlacementStatus(), 1, NOW)
+    rows = {each.cluster_name: each for each in status.placement_statuses}
+    assert rows["a"].applicable_cluster_resource_overrides == wide and rows["a"].applicable_resource_overrides == own
+    assert rows["b"].applicable_cluster_resource_overrides == rows["b"].applicable_resource_overrides == ()
+    reasons = [find_condition(rows[name].conditions, "Overridden") for name in "ab"]
+    assert [each and each.reason for each in reasons] == ["OverriddenSucceeded", "NoOverrideSpecified"]
+    whole = find_condition(status.conditions, f"{PREFIX}Overridden")
+    assert whole and (whole.status, whole.reason) == ("True", "OverriddenSucceeded")
+    plain = placement_status(plan(wanted(), facts("a")), {"a": outcome("a")}, PlacementStatus(), 1, NOW)
+    whole = find_condition(plain.conditions, f"{PREFIX}Overridden")
+    assert whole and whole.reason == "NoOverrideSpecified"

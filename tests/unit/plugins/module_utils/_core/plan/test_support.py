@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.identity import ObjectId
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.cluster_resource_placement import (
     ClusterResourcePlacement,
 )
@@ -17,21 +16,15 @@ def placement(**strategy: object) -> ClusterResourcePlacement:
 
 
 def test_a_plain_placement_is_carried_out_as_it_is() -> None:
-    assert refusals(placement(), [ObjectId("", "v1", "ConfigMap", "a", "b")]) == ()
+    assert refusals(placement()) == ()
     assert limitations(placement()) == ()
     assert limitations(placement(applyStrategy={"comparisonOption": "PartialComparison"})) == ()
 
 
-def test_staged_rollouts_and_envelopes_are_refused_all_at_once() -> None:
-    group = "placement.kubernetes-fleet.io"
-    envelopes = [
-        ObjectId(group, "v1beta1", "ClusterResourceEnvelope", "", "one"),
-        ObjectId(group, "v1beta1", "ResourceEnvelope", "ns", "two"),
-    ]
-    found = refusals(placement(type="External"), envelopes)
-    assert [each.code for each in found] == ["unsupported-strategy", "unsupported-envelope", "unsupported-envelope"]
-    assert found[0].where == "ClusterResourcePlacement/web spec.strategy.type" and found[0].hint
-    assert "ResourceEnvelope ns/two" in found[2].message
+def test_staged_rollouts_are_refused() -> None:
+    (found,) = refusals(placement(type="External"))
+    assert found.code == "unsupported-strategy" and found.hint
+    assert found.where == "ClusterResourcePlacement/web spec.strategy.type"
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,11 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.identit
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.scopes import known_scopes
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.envelopes import (
     is_envelope,
+    opened,
     side_effects,
     unpacked,
 )
+from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.selection import Selected
 
 API = "placement.kubernetes-fleet.io/v1beta1"
 ROLE = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "reader"}}
@@ -124,3 +126,23 @@ def test_a_webhook_that_could_stop_a_cluster_is_found_inside_too() -> None:
         "data": {"g": gate},
     }
     assert [each.code for each in unpacked([envelope]).problems] == ["stops-cluster"]
+
+
+def test_a_selection_is_opened_in_hash_order_and_knows_the_envelopes() -> None:
+    found = opened(Selected(objects=(inside(q=QUOTA), NAMESPACE)), known_scopes(()))
+    assert [str(identify(each)) for each in found.objects] == ["Namespace shop", "ResourceQuota shop/q"]
+    assert {str(each): str(origin) for each, origin in found.origins.items()} == {
+        "ResourceQuota shop/q": "ResourceEnvelope/shop/e data[q]"
+    }
+
+
+def test_a_selection_without_envelopes_stays_as_it_is() -> None:
+    plain = Selected(objects=(NAMESPACE, QUOTA))
+    assert opened(plain, known_scopes(())) == plain
+
+
+def test_what_is_wrong_in_an_envelope_stops_its_placement() -> None:
+    found = opened(Selected(objects=(clusterwide(a=QUOTA),)), known_scopes(()))
+    assert [(each.code, each.where) for each in found.problems] == [
+        ("enveloped-scope", "ClusterResourceEnvelope/rights data[a].metadata.namespace")
+    ]

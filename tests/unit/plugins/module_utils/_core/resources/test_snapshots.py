@@ -7,12 +7,9 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.snapshots import (
-    OVERRIDES_KEPT,
     PART_LIMIT,
     dropped,
     next_index,
-    override_hash,
-    override_snapshot_name,
     parts,
     policy_hash,
     policy_snapshot_name,
@@ -37,14 +34,6 @@ def test_content_makes_a_new_resource_snapshot_and_its_order_does_not_d4_60() ->
 def test_names() -> None:
     assert policy_snapshot_name("web", 0) == "web-0"
     assert [resource_snapshot_name("web", 2, part) for part in range(3)] == ["web-2-snapshot", "web-2-0", "web-2-1"]
-
-
-def test_overrides_have_snapshots_of_their_own_ten_of_each() -> None:
-    spec = {"placement": {"name": "p"}, "policy": {"overrideRules": []}}
-    assert override_hash(spec) == override_hash(dict(reversed(spec.items())))
-    assert override_hash(spec) != override_hash({**spec, "placement": {"name": "q"}})
-    assert override_snapshot_name("web", 3) == "web-3"
-    assert dropped(range(12), OVERRIDES_KEPT) == (0, 1)
 
 
 def test_indices_start_at_zero_and_go_up() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.fleet_member import FleetMember
+from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.rendering import Sealing
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.selection import Selected
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.sources import (
@@ -42,8 +43,6 @@ def read_all(*documents):
 @pytest.mark.parametrize(
     "document",
     [
-        override(),
-        resource_override(),
         eviction(),
         budget(maxUnavailable=1),
         staged_strategy(staged()),
@@ -70,6 +69,10 @@ def test_the_fleet_s_own_objects_may_stand_beside_placements():
     assert [each.placement.name for each in read_all(crp(), update_strategy)] == ["crp"]
 
 
+def test_overrides_may_stand_beside_placements():
+    assert [each.placement.name for each in read_all(crp(), override(), resource_override())] == ["crp"]
+
+
 def test_a_path_that_adds_nothing_is_told(tmp_path: Path):
     (tmp_path / "full").mkdir()
     (tmp_path / "empty").mkdir()
@@ -94,7 +97,10 @@ def test_the_secrets_by_which_members_are_reached():
 def test_hashes_without_a_key_do_not_hang_on_what_secrets_hold():
     def hashes(value: str, key: bytes) -> list[str]:
         secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s", "namespace": "n"}}
-        return [each.hash for each in rendered(Selected(({**secret, "stringData": {"p": value}},)), key, "files")]
+        return [
+            each.hash
+            for each in rendered(Selected(({**secret, "stringData": {"p": value}},)), Sealing(key=key, source="files"))
+        ]
 
     assert hashes("one", b"") == hashes("two", b"")
     assert hashes("one", b"key") != hashes("two", b"key")

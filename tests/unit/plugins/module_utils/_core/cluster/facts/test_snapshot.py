@@ -170,6 +170,18 @@ def test_what_is_held_reads_back_and_is_of_a_newer_schema() -> None:
     assert older.held is None
 
 
+def test_overrides_that_are_held_read_back_too() -> None:
+    held = {
+        "begun": "yes",
+        "clusterOverrides": ["all-0a1b"],
+        "overrides": [["shop", "web-2c3d"]],
+        "leftOut": [["", "ConfigMap", "shop", "settings"]],
+    }
+    found = read_snapshot(holding(bindings=[{**BINDING, **held}]), "facts.json")
+    assert write_snapshot(found)["held"]["web"]["bindings"] == [{**BINDING, **held}]
+    assert found.held and found.held.placements["web"].bindings[0].left_out == {("", "ConfigMap", "shop", "settings")}
+
+
 def test_of_a_placement_only_what_plans_read_is_kept() -> None:
     """Annotations hold whatever people and tools put there, copies of the object for example."""
     annotations = {"kubectl.kubernetes.io/last-applied-configuration": "{}", "gitops.fleet/source": "files:x"}
@@ -201,6 +213,12 @@ def test_of_a_placement_only_what_plans_read_is_kept() -> None:
         {"bindings": [{**BINDING, "cluster": "A B"}]},
         {"bindings": [{**BINDING, "name": ""}]},
         {"bindings": [{**BINDING, "holds": "web"}]},
+        {"bindings": [{**BINDING, "begun": 1}]},
+        {"bindings": [{**BINDING, "clusterOverrides": [1]}]},
+        {"bindings": [{**BINDING, "clusterOverrides": ["x" * 1001]}]},
+        {"bindings": [{**BINDING, "overrides": ["web"]}]},
+        {"bindings": [{**BINDING, "overrides": [["shop", {}]]}]},
+        {"bindings": [{**BINDING, "leftOut": [["", "ConfigMap", "settings"]]}]},
         {"bindings": [{**BINDING, "scores": [1]}]},
         {"bindings": [{**BINDING, "scores": [1.5, 2]}]},
         {"bindings": [{**BINDING, "deleted": "yesterday"}]},

@@ -1,0 +1,212 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Objects as each cluster gets them: sealed and hashed, and with the overrides that act there."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, field
+
+from ..errors import FleetError, Problem
+from ..objects.clusters.member_cluster import MemberCluster
+from ..objects.identity import (
+    Manifest,
+    ObjectId,
+    identify,
+    metadata_of,
+)
+from ..objects.overrides.envelope import Origin
+from ..objects.overrides.override import Override, ResourceOverride
+from ..objects.overrides.override_rules import title
+from ..objects.selectable import refusal, stops_cluster
+from ..resources.cleaning import cleaned
+from ..resources.comparison.fields import is_secret
+from ..resources.overrides.effect import Acting, acting, effect_name
+from ..resources.overrides.overrides import overridden, reaches
+from ..resources.sealing import object_hash, sealed, without_values
+from ..rollout.content import Overrides, OverridesByCluster
+from ..schema.meta import NamespacedName
+from ..values.canonical import canonical_json
+from .changes import (
+    CHANGED,
+    LEFT_OUT,
+    UNKNOWN,
+    ObjectChange,
+)
+from .document import Rendered, Rendering
+from .object_changes import manifest_changes
+
+# What etcd takes of one object (its --max-request-bytes).
+MOST_BYTES = 1_572_864
+TOLD = 3
+Contents = tuple[Rendered, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sealing:
+    """``key`` hides what Secrets hold and is empty where none is kept; ``source`` says where their content is."""
+
+    key: bytes = field(default=b"", repr=False)
+    source: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ByCluster:
+    """Names of the overrides that act on a cluster, and what it gets where that is not just the objects."""
+
+    overrides: OverridesByCluster = field(default_factory=dict)
+    rendered: t.Mapping[str, Contents] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Trouble:
+    """What cannot be done to an object on a cluster."""
+
+    cluster: str
+    id: ObjectId
+    problem: Problem
+
+
+def placed(manifest: Manifest, sealing: Sealing, origin: Origin | None = None) -> Rendered:
+    """A manifest as members get it. Without a key its hash does not cover what Secrets hold."""
+    clean = cleaned(manifest)
+    hidden = sealed(clean, sealing.key, sealing.source) if sealing.key else without_values(clean)
+    return Rendered(id=identify(clean), hash=object_hash(hidden), manifest=clean, sealed=hidden, origin=origin)
+
+
+def by_cluster(
+    objects: Contents, overrides: t.Sequence[Override], clusters: t.Iterable[MemberCluster], sealing: Sealing
+) -> ByCluster:
+    """What ``overrides`` (the attached ones in their order) make of the objects on each of the clusters.
+
+    Clusters on which the same rules act, with no variable in them, are rendered once. FleetError with everything that
+    cannot be done, each with cluster, object and place in the override.
+    """
+    work = _Overriding(objects, overrides, sealing)
+    made: dict[t.Any, tuple[Overrides, Contents]] = {}
+    names: dict[str, Overrides] = {}
+    rendered: dict[str, Contents] = {}
+    troubles: list[_Trouble] = []
+    for cluster in clusters if overrides else ():
+        rules = acting(overrides, cluster)
+        like = (
+            tuple((title(each.override), each.rules) for each in rules),
+            (cluster.name, *sorted(cluster.metadata.labels.items())) if any(each.varies for each in rules) else (),
+        )
+        if not rules:
+            continue
+        if like not in made:
+            contents, found = work.contents(rules, cluster)
+            troubles += found
+            if found:
+                continue
+            made[like] = (work.names(rules, cluster), contents)
+        names[cluster.name], contents = made[like]
+        if contents != objects:
+            rendered[cluster.name] = contents
+    if troubles:
+        raise FleetError.of(_told(troubles))
+    return ByCluster(overrides=names, rendered=rendered)
+
+
+class _Overriding:
+    """The rendering of one placement: which override reaches which object is found out once."""
+
+    def __init__(self, objects: Contents, overrides: t.Sequence[Override], sealing: Sealing) -> None:
+        self._objects = objects
+        self._sealing = sealing
+        self._on = {each.id: {title(one) for one in overrides if reaches(one, each.id)} for each in objects}
+        self._secret = {name for each in objects if is_secret(each.manifest) for name in self._on[each.id]}
+
+    def names(self, rules: t.Iterable[Acting], cluster: MemberCluster) -> Overrides:
+        wide, namespaced = [], []
+        for each in rules:
+            name = effect_name(each, cluster, title(each.override) in self._secret, self._sealing.key)
+            if isinstance(each.override, ResourceOverride):
+                namespaced.append(NamespacedName(name=name, namespace=each.override.metadata.namespace))
+            else:
+                wide.append(name)
+        return Overrides(cluster=tuple(wide), namespaced=tuple(namespaced))
+
+    def contents(self, rules: t.Sequence[Acting], cluster: MemberCluster) -> tuple[Contents, list[_Trouble]]:
+        """What the cluster gets; an object that nothing is done to is the same one."""
+        out, troubles = [], []
+        for each in self._objects:
+            mine = [one.override for one in rules if title(one.override) in self._on[each.id]]
+            if not mine:
+                out.append(each)
+                continue
+            found = overridden(each.manifest, mine, cluster)
+            problems = found.problems or (
+                _not_allowed(each, found.manifest, cluster) if found.manifest is not None else ()
+            )
+            troubles += [_Trouble(cluster.name, each.id, problem) for problem in problems]
+            if found.manifest is not None and not problems:
+                new = placed(found.manifest, self._sealing, each.origin)
+                out.append(each if new.manifest == each.manifest else new)
+        return tuple(out), troubles
+
+
+def _not_allowed(was: Rendered, manifest: Manifest, cluster: MemberCluster) -> tuple[Problem, ...]:
+    """Why the object cannot be placed once it is overridden: it could not be selected so either."""
+    where, on = str(was.id), f"with its overrides for {cluster.name}"
+    metadata = metadata_of(manifest)
+    found = [
+        Problem("malformed-metadata", f"the {key} of {was.id} map no texts to texts {on}", where)
+        for key in ("labels", "annotations")
+        if not _are_texts(metadata.get(key) or {})
+    ]
+    if found or identify(manifest) != was.id:
+        return (*found, *([] if found else [Problem("override-identity", f"{was.id} is another object {on}", where)]))
+    never, stops = refusal(was.id, manifest), stops_cluster(was.id, manifest)
+    if never:
+        found.append(Problem(never.code, f"{never.message}, {on}", where, never.hint))
+    if stops:
+        found.append(Problem(stops.code, f"{stops.message}, {on}", where, stops.hint))
+    size = len(canonical_json(manifest))
+    if size > MOST_BYTES:
+        message = f"{was.id} has {size} bytes {on}, and no API server keeps more than {MOST_BYTES} of an object"
+        found.append(Problem("object-too-large", message, where, "split it"))
+    return tuple(found)
+
+
+def _are_texts(value: t.Any) -> bool:
+    return isinstance(value, t.Mapping) and all(isinstance(each, str) for pair in value.items() for each in pair)
+
+
+def _told(troubles: t.Iterable[_Trouble]) -> t.Iterator[Problem]:
+    """The first clusters of each trouble in full, and the names of the others."""
+    groups: dict[tuple[str, str, ObjectId], list[_Trouble]] = {}
+    for each in troubles:
+        groups.setdefault((each.problem.code, each.problem.where, each.id), []).append(each)
+    for rows in groups.values():
+        yield from (each.problem for each in rows[:TOLD])
+        if len(rows) > TOLD:
+            first, others = rows[0].problem, [each.cluster for each in rows[TOLD:]]
+            names = ", ".join(others[: 4 * TOLD]) + (", ..." if len(others) > 4 * TOLD else "")
+            message = f"the same in {rows[0].id} for {len(others)} more clusters: {names}"
+            yield Problem(first.code, message, first.where, first.hint)
+
+
+def renderings(objects: Contents, rendered: t.Mapping[str, Contents]) -> tuple[Rendering, ...]:
+    """How what clusters get differs from ``objects``; clusters that get the same together."""
+    groups: dict[tuple[t.Any, ...], list[str]] = {}
+    for cluster, contents in sorted(rendered.items()):
+        groups.setdefault(tuple((each.id, each.hash) for each in contents), []).append(cluster)
+    return tuple(_rendering(objects, rendered[clusters[0]], tuple(clusters)) for clusters in groups.values())
+
+
+def _rendering(objects: Contents, contents: Contents, clusters: tuple[str, ...]) -> Rendering:
+    there = {each.id: each for each in contents}
+    other = tuple(there[each.id] for each in objects if each.id in there and there[each.id] is not each)
+    left_out = tuple(each.id for each in objects if each.id not in there)
+    before = {each.id: each for each in objects}
+    changes = (_change(each, before[each.id]) for each in other)
+    gone = (ObjectChange(id=each, action=LEFT_OUT) for each in left_out)
+    return Rendering(clusters=clusters, objects=other, left_out=left_out, changes=(*changes, *gone))
+
+
+def _change(new: Rendered, old: Rendered) -> ObjectChange:
+    fields = manifest_changes(new.sealed or new.manifest, old.sealed or old.manifest, new.id)
+    return ObjectChange(id=new.id, action=CHANGED if fields else UNKNOWN, fields=fields)

@@ -1,0 +1,143 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Overrides as people wrote them, in files and on the hub, and which of them concern a placement."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+
+from ..._core.errors import FleetError, Problem
+from ..._core.objects.api_groups import PLACEMENT_GROUP
+from ..._core.objects.identity import ObjectId, metadata_of
+from ..._core.objects.kinds import KIND_OF
+from ..._core.objects.overrides.override import ClusterResourceOverride, Override, ResourceOverride
+from ..._core.objects.overrides.override_rules import check_overrides, title
+from ..._core.objects.placements.cluster_resource_placement import ClusterResourcePlacement
+from ..._core.objects.reading import read
+from ..._core.resources.overrides.overrides import attached
+from ..._core.schema.checking import Written, as_read
+from ..._kube.client import KubeClient
+from ..._kube.lists import read_list
+from ..._kube.paths import Resource
+from ..._store.manifests import Manifest
+
+CLASSES: tuple[type[Override], ...] = (ClusterResourceOverride, ResourceOverride)
+KINDS = tuple(each.__name__ for each in CLASSES)
+
+
+@dataclass(frozen=True)
+class Unreadable:
+    """An override of the hub that breaks a rule; ``namespace`` is empty for a ClusterResourceOverride."""
+
+    namespace: str
+    problems: tuple[Problem, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadedOverrides:
+    """All overrides there are, of whatever placement; ``findings`` are repairs and warnings."""
+
+    overrides: tuple[Override, ...] = ()
+    unreadable: tuple[Unreadable, ...] = ()
+    findings: tuple[Problem, ...] = ()
+
+
+def is_override(document: t.Mapping[str, t.Any]) -> bool:
+    """Whether a manifest is of one of the two kinds."""
+    group = str(document.get("apiVersion", "")).rpartition("/")[0]
+    return group == PLACEMENT_GROUP and document.get("kind") in KINDS
+
+
+def overrides_in(manifests: t.Iterable[Manifest], strict: bool) -> LoadedOverrides:
+    """The overrides among manifests of files; FleetError with every problem of every one of them."""
+    found: dict[str, Override] = {}
+    problems: list[Problem] = []
+    findings: list[Problem] = []
+    for each in manifests:
+        if not is_override(each.document):
+            continue
+        try:
+            override, told = _read(each.document, each.where, strict, each.written)
+        except FleetError as error:
+            problems.extend(error.problems)
+            continue
+        other = found.get(title(override))
+        if other is not None and other.spec != override.spec:
+            problems.append(
+                Problem("duplicate-override", f"{title(override)} stands elsewhere as another one", each.where)
+            )
+        found[title(override)] = override
+        findings += told
+    if problems:
+        raise FleetError.of(problems)
+    return LoadedOverrides(overrides=tuple(found.values()), findings=tuple(findings))
+
+
+def overrides_on(hub: KubeClient) -> LoadedOverrides:
+    """The overrides on the hub. One that breaks a rule stops the placements that it may concern, and no others. What
+    cannot be read is an error, for nothing may be placed as if there were no overrides."""
+    found: list[Override] = []
+    broken: list[Unreadable] = []
+    for name in KINDS:
+        kind = KIND_OF[name]
+        path = Resource(kind.group, kind.stored, kind.kind, kind.plural, kind.namespaced).path()
+        for each in _listed(hub, path):
+            metadata = metadata_of(each)
+            kept = {key: metadata[key] for key in ("name", "namespace", "labels", "annotations") if key in metadata}
+            document = {"apiVersion": f"{kind.group}/{kind.stored}", "kind": name, "metadata": kept}
+            try:
+                found.append(_read({**document, "spec": each.get("spec")}, "hub", strict=False)[0])
+            except FleetError as error:
+                broken.append(Unreadable(str(kept.get("namespace") or ""), error.problems))
+    return LoadedOverrides(overrides=tuple(found), unreadable=tuple(broken))
+
+
+def together(files: LoadedOverrides, hub: LoadedOverrides) -> LoadedOverrides:
+    """What a file says of an override counts before what lies on the hub under its name."""
+    written = {title(each): each for each in files.overrides}
+    others = tuple(each for each in hub.overrides if title(each) not in written)
+    told = tuple(
+        Problem("override-in-file", f"{title(each)} lies on the hub too, and is another one there", "hub", DIFFERS)
+        for each in hub.overrides
+        if title(each) in written and written[title(each)].spec != each.spec
+    )
+    return LoadedOverrides(
+        overrides=(*files.overrides, *others), unreadable=hub.unreadable, findings=(*files.findings, *told)
+    )
+
+
+DIFFERS = "the file counts; apply it to the hub, or take one of them away"
+
+
+def concerning(
+    loaded: LoadedOverrides, placement: ClusterResourcePlacement, objects: t.Collection[ObjectId]
+) -> tuple[Override, ...]:
+    """The overrides of one placement in order of precedence, the strongest last; FleetError where one that may concern
+    it cannot be read, or two of one kind name one object."""
+    namespaces = {"", *(each.namespace for each in objects)}
+    problems = [one for each in loaded.unreadable if each.namespace in namespaces for one in each.problems]
+    found = attached(loaded.overrides, placement, objects)
+    problems += check_overrides(found)
+    if problems:
+        raise FleetError.of(problems)
+    return found
+
+
+def _read(
+    document: t.Mapping[str, t.Any], where: str, strict: bool, written: Written = as_read
+) -> tuple[Override, tuple[Problem, ...]]:
+    reading = read(document, where, strict, written=written)
+    if not isinstance(reading.object, CLASSES):
+        raise AssertionError("the kinds of overrides are read as such")
+    return reading.object, tuple(Problem(each.code, each.message, each.where or where) for each in reading.findings)
+
+
+def _listed(hub: KubeClient, path: str) -> t.Sequence[dict[str, t.Any]]:
+    try:
+        return read_list(hub, path).items
+    except FleetError as error:
+        if error.code == "not-found":  # not served, so that there are none
+            return ()
+        raise
