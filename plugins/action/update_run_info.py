@@ -28,4 +28,6 @@ class ActionModule(Verb):
             run.say(line)
         for each in problems:
             run.say(str(each))
+        if not found and not problems:
+            run.say(f"no update run is recorded in {session.records.place}")
         return Answer(changed=False, data={"runs": found, "problems": [each.as_dict() for each in problems]})

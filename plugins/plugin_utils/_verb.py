@@ -34,6 +34,8 @@ MOST_NAMES = 50  # in a warning; the result has all
 NEW_OBJECTS = 50_000  # some MB
 SPEC_KEYS = ("type", "required", "default", "choices", "elements", "aliases")
 SECRETS = ("token",)
+# Beginnings of the codes of what was not found, or not as it should be, in the records.
+SOUGHT = ("no-such-", "no-member", "not-a-member", "nothing-asked", "unknown-cluster", "unknown-member", "foreign-")
 AT_LEAST_ONE = (
     "threads",
     "timeout",
@@ -54,6 +56,8 @@ class Run:
     clock: t.Callable[[], datetime] = present
     say: t.Callable[[str], None]
     environ: t.Mapping[str, str]
+    places: list[str] = field(default_factory=list)
+    """Where the records are that were opened."""
 
     @property
     def now(self) -> datetime:
@@ -63,7 +67,9 @@ class Run:
     def open(self, options: t.Mapping[str, t.Any], writes: bool | None = None) -> Session:
         """The session that the options name. It writes, unless the task runs in check mode or ``writes`` says other."""
         writing = not self.check_mode if writes is None else writes
-        return open_session(options, self.environ, writes=writing, say=self.say, clock=self.clock)
+        session = open_session(options, self.environ, writes=writing, say=self.say, clock=self.clock)
+        self.places.append(session.records.place)
+        return session
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,10 +148,10 @@ class Verb(ActionBase):
             with fitting(width()):
                 answer = self.carry_out(_plain(options), run)
         except FleetError as error:
-            return refused(error) | _noted()
+            return refused(error, run.places) | _noted()
         except Exception as error:  # noqa: BLE001  # without its text, for nobody knows what is in it
-            return refused(fault(error)) | _noted()
-        result = shown(dict(answer.data)) | _noted()
+            return refused(fault(error), run.places) | _noted()
+        result = _placed(run.places) | shown(dict(answer.data)) | _noted()
         result["changed"] = answer.changed
         result["fleet"] = {"outcome": answer.outcome, "code": answer.code, "resume_at": answer.resume_at}
         if answer.message:
@@ -172,11 +178,20 @@ def _noted() -> dict[str, t.Any]:
     return {"connection_notes": notes} if notes else {}
 
 
-def refused(error: FleetError) -> dict[str, t.Any]:
-    """The result of a task that was refused or failed: every problem, no traceback."""
-    return {
+def _placed(places: t.Sequence[str]) -> dict[str, t.Any]:
+    """Which records were looked at: in another folder they are others, and what is not there may be in those."""
+    return {"place": shown(places[0])} if places else {}
+
+
+def refused(error: FleetError, places: t.Sequence[str] = ()) -> dict[str, t.Any]:
+    """The result of a task that was refused or failed: every problem, no traceback; and the records that were looked at
+    for what was not found there."""
+    text = str(error)
+    if places and places[0] not in text and any(each.code.startswith(SOUGHT) for each in error.problems):
+        text += f"\nlooked for in the records {places[0]}"
+    return _placed(places) | {
         "failed": True,
-        "msg": shown(str(error)),
+        "msg": shown(text),
         "problems": shown([each.as_dict() for each in error.problems]),
         "fleet": {"outcome": "stopped" if _by_brakes(error) else "failed", "code": error.code, "resume_at": ""},
     }

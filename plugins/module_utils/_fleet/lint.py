@@ -11,7 +11,7 @@ import typing as t
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from .._core.disruption.budgets.lint import ERROR, WARNING
+from .._core.disruption.budgets.lint import ERROR, NOTE, WARNING
 from .._core.errors import Problem
 from .._core.lint.belonging import belongs, is_template, may_belong, meant_for_us
 from .._core.lint.document import Judged, judge_document, mend
@@ -22,7 +22,8 @@ from .._core.lint.remark import (
     of_problem,
     shortened,
 )
-from .._core.lint.stand_ins import with_quotes
+from .._core.lint.stand_ins import with_quotes, without_holes
+from .._core.objects.placements.placeholders import HOLES
 from .._store.documents import (
     Document,
     documents_of,
@@ -88,6 +89,8 @@ def lint(
             break
         if isinstance(each, Problem):
             remark = of_problem(each)
+            if holes and remark.code in HOLES:
+                remark = replace(remark, level=NOTE)
             order.setdefault(remark.file, len(order))
             told.add(remark.level, functools.partial(shortened, remark))
             continue
@@ -124,16 +127,48 @@ def _of_ours(
         if isinstance(file, Problem) or isinstance(text, Problem):
             yield t.cast(Problem, text)
         elif file.named:
-            yield from documents_of(with_quotes(text), file.path)
+            yield from _documents(text, file.path)
         elif may_belong(text):
-            yield from _unless_foreign(with_quotes(text), file.path, counts)
+            yield from _unless_foreign(text, file.path, counts)
         elif text.strip():
             counts["passed_over"] += 1
 
 
+def _documents(text: str, path: str) -> t.Iterator[Document | Problem]:
+    """The documents of a file. If it cannot be parsed for lines of ``...``, these are told, and the rest is read."""
+    text = with_quotes(text)
+    filled, holes = without_holes(text)
+    if not holes:
+        yield from documents_of(text, path)
+        return
+    found = list(documents_of(text, path))
+    if any(isinstance(each, Problem) and each.code == "bad-yaml" for each in found):
+        said = "'...' stands for lines that were left out"
+        yield from (Problem("placeholder", said, f"{path}:{line}", "write them, or take it out") for line in holes)
+        found = list(documents_of(filled, path))
+    yield from found
+
+
+def _template(text: str, path: str) -> list[Document] | None:
+    """The documents of what may be a template; None if it is one, and no YAML."""
+    read: list[Document] = []
+    for each in documents_of(with_quotes(text), path):
+        if isinstance(each, Problem):
+            return None
+        read.append(each)
+    return read
+
+
 def _unless_foreign(text: str, path: str, counts: collections.Counter[str]) -> t.Iterator[Document | Problem]:
+    if is_template(text):
+        read = _template(text, path) or []
+        if any(belongs(each.value) for each in read):
+            yield from read
+        else:
+            counts["passed_over"] += 1
+        return
     aside: list[Document | Problem] = []
-    found = documents_of(text, path)
+    found = _documents(text, path)
     for each in found:
         if isinstance(each, Document) and belongs(each.value):
             break
@@ -144,9 +179,6 @@ def _unless_foreign(text: str, path: str, counts: collections.Counter[str]) -> t
             counts["passed_over"] += 1
             return
         yield from aside
-        return
-    if is_template(text) and any(isinstance(one, Problem) for one in documents_of(text, path)):
-        counts["passed_over"] += 1
         return
     yield from aside
     yield each

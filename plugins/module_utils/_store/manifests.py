@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from .._core.errors import FleetError, Problem
+from .._core.objects.service_json import manifests_of
 from .documents import Document, read_documents
 from .kinds import is_name
 
@@ -36,7 +37,8 @@ class Manifest:
 
 
 def read_manifests(paths: t.Iterable[str | Path]) -> tuple[Manifest, ...]:
-    """The objects of the documents that ``read_documents`` finds, Lists taken apart.
+    """The objects of the documents that ``read_documents`` finds, Lists taken apart. What Azure prints of a fleet is
+    taken as the kinds of ours that have the same fields.
 
     FleetError with all problems of all files: those of ``read_documents``, ``not-a-mapping``, ``missing-field``,
     ``bad-name``.
@@ -46,6 +48,10 @@ def read_manifests(paths: t.Iterable[str | Path]) -> tuple[Manifest, ...]:
     for each in read_documents(paths):
         if isinstance(each, Problem):
             problems.append(each)
+        elif of_service := manifests_of(each.value):
+            found = [Manifest(one, f"{each.path}:{each.line}", each.path) for one in of_service]
+            problems += [problem for one in found for problem in _identity_problems(one)]
+            manifests += found
         elif manifest := _manifest(each, problems):
             manifests.append(manifest)
     if problems:

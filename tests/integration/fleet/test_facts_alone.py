@@ -131,3 +131,14 @@ def test_facts_of_records_that_cannot_be_read_wholly_say_so(file_fleet: Fleet) -
     assert found.reading.snapshot.held is None and [each.code for each in found.notes] == ["records-damaged"]
     told = alone(fleet, found.reading.snapshot)
     assert "nothing-recorded" in [each.code for each in told.plan.findings]
+
+
+def test_a_label_that_was_renamed_since_is_told_and_the_facts_count(placed: Fleet) -> None:
+    facts = captured(placed)
+    for name, labels in THREE.items():
+        placed.join(name, labels={"class": labels["tier"]})
+    report = placed.look(facts=facts, look=False)
+    (told,) = [each for each in report.plan.findings if each.code == "labels-differ"]
+    for name in THREE:
+        assert f"{name} metadata.labels[tier]" in told.message and f"{name} metadata.labels[class]" in told.message
+    assert {each.cluster: each.change for each in report.plan.plans[0].clusters} == {"m1": "kept", "m2": "kept"}

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a manifest of any kind says to Karpenter: its do-not-disrupt annotation, and a feature gate that is gone."""
+"""What a manifest of any kind says to Karpenter (its do-not-disrupt annotation, and a feature gate that is gone), and
+to placements: which of its fields are ignored."""
 
 from __future__ import annotations
 
@@ -9,8 +10,9 @@ import typing as t
 from collections.abc import Mapping
 
 from ..cluster.pod import DO_NOT_DISRUPT
-from ..disruption.budgets.lint import NOTE, WARNING
+from ..disruption.budgets.lint import ERROR, NOTE, WARNING
 from ..disruption.do_not_disrupt import lint_do_not_disrupt
+from ..resources.comparison.left_alone import IGNORE, IGNORE_FORM, ignored
 from ..values.field_path import at
 from .remark import Remark, of_lint
 
@@ -41,12 +43,21 @@ def judge_any(document: Mapping[str, t.Any]) -> t.Iterator[Remark]:
         elif kind in POD_METADATA and DO_NOT_DISRUPT in (own := _mapping(document, "metadata.annotations")):
             yield _not_on_pods(kind, own[DO_NOT_DISRUPT], path)
     yield from _feature_gate(document, kind)
+    yield from _ignored(document)
 
 
 def _patch(document: Mapping[str, t.Any], kind: str) -> t.Iterator[Remark]:
     if not at(document, "metadata.name"):
         text = f"this can be a patch of a {kind}, and not create one: it has no metadata.name"
         yield Remark(code="patch-only", level=NOTE, message=text, path="metadata.name")
+
+
+def _ignored(document: Mapping[str, t.Any]) -> t.Iterator[Remark]:
+    try:
+        ignored(document)
+    except ValueError as error:
+        text = f"{error}; {IGNORE_FORM}"
+        yield Remark(code="bad-ignore", level=ERROR, message=text, path=f"metadata.annotations[{IGNORE}]")
 
 
 def _place(metadata: str) -> str:

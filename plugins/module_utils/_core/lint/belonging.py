@@ -11,16 +11,19 @@ import typing as t
 from collections.abc import Mapping
 
 from ..objects.kinds import KIND_OF
+from ..objects.service_json import resources
 from ..objects.updates.strategy import UpdateStage
 from ..schema.fields import fields_of
-from .service import resources
 
 KARPENTER_KINDS = ("NodePool", "NodeClaim", "NodeOverlay", "EC2NodeClass", "AKSNodeClass")
 _GROUPS = r"(karpenter\.|gitops\.fleet/|placement\.kube|cluster\.kubernetes-fleet)"
 _OUR_API = re.compile(rf"apiVersion[\"']?\s*:\s*[\"']?{_GROUPS}", re.ASCII)
 # Lines that are nothing but a directive of Helm or Jinja.
 _DIRECTIVE = re.compile(r"(?m)^[ \t]*(?:\{\{|\{%)")
-_WORDS = ("apiVersion", "kind", "disruption", "budgets", "stages", "nodes", "properties", "Microsoft.")
+_WORDS = (
+    *("apiVersion", "kind", "disruption", "budgets", "stages", "nodes", "properties", "Microsoft."),
+    *("maintenanceWindow", "timeInWeek"),
+)
 _STAGE = frozenset(each.json for each in fields_of(UpdateStage))
 _BUDGET = frozenset(("nodes", "schedule", "duration", "reasons"))
 _DISRUPTION = frozenset(("budgets", "consolidateAfter", "consolidationPolicy", "expireAfter"))

@@ -79,6 +79,7 @@ PLACEMENTS: t.Mapping[str, str] = {
     "namespaced-selected": "A ClusterResourcePlacement selects a kind that lies in a namespace.",
     "reserved-selected": "A namespace is selected that is never placed.",
     "spread-in-words": "What a spread constraint asks for, where the number of clusters is missing.",
+    "bad-ignore": "The annotation gitops.fleet/ignore names what cannot be ignored, or is no list of paths.",
     "eviction-from-pick-fixed": "An eviction is to take a cluster off a placement that names its clusters.",
 }
 TEXTS: t.Mapping[str, str] = {**FILES, **NODE_POOLS, **PLACEMENTS, **{rule.code: rule.text for rule in RULES}}

@@ -31,6 +31,7 @@ from ..objects.karpenter.reading import Examined, examine
 from ..objects.kinds import KIND_OF
 from ..objects.placements.placeholders import HOLES
 from ..objects.reading import judge
+from ..objects.service_json import ServiceResource, resources
 from ..objects.updates.strategy_json import judge_strategy
 from ..schema.checking import Written, as_read, did_you_mean
 from ..schema.finding import Finding
@@ -45,7 +46,7 @@ from .remark import (
     of_found,
     of_lint,
 )
-from .service import ServiceResource, judge_resource, resources
+from .service import judge_resource
 from .stand_ins import without_stand_ins
 
 KARPENTER_GROUP = "karpenter.sh"

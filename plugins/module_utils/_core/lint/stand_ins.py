@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What stands for a value that comes from elsewhere: ``$NAME``, ``${NAME}``, ``<name>``, ``{{ name }}``."""
+"""What stands for a value that comes from elsewhere: ``$NAME``, ``${NAME}``, ``<name>``, ``{{ name }}``; and lines of
+``...``, by which documentation leaves something out."""
 
 from __future__ import annotations
 
@@ -20,6 +21,10 @@ _UNQUOTED = re.compile(
 )
 
 
+# At the beginning of a line it ends a document.
+_HOLE = re.compile(r"(?m)^[ \t]+(?P<dots>\.\.\.)[ \t]*\r?$")
+
+
 def is_stand_in(value: t.Any) -> bool:
     return isinstance(value, str) and len(value) < 1000 and bool(_STAND_IN.search(value))
 
@@ -34,6 +39,12 @@ def with_quotes(text: str) -> str:
         return f"{match['before']}'{value}'{match['end']}"
 
     return _UNQUOTED.sub(quoted, text)
+
+
+def without_holes(text: str) -> tuple[str, tuple[int, ...]]:
+    """The text without lines that are nothing but ``...``, which stay empty, and their numbers."""
+    numbers = tuple(text.count("\n", 0, match.start()) + 1 for match in _HOLE.finditer(text))
+    return _HOLE.sub("", text), numbers
 
 
 def without_stand_ins(remarks: t.Iterable[Remark], document: t.Any, inside: str) -> t.Iterator[Remark]:

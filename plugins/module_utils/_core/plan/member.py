@@ -11,7 +11,7 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, field, replace
 
-from ..objects.identity import NAMESPACE, ObjectId, ObjectKey
+from ..objects.identity import NAMESPACE, Manifest, ObjectId, ObjectKey
 from ..objects.placements.cluster_resource_placement import ClusterResourcePlacement
 from ..objects.placements.rollout_strategy import ApplyStrategy
 from ..resources.applyset import (
@@ -22,6 +22,7 @@ from ..resources.applyset import (
     part_of,
 )
 from ..resources.comparison.compare import FieldDiff, differences
+from ..resources.comparison.left_alone import IGNORE, compared, ignored, left_alone
 from ..resources.comparison.ownership import FieldDrift, drift
 from ..resources.order import apply_wave
 from .brakes import permitted
@@ -73,6 +74,10 @@ class MemberStep:
     def drifted(self) -> bool:
         """Whether somebody else changed or deleted what was applied."""
         return bool(self.drifts) or self.missing
+
+    def applied_over(self, live: t.Mapping[str, t.Any] | None) -> t.Mapping[str, t.Any] | None:
+        """The manifest as it is applied over what is ``live``; None where nothing is applied."""
+        return None if self.manifest is None else left_alone(self.manifest, live, MANAGER)
 
     def as_dict(self) -> dict[str, t.Any]:
         """The step as results have it: object and action, and of the rest what there is."""
@@ -170,11 +175,15 @@ def _applied(
 
     if _in_our_namespace(wanted.id):
         return step(REFUSED, reason="NotTakenOver", message="nothing is placed where the fleet keeps its own objects")
+    try:
+        others = ignored(manifest)
+    except ValueError as error:
+        return step(REFUSED, reason="FailedToApply", message=f"annotation {IGNORE}: {error}")
     report_only = strategy.type == "ReportDiff"
     if live is None:
         return step(DIFFERS if report_only else CREATE, missing=held is not None or report_only)
     if report_only:
-        diffs = differences(wanted.manifest, live)
+        diffs = differences(compared(wanted.manifest, live), live)
         return (
             step(DIFFERS, reason="FoundDiff", message="the live object differs", diffs=diffs)
             if diffs
@@ -185,10 +194,12 @@ def _applied(
             REFUSED, reason=NOT_GONE, message="it is being deleted on the member; it can be placed once it is gone"
         )
     if not _ours(live, applyset):
-        return _taken_over(wanted, live, strategy, step)
+        return _taken_over(compared(wanted.manifest, live), live, strategy, step)
+    if () in others:
+        return step(UNCHANGED)
     if held is None or held.hash != wanted.hash:
         return step(UPDATE)
-    drifts = drift(manifest, live, MANAGER)
+    drifts = drift(left_alone(manifest, live, MANAGER), live, MANAGER)
     if not drifts:
         return step(UNCHANGED)
     if strategy.when_to_apply == "IfNotDrifted":
@@ -199,14 +210,14 @@ def _applied(
 def _telling(step: MemberStep, live: t.Mapping[str, t.Any] | None) -> MemberStep:
     if step.action not in (UPDATE, ADOPT) or live is None or step.manifest is None:
         return step
-    changes = live_changes(step.manifest, live, MANAGER, step.id)
+    changes = live_changes(left_alone(step.manifest, live, MANAGER), live, MANAGER, step.id)
     # Our own label is how the object is held, and nothing that anybody wrote.
     told = tuple(each for each in changes if PART_OF_LABEL not in each.path)
     return replace(step, changes=told)
 
 
 def _taken_over(
-    wanted: Rendered, live: t.Mapping[str, t.Any], strategy: ApplyStrategy, step: t.Callable[..., MemberStep]
+    wanted: Manifest, live: t.Mapping[str, t.Any], strategy: ApplyStrategy, step: t.Callable[..., MemberStep]
 ) -> MemberStep:
     metadata = live.get("metadata") or {}
     if strategy.when_to_take_over == "Never":
@@ -216,7 +227,7 @@ def _taken_over(
     if metadata.get("ownerReferences") and not strategy.allow_co_ownership:
         return step(REFUSED, reason="FailedToTakeOver", message="has another owner, and allowCoOwnership is false")
     if strategy.when_to_take_over == "IfNoDiff":
-        diffs = differences(wanted.manifest, live)
+        diffs = differences(wanted, live)
         if diffs:
             message = "exists with other values, and whenToTakeOver is IfNoDiff"
             return step(REFUSED, reason="FailedToTakeOver", message=message, diffs=diffs)

@@ -11,6 +11,7 @@ from ..objects.identity import Manifest, ObjectId, annotations_of, identify, lab
 from ..resources.comparison.compare import RESERVED_DOMAINS, differences
 from ..resources.comparison.fields import field_path, is_secret
 from ..resources.comparison.given_up import becomes, given_up
+from ..resources.comparison.left_alone import as_live, ignored
 from ..resources.sealing import has_secrets, shows_left_out, without_source
 from .changes import CHANGED, NEW, UNKNOWN, Earlier, FieldChange, ObjectChange
 from .document import Rendered
@@ -67,8 +68,16 @@ def _change(new: Rendered, old: Manifest | None, digest: str | None) -> ObjectCh
     sealed = new.sealed if new.sealed is not None else new.manifest
     if _hides(new) or (new.sealed is None and has_secrets(new.manifest)) or _only_named(old, sealed):
         return ObjectChange(id=new.id, action=UNKNOWN)
-    fields = manifest_changes(sealed, old, new.id)
+    fields = manifest_changes(_without_ignored(sealed, old, new.manifest), old, new.id)
     return ObjectChange(id=new.id, action=CHANGED, fields=fields) if fields else None
+
+
+def _without_ignored(sealed: Manifest, old: Manifest, readable: Manifest) -> Manifest:
+    """What is ignored does not change where an object is already; in a sealed Secret the annotation cannot be read."""
+    try:
+        return as_live(sealed, old, ignored(readable))
+    except ValueError:  # the member refuses it, and says why
+        return sealed
 
 
 def _hides(new: Rendered) -> bool:

@@ -27,6 +27,7 @@ from ..objects.selectable import (
     stops_cluster,
 )
 from ..values.selector import LabelSelector, check_selector, matches
+from .comparison.left_alone import IGNORE, IGNORE_FORM, ignored
 from .order import hash_place
 
 NAMESPACE_ONLY = "NamespaceOnly"
@@ -120,12 +121,21 @@ def select(
         _pick(picking, selector, index)
     chosen = sorted(picking.picked, key=hash_place)
     versions = Counter(each.key for each in chosen)
+    picking.problems += _bad_ignores((each, catalog[each]) for each in chosen)
     picking.problems += [
         Problem("duplicate-object", f"{each} stands more than once among the manifests", str(each))
         for each in chosen
         if each in repeated or versions[each.key] > 1
     ]
     return Selected(tuple(catalog[each] for each in chosen), tuple(picking.problems), tuple(picking.findings))
+
+
+def _bad_ignores(chosen: t.Iterable[tuple[ObjectId, Manifest]]) -> t.Iterator[Problem]:
+    for each, manifest in chosen:
+        try:
+            ignored(manifest)
+        except ValueError as error:
+            yield Problem("bad-ignore", f"annotation {IGNORE} of {each}: {error}", str(each), IGNORE_FORM)
 
 
 def _catalog(objects: t.Iterable[Manifest]) -> tuple[dict[ObjectId, Manifest], list[Problem], set[ObjectId]]:

@@ -132,6 +132,7 @@ def check_object(check: Check, cls: type, document: t.Any, path: str = "", prop:
         return _wrong_type(check, OBJECT, document, path, prop)
     fields = {each.json: each for each in fields_of(cls)}
     beside = [key for key in document if key not in fields]
+    misspelt = set() if prop.open else {_most_like(str(key), fields) for key in beside}
     if not prop.open:
         for key in beside:
             if not (cls is ObjectMeta and key in _KEPT_METADATA):
@@ -145,7 +146,7 @@ def check_object(check: Check, cls: type, document: t.Any, path: str = "", prop:
             kept = _check_field(check, each, value, below(path, each.json))
             if kept is not _BAD:
                 out[each.json] = kept
-        elif each.required:
+        elif each.required and each.json not in misspelt:
             hint = f"write {each.prop.form}" if each.prop.form else each.prop.doc
             check.problem("missing-field", below(path, each.json), f"{each.json} is required", hint)
     return out
@@ -153,11 +154,16 @@ def check_object(check: Check, cls: type, document: t.Any, path: str = "", prop:
 
 def did_you_mean(word: str, known: t.Iterable[str]) -> str:
     """A hint with the known word that is most like the given one, or an empty text."""
+    found = _most_like(word, known)
+    return f"did you mean {found}?" if found else ""
+
+
+def _most_like(word: str, known: t.Iterable[str]) -> str:
     if len(word) > _LONGEST_WORD:
         return ""
     by_case = {each.lower(): each for each in known}
     found = difflib.get_close_matches(word.lower(), by_case, 1, 0.7)
-    return f"did you mean {by_case[found[0]]}?" if found else ""
+    return by_case[found[0]] if found else ""
 
 
 def _nearest(cls: type, key: t.Any, fields: t.Iterable[str]) -> str:

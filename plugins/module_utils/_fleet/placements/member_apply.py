@@ -134,7 +134,7 @@ def run_on_member(client: KubeClient, task: MemberTask, holding: Holding) -> Mem
     if seen is None and not (task.write and task.due):
         seen = _looked(client, task)
     if seen is not None and not task.write:
-        failures = _validated(client, task, seen.steps) if task.validate else ()
+        failures = _validated(client, task, seen) if task.validate else ()
         outcome = _outcome(task, seen, {}, (*_refusals(seen.steps), *failures), done=False)
         outcome = diagnosed(client, outcome) if task.diagnoses else outcome
         return _with_home(client, task, seen.observed, outcome)
@@ -342,13 +342,14 @@ def _refusals(steps: t.Iterable[MemberStep]) -> tuple[ObjectFailure, ...]:
     )
 
 
-def _validated(client: KubeClient, task: MemberTask, steps: t.Iterable[MemberStep]) -> tuple[ObjectFailure, ...]:
+def _validated(client: KubeClient, task: MemberTask, seen: Seen) -> tuple[ObjectFailure, ...]:
     """What the member's API server would refuse, by its own dry run."""
     failures = []
-    for step in steps:
-        if step.action in WRITES and step.manifest is not None:
+    for step in seen.to_do:
+        manifest = step.applied_over(seen.observed.live.get(step.id.key))
+        if manifest is not None:
             try:
-                apply_object(client, step.manifest, MANAGER, force=forces(task.strategy), dry_run=True)
+                apply_object(client, manifest, MANAGER, force=forces(task.strategy), dry_run=True)
             except ApiError as error:
                 if error.code in WHOLE_MEMBER:
                     raise

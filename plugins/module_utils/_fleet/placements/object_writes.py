@@ -63,9 +63,10 @@ def write_object(
 
 def _written(client: KubeClient, step: MemberStep, seen: Live | None, force: bool) -> dict[str, t.Any]:
     version = str(metadata_of(seen or {}).get("resourceVersion", ""))
-    if step.manifest is not None:
-        metadata = {**metadata_of(step.manifest), **({"resourceVersion": version} if version else {})}
-        return apply_object(client, {**step.manifest, "metadata": metadata}, MANAGER, force=force)
+    manifest = step.applied_over(seen)
+    if manifest is not None:
+        metadata = {**metadata_of(manifest), **({"resourceVersion": version} if version else {})}
+        return apply_object(client, {**manifest, "metadata": metadata}, MANAGER, force=force)
     path = resource_for(client, step.id.api_version, step.id.kind).path(step.id.namespace, step.id.name)
     uid = str(metadata_of(seen or {}).get("uid", ""))
     if step.action == PRUNE:

@@ -122,7 +122,7 @@ class FleetPlan:
 def make_plans(session: Session, request: PlanRequest) -> FleetPlan:
     """The plans of everything that is asked for; every problem of every placement at once."""
     records = session.records
-    members, told = beside(request.facts, request.members)
+    members, told = beside(request.facts, request.members, records.place)
     facts = Facts(
         index=FleetIndex(members, request.facts.captured_at),
         captured_at=request.facts.captured_at,

@@ -76,5 +76,6 @@ def run_document(records: Records, name: str) -> Record:
     document = records.get(KIND, name)
     if document is None:
         there = ", ".join(each["metadata"]["name"] for each in records.list(KIND)) or "none"
-        raise FleetError("no-such-run", "there is no such update run", name, f"runs that are recorded: {there}")
+        hint = f"runs that are recorded in {records.place}: {there}"
+        raise FleetError("no-such-run", "there is no such update run", name, hint)
     return document

@@ -246,7 +246,7 @@ def _strategy(records: Records, run: UpdateRun, given: UpdateManifests) -> Updat
     document = records.get("UpdateStrategy", name)
     if document is None:
         there = sorted({*given.strategies, *(each["metadata"]["name"] for each in records.list("UpdateStrategy"))})
-        hint = f"strategies that are known: {', '.join(there) or 'none'}"
+        hint = f"known, here and in {records.place}: {', '.join(there) or 'none'}"
         raise FleetError("no-such-strategy", f"there is no UpdateStrategy {name}", f"{KIND}/{run.name}", hint)
     return recorded(UpdateStrategy, document).spec.strategy
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import json
 import typing as t
+from pathlib import Path
 from unittest import mock
 
 import pytest
@@ -60,6 +61,32 @@ def test_a_refusal_too(monkeypatch: pytest.MonkeyPatch) -> None:
     result, _heard = carried_out(monkeypatch, work)
     assert result["failed"] and result["fleet"]["code"] == "code"
     assert "\x1b" not in repr(result) and "\n::" not in result["msg"]
+
+
+@pytest.mark.parametrize("code", ["not-a-member", "no-such-run", "no-such-placement", "foreign-applyset"])
+def test_a_refusal_of_what_was_not_found_says_in_which_records(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, code: str
+) -> None:
+    """A run from another folder looks at other records."""
+    path = str(tmp_path / "records.db")
+
+    def work(run: Run) -> Answer:
+        with run.open({"records": {"path": path}}, writes=False):
+            raise FleetError(code, "it is not there", "x")
+
+    result, _heard = carried_out(monkeypatch, work)
+    assert result["place"] == path and path in result["msg"]
+
+
+def test_a_result_says_which_records_it_is_of(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    path = str(tmp_path / "records.db")
+
+    def work(run: Run) -> Answer:
+        with run.open({"records": {"path": path}}, writes=False):
+            return Answer(changed=False, data={"runs": []})
+
+    result, _heard = carried_out(monkeypatch, work)
+    assert result["place"] == path
 
 
 def test_what_we_fall_over_ourselves_is_told_by_type_and_place_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,26 +12,27 @@ from ...errors import Problem
 from ...objects.clusters.member_cluster import MemberCluster
 from .snapshot import FactsSnapshot
 
-WHERE = "facts"
+WHERE, TOLD = "facts", 20
 
 
 def beside(
-    snapshot: FactsSnapshot, recorded: t.Mapping[str, MemberCluster]
+    snapshot: FactsSnapshot, recorded: t.Mapping[str, MemberCluster], place: str
 ) -> tuple[tuple[MemberCluster, ...], tuple[Problem, ...]]:
     """The members to decide on, by name, and what to tell.
 
     A recorded member that the snapshot does not know counts as not read: it keeps what it has and gets nothing new. One
     that only the snapshot knows gets nothing. Without any recorded member the snapshot is all there is,
-    and so is what it says of placements.
+    and so is what it says of placements. ``place`` is where the records are.
     """
     known = {each.name: each for each in snapshot.members}
     if not recorded and snapshot.held is not None:
         message = (
-            "no member is recorded here: what is placed is what the facts carry, as it was when they were captured"
+            f"no member is recorded in {place}: what is placed is what the facts carry, as it was when they were"
+            " captured"
         )
         return snapshot.members, (Problem("placed-as-in-facts", message, WHERE),)
     if not recorded:
-        message = "no member is recorded here, so that nothing is known of what is placed now"
+        message = f"no member is recorded in {place}, so that nothing is known of what is placed now"
         hint = "a plan to be approved needs the records of the fleet"
         return snapshot.members, (Problem("no-members-recorded", message, WHERE, hint),)
     members = [known[name] if name in known else _unread(each) for name, each in sorted(recorded.items())]
@@ -41,9 +42,30 @@ def beside(
         message = f"the facts do not know {', '.join(missing)}, which count as not read: they keep what they have"
         found.append(Problem("not-in-facts", message, WHERE, "capture the facts again"))
     if strangers:
-        message = f"the facts know {', '.join(strangers)}, which are not recorded: nothing is placed there"
+        message = f"the facts know {', '.join(strangers)}, which {place} does not: nothing is placed there"
         found.append(Problem("not-recorded", message, WHERE, "have they left the fleet? capture the facts again"))
-    return tuple(members), tuple(found)
+    return tuple(members), (*found, *_other_labels(snapshot, recorded))
+
+
+def _other_labels(snapshot: FactsSnapshot, recorded: t.Mapping[str, MemberCluster]) -> t.Iterator[Problem]:
+    """Labels and taints are what people give a member; those of the snapshot are as old as it is."""
+    rows = [row for each in snapshot.members if each.name in recorded for row in _differing(each, recorded[each.name])]
+    if rows:
+        more = f"; and {len(rows) - TOLD} more" if len(rows) > TOLD else ""
+        message = f"the facts carry others than are recorded by now: {'; '.join(rows[:TOLD])}{more}"
+        hint = "the plan goes by the facts: capture them again"
+        yield Problem("labels-differ", message, f"{WHERE} metadata.labels, spec.taints", hint)
+
+
+def _differing(facts: MemberCluster, now: MemberCluster) -> t.Iterator[str]:
+    old, new = facts.metadata.labels, now.metadata.labels
+    for key in sorted(old.keys() | new.keys()):
+        if old.get(key) != new.get(key):
+            told, known = (repr(of[key]) if key in of else "not there" for of in (old, new))
+            yield f"{facts.name} metadata.labels[{key}] {told}, recorded {known}"
+    if set(facts.taints) != set(now.taints):
+        told, known = (", ".join(sorted(each.key for each in of.taints)) or "none" for of in (facts, now))
+        yield f"{facts.name} spec.taints {told}, recorded {known}"
 
 
 def _unread(member: MemberCluster) -> MemberCluster:

@@ -80,6 +80,7 @@ FOUND: dict[str, list[str]] = {
     "deployment_boolean.yml": [f"error wrong-type 13 spec.template.metadata.{DO_NOT_DISRUPT}"],  # D0-93
     "deployment_annotated_itself.yml": [f"warning do-not-disrupt-not-on-pods 10 metadata.{DO_NOT_DISRUPT}"],
     "node_protected.yml": ["note patch-only 7 metadata.name"],  # D0-95
+    "settings_ignored.yml": ["error bad-ignore 10 metadata.annotations[gitops.fleet/ignore]"],
     "node_for_a_while.yml": [f"warning do-not-disrupt-unreadable 10 metadata.{DO_NOT_DISRUPT}"],  # D0-94
     # placements
     "placement_hole.yml": [  # D1-04, N13: the rest is checked all the same

@@ -9,10 +9,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet import lint as linting
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.lint import Linted, lint
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.sources import placements_in
 from ansible_collections.gitops.fleet.plugins.module_utils._report.findings import summary
-from ansible_collections.gitops.fleet.plugins.module_utils._store.documents import read_documents
+from ansible_collections.gitops.fleet.plugins.module_utils._store.documents import documents_of, read_documents
 from ansible_collections.gitops.fleet.plugins.module_utils._store.excluded import Excluded
 from ansible_collections.gitops.fleet.plugins.module_utils._store.manifests import read_manifests
 
@@ -193,3 +194,48 @@ def test_a_value_from_elsewhere_is_a_note_and_the_rest_is_judged(value: str, tmp
         ("note", "stand-in", 5),
         ("error", "not-one-of", 8),
     ]
+
+
+HOLED = """apiVersion: placement.kubernetes-fleet.io/v1
+kind: ClusterResourcePlacement
+metadata:
+  name: web
+spec:
+  resourceSelectors:
+    - {group: "", kind: Namespace, version: v1, name: web}
+    ...
+  policy:
+    placementType: Pickn
+    numberOfClusters: 1
+"""
+
+
+@pytest.mark.parametrize(("holes", "level"), [(False, "error"), (True, "note")])
+def test_a_line_that_leaves_something_out_is_told_and_the_rest_is_judged(holes: bool, level: str, tmp_path: Path):
+    """The whole file was called no YAML."""
+    (tmp_path / "web.yml").write_text(HOLED, encoding="utf-8")
+    for given in (tmp_path, tmp_path / "web.yml"):
+        found = lint([str(given)], NOW, holes=holes).remarks
+        assert [(each.level, each.code, each.line) for each in found] == [
+            (level, "placeholder", 8),
+            ("error", "not-one-of", 10),
+        ]
+
+
+def test_such_a_line_in_a_text_and_at_the_end_of_a_document_is_none(tmp_path: Path):
+    text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  a: |\n    one\n    ...\n    two\n...\n"
+    (tmp_path / "a.yml").write_text(text, encoding="utf-8")
+    assert lint([str(tmp_path)], NOW).remarks == ()
+
+
+@pytest.mark.parametrize("kind", ["MemberCluster", "Secret"])
+def test_a_template_is_read_once(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    text = f"{{{{ if .Values.on }}}}\napiVersion: cluster.kubernetes-fleet.io/v1\nkind: {kind}\n{{{{ end }}}}\n"
+    whole = f"# {{{{ x }}}}\n  {{{{- end }}}}\n{text}"
+    read: list[str] = []
+    monkeypatch.setattr(linting, "documents_of", lambda text, path: read.append(path) or documents_of(text, path))
+    for name, content in (("a.yml", text), ("b.yml", whole)):
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    linted = lint([str(tmp_path)], NOW)
+    assert linted.remarks == () and linted.passed_over == 2
+    assert sorted(Path(each).name for each in read) == ["a.yml", "b.yml"]

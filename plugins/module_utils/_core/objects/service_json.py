@@ -1,0 +1,155 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Azure's own JSON as manifests of ours: what ``az fleet ... show``, ``list`` and ``az aks maintenanceconfiguration``
+print, REST bodies and lists, ARM templates."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from .api_groups import FLEET_API
+
+_TYPE = re.compile(r"microsoft\.containerservice/(?P<of>fleets|managedclusters)/(?P<kind>[a-z]+)", re.IGNORECASE)
+_ID = re.compile(
+    r"/providers/(?P<namespace>microsoft\.containerservice)/(?P<of>fleets|managedclusters)/(?P<owner>[^/]+)"
+    r"/(?P<kind>[a-z]+)/[^/]+/?",
+    re.IGNORECASE,
+)
+MAINTENANCE, MEMBER, GATE = "FleetMaintenance", "FleetMember", "Gate"
+KINDS: t.Mapping[tuple[str, str], str] = {
+    ("fleets", "updatestrategies"): "UpdateStrategy",
+    ("fleets", "updateruns"): "UpdateRun",
+    ("fleets", "autoupgradeprofiles"): "AutoUpgradeProfile",
+    ("fleets", "gates"): GATE,
+    ("fleets", "members"): MEMBER,
+    ("managedclusters", "maintenanceconfigurations"): MAINTENANCE,
+}
+# Bodies of requests have no type: what only one of them has.
+_TELLING = {
+    "managedClusterUpdate": "UpdateRun",
+    "gateType": GATE,
+    "clusterResourceId": MEMBER,
+    "maintenanceWindow": MAINTENANCE,
+    "timeInWeek": MAINTENANCE,
+}
+# What the service adds, and what surrounds a resource in a template.
+_AROUND = frozenset(
+    (
+        *("id", "name", "type", "eTag", "etag", "systemData", "resourceGroup", "provisioningState", "status"),
+        *("autoUpgradeProfileStatus", "apiVersion", "dependsOn", "condition", "comments", "copy", "scope", "location"),
+        *("tags", "metadata", "properties"),
+    )
+)
+_ELSEWHERE: t.Mapping[str, frozenset[str]] = {
+    GATE: frozenset({"state"}),
+    MEMBER: frozenset({"clusterResourceId", "labels"}),
+}
+# What a template computes is not known here.
+EXPRESSION = re.compile(r"\[.*\]", re.DOTALL)
+_SOME_NAME, _SOME_ID = "some-name", "00000000-0000-0000-0000-000000000000"
+_NOT_IN_NAMES = re.compile(r"[^a-z0-9-]+")
+_WINDOW = "spec.windows[0]"
+
+
+@dataclass(frozen=True)
+class ServiceResource:
+    """``path`` is its place in the document."""
+
+    path: str
+    kind: str
+    value: Mapping[str, t.Any]
+
+    @property
+    def nested(self) -> bool:
+        """Whether its fields are in ``properties``; only the command shows them flat."""
+        return isinstance(self.value.get("properties"), Mapping)
+
+    @property
+    def body(self) -> Mapping[str, t.Any]:
+        """Its fields."""
+        return self.value["properties"] if self.nested else self.value
+
+    @property
+    def name(self) -> str:
+        """The last part of its name; empty where it is not given, or computed."""
+        name = self.value.get("name")
+        return name.rpartition("/")[2] if isinstance(name, str) and not EXPRESSION.fullmatch(name) else ""
+
+    @property
+    def owner(self) -> str:
+        """The fleet or the cluster that it belongs to, as far as that is told."""
+        found = _ID.search(str(self.value.get("id") or ""))
+        return found["owner"] if found else str(self.value.get("name") or "").rpartition("/")[0]
+
+    def manifest(self) -> dict[str, t.Any]:
+        """Our kind with the same fields. A maintenance configuration is one window of its cluster's."""
+        apart = _AROUND | _ELSEWHERE.get(self.kind, frozenset())
+        spec = {key: each for key, each in self.body.items() if key not in apart}
+        metadata: dict[str, t.Any] = {"name": self.name or (_SOME_ID if self.kind == GATE else _SOME_NAME)}
+        if self.kind == MAINTENANCE:
+            usual = "default" if spec.get("timeInWeek") else "aksManagedAutoUpgradeSchedule"
+            metadata = {"name": _NOT_IN_NAMES.sub("-", self.owner.lower()).strip("-") or _SOME_NAME}
+            spec = {"windows": [{"name": self.name or usual, **spec}]}
+        if self.kind == MEMBER:
+            metadata |= {"labels": self.body["labels"]} if self.body.get("labels") else {}
+            spec["connection"] = {"kubeconfig": _SOME_NAME}
+        return {"apiVersion": FLEET_API, "kind": self.kind, "metadata": metadata, "spec": spec}
+
+    def place(self, path: str) -> str:
+        """Where in the document a path of the manifest stands."""
+        fields = "properties" if self.nested else ""
+        if path in ("metadata.name", f"{_WINDOW}.name"):
+            return _joined(self.path, "name")
+        for outer in (_WINDOW, "spec", "metadata"):
+            if path == outer or path.startswith((f"{outer}.", f"{outer}[")):
+                return _joined(self.path, fields, path.removeprefix(outer).lstrip("."))
+        return _joined(self.path, path)
+
+
+def resources(document: t.Any, path: str = "") -> t.Iterator[ServiceResource]:
+    """The resources of the service in a document, if it is one of its own."""
+    if isinstance(document, Mapping):
+        if "kind" in document:
+            return
+        kind = _kind(document)
+        if kind:
+            yield ServiceResource(path, kind, document)
+            return
+        for key in ("value", "resources"):
+            if isinstance(document.get(key), list):
+                yield from resources(document[key], f"{path}.{key}" if path else key)
+    elif isinstance(document, list):
+        for index, each in enumerate(document):
+            if isinstance(each, Mapping) and not each.keys().isdisjoint(("id", "type", "properties")):
+                yield from resources(each, f"{path}[{index}]")
+
+
+def manifests_of(document: t.Any) -> tuple[dict[str, t.Any], ...]:
+    """The manifests that a document of the service is; windows of one cluster are one."""
+    found: dict[tuple[str, str], dict[str, t.Any]] = {}
+    for index, each in enumerate(resources(document)):
+        manifest = each.manifest()
+        name = "" if each.kind == MAINTENANCE else str(index)
+        known = found.setdefault((manifest["metadata"]["name"], name), manifest)
+        if known is not manifest:
+            known["spec"]["windows"] += manifest["spec"]["windows"]
+    return tuple(found.values())
+
+
+def _kind(value: Mapping[str, t.Any]) -> str:
+    given = value.get("type")
+    match = _TYPE.fullmatch(given) if isinstance(given, str) else _ID.search(str(value.get("id") or ""))
+    if match:
+        return KINDS.get((match["of"].lower(), match["kind"].lower()), "")
+    inner = value.get("properties")
+    if given is not None or not isinstance(inner, Mapping):
+        return ""
+    return next((kind for key, kind in _TELLING.items() if inner.get(key) is not None), "")
+
+
+def _joined(*parts: str) -> str:
+    return ".".join(filter(None, parts))

@@ -1,0 +1,138 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What ``gitops.fleet/ignore`` leaves alone. The trees are of the shapes that kube-apiserver 1.36 writes."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.comparison.compare import differences
+from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.comparison.given_up import given_up
+from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.comparison.left_alone import (
+    as_live,
+    ignored,
+    left_alone,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.comparison.ownership import drift
+
+OURS = "gitops-fleet"
+WEB = {'k:{"name":"web"}': {".": {}, "f:image": {}, "f:name": {}}}
+TEMPLATE = {"f:spec": {"f:containers": WEB}}
+Document = dict[str, t.Any]
+
+
+def wanted(ignore: t.Any = ".spec.replicas", **spec: t.Any) -> Document:
+    containers = {"template": {"spec": {"containers": [{"name": "web", "image": "web:1"}]}}}
+    metadata = {"name": "web", "annotations": {"gitops.fleet/ignore": ignore}}
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": {**containers, **spec}}
+
+
+def live(ours: Document, theirs: Document, **spec: t.Any) -> Document:
+    document = wanted(**{"replicas": 7, **spec})
+    rows = [
+        {"manager": OURS, "operation": "Apply", "fieldsV1": {"f:spec": ours}},
+        {"manager": "hpa", "operation": "Update", "subresource": "scale", "fieldsV1": {"f:spec": theirs}},
+    ]
+    return {**document, "metadata": {**document["metadata"], "managedFields": rows}}
+
+
+@pytest.mark.parametrize(
+    ("text", "paths"),
+    [
+        (".spec.replicas", [("spec", "replicas")]),
+        ("spec.replicas", [("spec", "replicas")]),
+        (".spec.a, .spec.b\nspec.c", [("spec", "a"), ("spec", "b"), ("spec", "c")]),
+        ('.metadata.labels["example.com/team"]', [("metadata", "labels", "example.com/team")]),
+        (
+            '.spec.ports[port=80,protocol="TCP"].nodePort',
+            [("spec", "ports", (("port", 80), ("protocol", "TCP")), "nodePort")],
+        ),
+        (".spec.containers[name=web].image", [("spec", "containers", (("name", "web"),), "image")]),
+        (' "*" '.replace('"', ""), [()]),
+    ],
+)
+def test_paths_are_read_as_drift_shows_them(text: str, paths: list[t.Any]) -> None:
+    assert list(ignored(wanted(text))) == paths
+    assert ignored({"metadata": {}}) == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        " , ",
+        7,
+        "/spec/replicas",
+        ".spec.containers[0].image",
+        ".spec.x[",
+        ".spec.x[a=" + "a=" * 500,
+        ".status.x",
+        ".metadata.name",
+        ".metadata.labels",
+        '.metadata.labels["applyset.kubernetes.io/part-of"]',
+        "* .spec.replicas",
+    ],
+)
+def test_anything_else_is_refused(text: t.Any) -> None:
+    with pytest.raises(ValueError):
+        ignored(wanted(text))
+
+
+def test_a_new_object_gets_all_of_its_manifest() -> None:
+    assert left_alone(wanted(replicas=3), None, OURS) == wanted(replicas=3)
+
+
+def test_what_others_own_is_left_out() -> None:
+    there = live({"f:template": TEMPLATE}, {"f:replicas": {}})
+    sent = left_alone(wanted(replicas=3), there, OURS)
+    assert "replicas" not in sent["spec"] and sent["spec"]["template"] == wanted()["spec"]["template"]
+    assert [each.path for each in drift(wanted(replicas=3), there, OURS)][0] == ".spec.replicas"
+    assert ".spec.replicas" not in [each.path for each in drift(sent, there, OURS)]
+
+
+def test_what_nobody_else_owns_yet_is_applied_as_it_is_found_since_a_server_would_remove_it() -> None:
+    there = live({"f:replicas": {}, "f:template": TEMPLATE}, {})
+    for desired in (wanted(replicas=3), wanted()):
+        sent = left_alone(desired, there, OURS)
+        assert sent["spec"]["replicas"] == 7 and given_up(sent, there, OURS) == ()
+    assert [each.path for each in given_up(wanted(), there, OURS)] == [".spec.replicas"]
+
+
+def test_an_item_of_a_list_is_found_by_its_keys() -> None:
+    theirs = {"f:template": {"f:spec": {"f:containers": {'k:{"name":"web"}': {"f:image": {}}}}}}
+    ours = {"f:template": {"f:spec": {"f:containers": {'k:{"name":"web"}': {".": {}, "f:name": {}}}}}}
+    path = '.spec.template.spec.containers[name="web"].image'
+    there = live(ours, theirs)
+    assert left_alone(wanted(path), there, OURS)["spec"]["template"]["spec"]["containers"] == [{"name": "web"}]
+    new = wanted(path, template={"spec": {"containers": [{"name": "other", "image": "a"}]}})
+    assert left_alone(new, there, OURS) == new
+
+
+def test_below_what_is_only_replaced_as_a_whole_the_live_value_stays() -> None:
+    desired = wanted(".spec.selector.tier", selector={"app": "web", "tier": "a"})
+    for ours, theirs in (({"f:selector": {}}, {}), ({}, {"f:selector": {}})):
+        there = live(ours, theirs, selector={"app": "web", "tier": "b"})
+        assert left_alone(desired, there, OURS)["spec"]["selector"] == {"app": "web", "tier": "b"}
+
+
+def test_of_a_map_only_what_is_ours_is_applied_again() -> None:
+    there = live({"f:data": {"f:a": {}}}, {"f:data": {"f:b": {}}}, data={"a": "1", "b": "2"})
+    assert left_alone(wanted(".spec.data", data={"a": "0", "b": "0"}), there, OURS)["spec"]["data"] == {"a": "1"}
+
+
+def test_a_whole_object_is_applied_as_we_hold_it() -> None:
+    """So that our label can be put back without anything else being given up or taken."""
+    there = live({"f:template": TEMPLATE}, {"f:replicas": {}})
+    sent = left_alone(wanted("*", replicas=3), there, OURS)
+    assert sent["spec"] == {"template": wanted()["spec"]["template"]}
+    assert given_up(sent, there, OURS) == () and sent["metadata"] == {"name": "web"}
+
+
+def test_no_difference_is_left_where_something_is_ignored() -> None:
+    there = live({}, {})
+    for ignore in (".spec.replicas", "*"):
+        desired = wanted(ignore, replicas=3)
+        found = differences(as_live(desired, there, ignored(desired)), there, full=True)
+        assert ".spec.replicas" not in [each.path for each in found]
