@@ -31,14 +31,16 @@ CONDUCTING = {
     *("allow_self_approval", "verified_approvals", "approval_expires", "interval", "settle", "lost_after", "threads"),
     "timeout",
 }
+# What only an apply that may wait for its members needs.
+ROLLING = {"time_limit", "max_idle", "readiness"}
 # Options that are no variables, by playbook: what it fixes itself, and what belongs to another playbook or to a task.
 FIXED = {
     "apply": {"state", "definition"},
-    "plan": {"state", "definition", "validate", "removal_timeout"},
+    "plan": {"state", "definition", "validate", "removal_timeout", *ROLLING},
     "drift": {
         *("state", "definition", "digest", "approved_plan", "facts", "prune_kinds", "max_removals", "validate"),
         *("max_object_removals", "allow_empty", "allow_no_objects", "allow_older", "removal_timeout"),
-        *("write_plan", "write_markdown", "fail_on"),
+        *("write_plan", "write_markdown", "fail_on", *ROLLING),
     },
     "facts": {"return_snapshot"},
     "join": {"state", "members", "forget_unreachable", "max_removals", "placed", "prune_kinds", "removal_timeout"},
@@ -49,7 +51,7 @@ FIXED = {
     "leave": {"kubeconfig", "context_pattern", "labels", "taints"},
     "end": {
         *("src", "definition", "resources", "facts", "strict", "digest", "approved_plan", "max_object_removals"),
-        *("allow_no_objects", "max_facts_age", "allow_older", "validate", "fail_on"),
+        *("allow_no_objects", "max_facts_age", "allow_older", "validate", "fail_on", *ROLLING),
     },
     "explain": {"definition"},
     "status": {"definition", "src", "explain", "facts"},

@@ -8,8 +8,6 @@ import typing as t
 from datetime import timedelta
 
 from ..module_utils._core.errors import FleetError
-from ..module_utils._core.plan.waves import waves
-from ..module_utils._core.values.instants import write_time
 from ..module_utils._fleet.files import approved_plan, facts_file, refuse_empty, refuse_unwritable, write_file
 from ..module_utils._fleet.placements.look import ApplyOptions, RolloutOptions
 from ..module_utils._fleet.placements.placement import (
@@ -109,7 +107,7 @@ def _answer(report: Report, options: dict[str, t.Any], run_of: Run) -> Answer:
         "availability": report.availability,
         "drifted": _steps(report, lambda outcome: outcome.drifted),
         "due": _steps(report, lambda outcome: outcome.changes),
-        "waves": {plan.name: [list(each) for each in waves(plan)] for plan in report.plan.plans},
+        "waves": report.waves,
         "rollouts": {name: each.as_dict() for name, each in report.waits.items()},
         "problems": [each.as_dict() for each in report.problems],
         "validated_by": "server" if options["validate"] == "server" else "recorded hashes and field ownership",
@@ -128,7 +126,7 @@ def _answer(report: Report, options: dict[str, t.Any], run_of: Run) -> Answer:
         outcome=outcome,
         code=_waiting_code(report) if outcome == "waiting" else told[0].code if told else "",
         message="\n".join([*map(str, lacks), *(line for each in report.waits.values() for line in each.lines)]),
-        resume_at=_resumes(report),
+        resume_at=report.resume_at,
         data=data,
         diff=[each for plan in report.plan.plans for each in plan_diff(plan, report.of(plan.name))],
     )
@@ -136,11 +134,6 @@ def _answer(report: Report, options: dict[str, t.Any], run_of: Run) -> Answer:
 
 def _waiting_code(report: Report) -> str:
     return "time-limit" if any(each.why == "time-limit" for each in report.waits.values()) else "rollout-waits"
-
-
-def _resumes(report: Report) -> str:
-    instants = [each.resume_at for each in report.waits.values() if each.resume_at]
-    return write_time(min(instants)) if instants else ""
 
 
 UNREACHABLE = ("unreachable", "timeout", "certificate", "credentials-expired", "unauthorized", "partly-read")

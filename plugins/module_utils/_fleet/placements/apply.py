@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Carrying out a fleet plan: brakes and digest first, then each placement under its lease, then the records."""
+"""Carrying out a fleet plan: each placement under its lease, by waves through the conductor, then its status."""
 
 from __future__ import annotations
 
@@ -11,17 +11,12 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from ..._core.errors import FleetError, Problem
-from ..._core.objects.placements.binding import UNSCHEDULED
 from ..._core.objects.placements.cluster_resource_placement import PlacementStatus
-from ..._core.plan.digest import contents_digest
 from ..._core.plan.document import GAINED, KEPT, LOST, PlacementPlan
-from ..._core.plan.member import NOT_GONE
-from ..._core.plan.outcome import APPLY_FAILED
 from ..._core.plan.reached import reached
 from ..._core.plan.status import placement_status
 from ..._core.rollout.rolling.decide import RolloutSeen, RolloutState
 from ..._core.schema.codec import decode, encode
-from ..._core.values.approved_digest import approves, lack
 from ..._store.records import Records
 from ..conductor.interrupts import Interrupts
 from ..conductor.loop import (
@@ -35,6 +30,7 @@ from ..leases import leaving_members
 from ..members.members import Clients
 from ..session import Session
 from .binding_journal import BindingJournal
+from .checks import failures
 from .look import (
     ApplyOptions,
     Outcomes,
@@ -43,19 +39,13 @@ from .look import (
 )
 from .member_apply import Seen
 from .plan import FleetPlan, PlanRequest
-from .recorded import APPROVED, APPROVED_CONTENTS, RecordedPlacement
-from .rollout import (
-    MemberAct,
-    Reach,
-    RolloutSteering,
-    RolloutTelling,
-    Waiting,
-)
+from .recorded import RecordedPlacement
+from .rollout import MemberAct, Reach, RolloutSteering
+from .rollout_words import RolloutTelling, Waiting
 from .write_records import Writer
 
 # The plan made under the lease must be the one that was looked at; another run may have written meanwhile.
 Replan = t.Callable[[PlacementPlan], tuple[PlacementPlan, RecordedPlacement]]
-CODES = {APPLY_FAILED: "not-applied", NOT_GONE: "not-gone"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,82 +67,6 @@ class ApplyResult:
     def problems(self) -> tuple[Problem, ...]:
         """What failed on members, then what stopped placements."""
         return (*failures(self.outcomes), *self.stopped)
-
-
-def failures(outcomes: t.Mapping[str, Outcomes]) -> tuple[Problem, ...]:
-    """Everything that failed or could not be reached, by placement and cluster; what this run itself left when it had
-    to end is told as a whole."""
-    found = []
-    for placement, by_cluster in outcomes.items():
-        for cluster, outcome in by_cluster.items():
-            if outcome.error and outcome.error.code not in STOPS:
-                found.append(replace(outcome.error, where=f"{cluster} ({placement})"))
-            for each in outcome.failures:
-                code = CODES.get(each.reason, "refused-on-member")
-                found.append(Problem(code, f"{each.id}: {each.message}", f"{cluster} ({placement})", each.reason))
-    return tuple(found)
-
-
-def check_brakes(plan: FleetPlan) -> None:
-    """Raises all brakes that stop the plan, each with the option that lifts it."""
-    stopped = stopping(plan)
-    if stopped:
-        raise FleetError.of(stopped)
-
-
-def stopping(plan: FleetPlan) -> list[Problem]:
-    """The brakes for which an apply is refused, each with the option that lifts it."""
-    found = [
-        Problem(
-            f"brake-{brake.name.replace('_', '-')}",
-            brake.message.removeprefix(f"{each.name}: "),
-            each.name,
-            f"if it is meant: {brake.option}",
-        )
-        for each in plan.plans
-        for brake in each.brakes
-        if brake.stops
-    ]
-    return list(dict.fromkeys(found))
-
-
-def unfulfilled(plan: FleetPlan) -> list[Problem]:
-    """The placements that get fewer clusters than their policies ask for."""
-    hint = "placement_info with explain tells what is against a cluster"
-    return [
-        Problem("unfulfilled", f"{each.picked} of {each.wanted} clusters that the policy asks for", each.name, hint)
-        for each in plan.plans
-        if not each.fulfilled
-    ]
-
-
-def check_digest(plan: FleetPlan, approved: str) -> None:
-    """Raises ``digest-mismatch`` when another plan than the approved one would be carried out."""
-    if approved and not approves(approved, plan.digest) and not _was_begun(plan, approved):
-        raise FleetError(
-            "digest-mismatch",
-            f"the approved plan has digest {approved[:16]}, the plan made now has {plan.digest[:16]}{lack(approved)}",
-            hint="plan again, compare, and have the new digest approved",
-        )
-
-
-def _was_begun(plan: FleetPlan, approved: str) -> bool:
-    """Whether what is left to do is nothing but the rest of a rollout that was begun under this digest."""
-    return all(_is_rest_of(each, plan.recorded[each.name], approved) for each in plan.plans if each.decides_change)
-
-
-def _is_rest_of(plan: PlacementPlan, recorded: RecordedPlacement, approved: str) -> bool:
-    annotations = ((recorded.document or {}).get("metadata") or {}).get("annotations") or {}
-    begun = str(annotations.get(APPROVED, ""))
-    if not begun or not approves(approved, begun) or plan.resource_snapshot_new or plan.respecified or plan.deleting:
-        return False
-    if annotations.get(APPROVED_CONTENTS) != contents_digest(plan):
-        return False
-    states = {each.spec.target_cluster: each.spec.state for each in recorded.known.bindings}
-    return all(
-        (states.get(each.cluster) == UNSCHEDULED) if each.change == LOST else each.cluster in states
-        for each in plan.clusters
-    )
 
 
 def changes(plan: PlacementPlan, outcomes: Outcomes) -> bool:
@@ -303,7 +217,7 @@ def _conducted(
         max_idle=rollout.max_idle,
         interrupted=work.told,
     )
-    telling = RolloutTelling(writer.plan.name, _summary(writer.plan), session.say, steering)
+    telling = RolloutTelling(writer.plan.name, _summary(writer.plan), session.say, steering.lines)
     conductor = Conductor(journal, steering, session.clock, telling, limits)
     return _Rollout(
         writer=writer,
@@ -375,7 +289,7 @@ def _finished(work: _Work, rollout: _Rollout, ending: Ending[RolloutState], tall
         return
     if ending.why != "settled" and steering.waits:
         tally.waits[current.name] = Waiting(
-            why=ending.why, rows=steering.waits, lines=tuple(steering.lines), resume_at=ending.resume_at
+            why=ending.why, rows=steering.waits, lines=tuple(steering.lines()), resume_at=ending.resume_at
         )
     done = sum(1 for outcome in outcomes.values() if outcome.applied)
     far = reached(current, outcomes)

@@ -17,6 +17,8 @@ from ..._core.plan.brakes import BrakeLimits
 from ..._core.plan.document import NOTHING_RECORDED
 from ..._core.plan.outcome import MemberOutcome
 from ..._core.plan.reached import reached
+from ..._core.plan.waves import waves
+from ..._core.values.instants import write_time
 from ..._kube.access import ready
 from ..._kube.client import Timeouts
 from ..._kube.parallel import in_parallel
@@ -35,10 +37,8 @@ from ..members.members import (
 from ..members.recorded_facts import facts_of, young_members
 from ..not_carried_out import in_files, on_hub
 from ..session import Session
-from .apply import (
-    ApplyResult,
-    carry_out,
-    changes,
+from .apply import ApplyResult, carry_out, changes
+from .checks import (
     check_brakes,
     check_digest,
     failures,
@@ -54,7 +54,7 @@ from .plan import (
     make_plans,
     plan_again,
 )
-from .rollout import Waiting
+from .rollout_words import Waiting
 from .sources import (
     PLACEMENT,
     LoadedPlacement,
@@ -114,6 +114,17 @@ class Report:
             return STOPPED, stopped
         lacking = unfulfilled(self.plan)
         return (UNFULFILLED, lacking) if lacking else ("", [])
+
+    @property
+    def resume_at(self) -> str:
+        """When it is worth to go on with a rollout that waits, in RFC 3339; empty where no instant is known."""
+        instants = [each.resume_at for each in self.waits.values() if each.resume_at]
+        return write_time(min(instants)) if instants else ""
+
+    @property
+    def waves(self) -> dict[str, list[list[str]]]:
+        """Clusters by wave for each placement, as results have them."""
+        return {each.name: [list(wave) for wave in waves(each)] for each in self.plan.plans}
 
     def of(self, placement: str) -> t.Mapping[str, MemberOutcome]:
         """Outcomes of one placement by cluster; empty if nothing was looked at."""

@@ -20,7 +20,6 @@ from ..._core.objects.placements.binding import (
 from ..._core.plan.document import PlacementPlan
 from ..._core.plan.outcome import MemberOutcome
 from ..._core.plan.status import NotBegun, binding_status
-from ..._core.resources.availability import NOT_YET
 from ..._core.rollout.content import RolloutBinding
 from ..._core.rollout.readiness import APPLIED, AVAILABLE, DIFF_REPORTED
 from ..._core.rollout.rolling import after
@@ -43,10 +42,10 @@ from ..._store.records import Lease
 from ..conductor.journal import Change
 from ..keeping import STOPS
 from .look import Outcomes
+from .rollout_words import some, waiting_lines
 
 LOOK_AGAIN, LOOK_AT_ALL, TRY_AGAIN = timedelta(seconds=2), timedelta(seconds=30), timedelta(seconds=10)
 BLINK = 0.2
-NAMED = 3
 
 
 @dataclass(frozen=True)
@@ -75,28 +74,6 @@ class _News:
     outcome: MemberOutcome
     act: RolloutAct | None = None
     looked: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class Waiting:
-    """A rollout that has not come to its end: ``why`` as of ``conductor.loop.Ending``, who waits, and that in words."""
-
-    why: str
-    rows: tuple[BindingWait, ...]
-    lines: tuple[str, ...]
-    resume_at: datetime | None = None
-
-    def as_dict(self) -> dict[str, t.Any]:
-        """As results have it. Clusters that wait for the same are one row."""
-        groups: dict[tuple[t.Any, ...], list[str]] = {}
-        for each in self.rows:
-            what = (each.reason, each.wants, each.blockers, "" if each.blockers else each.message)
-            groups.setdefault(what, []).append(each.cluster)
-        waits = [
-            {"reason": reason, "wants": wants, "clusters": sorted(names), "for": list(blockers), "message": message}
-            for (reason, wants, blockers, message), names in groups.items()
-        ]
-        return {"why": self.why, "waits": waits, "lines": list(self.lines)}
 
 
 class RolloutSteering:
@@ -130,7 +107,6 @@ class RolloutSteering:
         self._last_try: datetime | None = None
         self._waves = 0
 
-    @property
     def lines(self) -> list[str]:
         """Who waits for whom and what, for people."""
         return waiting_lines(self.waits, self.outcomes)
@@ -354,83 +330,8 @@ class RolloutSteering:
         if not acts or (not self.waits and not self._waves):
             return
         self._waves += 1
-        names = sorted(each.cluster for each in acts)
-        more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-        self._say(f"{self._plan.name}: wave {self._waves}: {', '.join(names[:NAMED])}{more}")
-
-
-@dataclass
-class RolloutTelling:
-    """Tells people what is about to be done, and who waits for whom, as long as that is news."""
-
-    name: str
-    summary: str
-    say: t.Callable[[str], None]
-    steering: RolloutSteering
-    _told: tuple[str, ...] = ()
-    _began: bool = False
-
-    def begin(self, state: RolloutState, now: datetime) -> None:
-        """Nothing: first of all it is recorded."""
-
-    def stored(self, state: RolloutState, now: datetime) -> None:
-        """What the placement is about to do, once all that is intended is recorded."""
-        if not self._began:
-            self._began = True
-            self.say(f"{self.name}: {self.summary}")
-
-    def waiting(self, state: RolloutState, until: datetime | None, now: datetime) -> None:
-        """The lines that are new."""
-        lines = tuple(self.steering.lines)
-        if lines != self._told:
-            self._told = lines
-            for line in lines:
-                self.say(f"{self.name}: {line}")
-
-    def end(self, state: RolloutState, why: str, now: datetime) -> None:
-        """What still waits then."""
-        if why != "settled":
-            self.waiting(state, None, now)
-
-
-def waiting_lines(waits: t.Iterable[BindingWait], outcomes: t.Mapping[str, MemberOutcome]) -> list[str]:
-    """Who waits for whom and what: clusters that wait for the same are told together."""
-    groups: dict[tuple[t.Any, ...], list[BindingWait]] = {}
-    for each in waits:
-        if each.wants:
-            groups.setdefault((each.reason, each.blockers or (each.message,)), []).append(each)
-    lines = []
-    for rows in groups.values():
-        first = rows[0]
-        names = _some(sorted(each.cluster for each in rows))
-        verb = "wait" if len(rows) > 1 else "waits"
-        if not first.blockers:
-            lines.append(f"{names} {verb}: {first.message}")
-            continue
-        whom = "; ".join(_lacking(name, outcomes.get(name)) for name in first.blockers[:NAMED])
-        more = f"; and {len(first.blockers) - NAMED} more" if len(first.blockers) > NAMED else ""
-        lines.append(f"{names} {verb} for {whom}{more}")
-    return lines
-
-
-def _lacking(name: str, outcome: MemberOutcome | None) -> str:
-    """A cluster that is waited for, and what is missing there."""
-    if outcome is None:
-        return name
-    if outcome.error:
-        return f"{name}: {outcome.error.message}"
-    if outcome.failures:
-        first = outcome.failures[0]
-        return f"{name}: {first.id} could not be applied: {first.message}"
-    late = [each for each, judged in (outcome.availability or {}).items() if judged == NOT_YET]
-    lacks = outcome.lacks or {}
-    told = [f"{each} {lacks.get(each, 'is not available yet')}" for each in late[:NAMED]]
-    return f"{name}: {', '.join(told)}" if told else name
-
-
-def _some(names: t.Sequence[str]) -> str:
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return f"{', '.join(names[:NAMED])}{more}"
+        names = some(sorted(each.cluster for each in acts))
+        self._say(f"{self._plan.name}: wave {self._waves}: {names}")
 
 
 def _with_mark(each: RolloutBinding, before: str) -> RolloutBinding:

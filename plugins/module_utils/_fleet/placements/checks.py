@@ -1,0 +1,99 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What is looked at before a plan is carried out, and told after it: brakes, the approved digest, failures."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import replace
+
+from ..._core.errors import FleetError, Problem
+from ..._core.objects.placements.binding import UNSCHEDULED
+from ..._core.plan.digest import contents_digest
+from ..._core.plan.document import LOST, PlacementPlan
+from ..._core.plan.member import NOT_GONE
+from ..._core.plan.outcome import APPLY_FAILED
+from ..._core.values.approved_digest import approves, lack
+from ..keeping import STOPS
+from .look import Outcomes
+from .plan import FleetPlan
+from .recorded import APPROVED, APPROVED_CONTENTS, RecordedPlacement
+
+CODES = {APPLY_FAILED: "not-applied", NOT_GONE: "not-gone"}
+
+
+def failures(outcomes: t.Mapping[str, Outcomes]) -> tuple[Problem, ...]:
+    """Everything that failed or could not be reached, by placement and cluster; what this run itself left when it had
+    to end is told as a whole."""
+    found = []
+    for placement, by_cluster in outcomes.items():
+        for cluster, outcome in by_cluster.items():
+            if outcome.error and outcome.error.code not in STOPS:
+                found.append(replace(outcome.error, where=f"{cluster} ({placement})"))
+            for each in outcome.failures:
+                code = CODES.get(each.reason, "refused-on-member")
+                found.append(Problem(code, f"{each.id}: {each.message}", f"{cluster} ({placement})", each.reason))
+    return tuple(found)
+
+
+def check_brakes(plan: FleetPlan) -> None:
+    """Raises all brakes that stop the plan, each with the option that lifts it."""
+    stopped = stopping(plan)
+    if stopped:
+        raise FleetError.of(stopped)
+
+
+def stopping(plan: FleetPlan) -> list[Problem]:
+    """The brakes for which an apply is refused, each with the option that lifts it."""
+    found = [
+        Problem(
+            f"brake-{brake.name.replace('_', '-')}",
+            brake.message.removeprefix(f"{each.name}: "),
+            each.name,
+            f"if it is meant: {brake.option}",
+        )
+        for each in plan.plans
+        for brake in each.brakes
+        if brake.stops
+    ]
+    return list(dict.fromkeys(found))
+
+
+def unfulfilled(plan: FleetPlan) -> list[Problem]:
+    """The placements that get fewer clusters than their policies ask for."""
+    hint = "placement_info with explain tells what is against a cluster"
+    return [
+        Problem("unfulfilled", f"{each.picked} of {each.wanted} clusters that the policy asks for", each.name, hint)
+        for each in plan.plans
+        if not each.fulfilled
+    ]
+
+
+def check_digest(plan: FleetPlan, approved: str) -> None:
+    """Raises ``digest-mismatch`` when another plan than the approved one would be carried out."""
+    if approved and not approves(approved, plan.digest) and not _was_begun(plan, approved):
+        raise FleetError(
+            "digest-mismatch",
+            f"the approved plan has digest {approved[:16]}, the plan made now has {plan.digest[:16]}{lack(approved)}",
+            hint="plan again, compare, and have the new digest approved",
+        )
+
+
+def _was_begun(plan: FleetPlan, approved: str) -> bool:
+    """Whether what is left to do is nothing but the rest of a rollout that was begun under this digest."""
+    return all(_is_rest_of(each, plan.recorded[each.name], approved) for each in plan.plans if each.decides_change)
+
+
+def _is_rest_of(plan: PlacementPlan, recorded: RecordedPlacement, approved: str) -> bool:
+    annotations = ((recorded.document or {}).get("metadata") or {}).get("annotations") or {}
+    begun = str(annotations.get(APPROVED, ""))
+    if not begun or not approves(approved, begun) or plan.resource_snapshot_new or plan.respecified or plan.deleting:
+        return False
+    if annotations.get(APPROVED_CONTENTS) != contents_digest(plan):
+        return False
+    states = {each.spec.target_cluster: each.spec.state for each in recorded.known.bindings}
+    return all(
+        (states.get(each.cluster) == UNSCHEDULED) if each.change == LOST else each.cluster in states
+        for each in plan.clusters
+    )

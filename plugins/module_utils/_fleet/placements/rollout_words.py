@@ -1,0 +1,114 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What is said of a rollout that waits: who waits for whom, and what is missing there."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+from datetime import datetime
+
+from ..._core.plan.outcome import MemberOutcome
+from ..._core.resources.availability import NOT_YET
+from ..._core.rollout.rolling.decide import RolloutState
+from ..._core.rollout.rolling.waiting import BindingWait
+
+NAMED = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Waiting:
+    """A rollout that has not come to its end: ``why`` as of ``conductor.loop.Ending``, who waits, and that in words."""
+
+    why: str
+    rows: tuple[BindingWait, ...]
+    lines: tuple[str, ...]
+    resume_at: datetime | None = None
+
+    def as_dict(self) -> dict[str, t.Any]:
+        """As results have it. Clusters that wait for the same are one row."""
+        groups: dict[tuple[t.Any, ...], list[str]] = {}
+        for each in self.rows:
+            what = (each.reason, each.wants, each.blockers, "" if each.blockers else each.message)
+            groups.setdefault(what, []).append(each.cluster)
+        waits = [
+            {"reason": reason, "wants": wants, "clusters": sorted(names), "for": list(blockers), "message": message}
+            for (reason, wants, blockers, message), names in groups.items()
+        ]
+        return {"why": self.why, "waits": waits, "lines": list(self.lines)}
+
+
+@dataclass
+class RolloutTelling:
+    """Tells people what is about to be done, and who waits for whom, as long as that is news."""
+
+    name: str
+    summary: str
+    say: t.Callable[[str], None]
+    lines: t.Callable[[], list[str]]
+    _told: tuple[str, ...] = ()
+    _began: bool = False
+
+    def begin(self, state: RolloutState, now: datetime) -> None:
+        """Nothing: first of all it is recorded."""
+
+    def stored(self, state: RolloutState, now: datetime) -> None:
+        """What the placement is about to do, once all that is intended is recorded."""
+        if not self._began:
+            self._began = True
+            self.say(f"{self.name}: {self.summary}")
+
+    def waiting(self, state: RolloutState, until: datetime | None, now: datetime) -> None:
+        """The lines that are new."""
+        lines = tuple(self.lines())
+        if lines != self._told:
+            self._told = lines
+            for line in lines:
+                self.say(f"{self.name}: {line}")
+
+    def end(self, state: RolloutState, why: str, now: datetime) -> None:
+        """What still waits then."""
+        if why != "settled":
+            self.waiting(state, None, now)
+
+
+def waiting_lines(waits: t.Iterable[BindingWait], outcomes: t.Mapping[str, MemberOutcome]) -> list[str]:
+    """Who waits for whom and what: clusters that wait for the same are told together."""
+    groups: dict[tuple[t.Any, ...], list[BindingWait]] = {}
+    for each in waits:
+        if each.wants:
+            groups.setdefault((each.reason, each.blockers or (each.message,)), []).append(each)
+    lines = []
+    for rows in groups.values():
+        first = rows[0]
+        names = some(sorted(each.cluster for each in rows))
+        verb = "wait" if len(rows) > 1 else "waits"
+        if not first.blockers:
+            lines.append(f"{names} {verb}: {first.message}")
+            continue
+        whom = "; ".join(_lacking(name, outcomes.get(name)) for name in first.blockers[:NAMED])
+        more = f"; and {len(first.blockers) - NAMED} more" if len(first.blockers) > NAMED else ""
+        lines.append(f"{names} {verb} for {whom}{more}")
+    return lines
+
+
+def _lacking(name: str, outcome: MemberOutcome | None) -> str:
+    """A cluster that is waited for, and what is missing there."""
+    if outcome is None:
+        return name
+    if outcome.error:
+        return f"{name}: {outcome.error.message}"
+    if outcome.failures:
+        first = outcome.failures[0]
+        return f"{name}: {first.id} could not be applied: {first.message}"
+    late = [each for each, judged in (outcome.availability or {}).items() if judged == NOT_YET]
+    lacks = outcome.lacks or {}
+    told = [f"{each} {lacks.get(each, 'is not available yet')}" for each in late[:NAMED]]
+    return f"{name}: {', '.join(told)}" if told else name
+
+
+def some(names: t.Sequence[str]) -> str:
+    """The first names, and how many more there are."""
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return f"{', '.join(names[:NAMED])}{more}"
