@@ -10,11 +10,13 @@ import os
 import signal
 import sys
 import typing as t
+from datetime import timedelta
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / ".cache" / "collections"))
 
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements import member_apply, rollout
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.look import ApplyOptions, RolloutOptions
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.placement import PlacementRequest, run
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import open_session
 
@@ -51,7 +53,8 @@ def main() -> None:
     told = json.loads(sys.argv[1])
     arm(told["point"])
     session = open_session({"records": told["options"], "holder": told["holder"]}, {}, writes=True)
-    asked = PlacementRequest(src=tuple(told["src"]), resources=tuple(told["resources"]), write=True)
+    ways = ApplyOptions(rollout=RolloutOptions(max_idle=timedelta(0)))
+    asked = PlacementRequest(src=tuple(told["src"]), resources=tuple(told["resources"]), write=True, ways=ways)
     run(session, asked)
 
 

@@ -24,6 +24,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.apply
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.facts import read_fleet
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join import Joined, MemberSpec, join
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import Clients, recorded_members
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.look import ApplyOptions, RolloutOptions
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.placement import (
     PlacementRequest,
     Report,
@@ -44,6 +45,9 @@ PARENTS = f"{OURS}/configmaps"
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/gitops-fleet/leases"
 WRITES = ("create", "update", "patch", "delete", "deletecollection")
 ASKING = ("selfsubjectaccessreviews", "selfsubjectreviews", "selfsubjectrulesreviews")
+
+# An apply that waits for nobody: what a rollout waits for is in its report.
+NOT_WAITING = ApplyOptions(rollout=RolloutOptions(max_idle=timedelta(0)))
 
 _marks = itertools.count()
 
@@ -293,7 +297,7 @@ class Fleet:
         files = {"src": (str(self.folder / "placements"),), "resources": (str(self.folder / "resources"),)}
         if changes.get("absent") or changes.get("definition"):
             del files["src"]
-        return PlacementRequest(**{**files, "timeout": 2.0, **changes})
+        return PlacementRequest(**{**files, "timeout": 2.0, "ways": NOT_WAITING, **changes})
 
     def run(
         self,

@@ -8,6 +8,8 @@ Server-side apply of an object that is not there yet needs ``create`` besides ``
 
 from __future__ import annotations
 
+import hashlib
+import re
 import typing as t
 from dataclasses import dataclass
 
@@ -36,6 +38,12 @@ class Subject:
     name: str
     namespace: str = ""
 
+    @property
+    def mark(self) -> str:
+        """What tells its roles from those of others: printed for two of them, neither takes the other's away."""
+        digest = hashlib.sha256("/".join((self.kind, self.namespace, self.name)).encode()).hexdigest()
+        return "-".join((*re.findall(r"[a-z0-9]+", self.name.lower()[-40:]), digest[:6]))
+
     def as_dict(self) -> dict[str, str]:
         if self.kind == "ServiceAccount":
             return {"kind": self.kind, "name": self.name, "namespace": self.namespace}
@@ -53,8 +61,8 @@ def read_only_manifests(
     rules = [*_resource_rules((*_FACTS, _NAMESPACE, *kinds), READ), _path_rule()]
     return (
         _home(namespace),
-        *_cluster_role("gitops-fleet-read", rules, subject),
-        *_role("gitops-fleet-read-applysets", namespace, _resource_rules((_PARENT,), READ), subject),
+        *_cluster_role(f"gitops-fleet-read-{subject.mark}", rules, subject),
+        *_role(f"gitops-fleet-read-applysets-{subject.mark}", namespace, _resource_rules((_PARENT,), READ), subject),
     )
 
 
@@ -75,8 +83,8 @@ def apply_manifests(
     parents = [*_resource_rules((_PARENT,), APPLY), *_resource_rules((_LEASE,), HOLD)]
     return (
         _home(namespace),
-        *_cluster_role("gitops-fleet-apply", rules, subject),
-        *_role("gitops-fleet-applysets", namespace, parents, subject),
+        *_cluster_role(f"gitops-fleet-apply-{subject.mark}", rules, subject),
+        *_role(f"gitops-fleet-applysets-{subject.mark}", namespace, parents, subject),
     )
 
 

@@ -255,9 +255,9 @@ class RolloutSteering:
         return each.state == BOUND and not each.deleting and each.content == self._plan.content.of(each.cluster)
 
     def _was_begun(self, each: RolloutBinding, seen: MemberOutcome) -> bool:
-        """Whether a run that did not end was to write there what is wanted: it is in flight still."""
-        begun = HELD_BEFORE in each.binding.metadata.annotations and self._holds_wanted(each)
-        return begun and seen.error is None and bool(seen.changes)
+        """Whether a former run was to write there what is wanted, and something of it is not there: it is in flight
+        still, and ready only when it is done. What others have changed since is another matter."""
+        return self._holds_wanted(each) and seen.error is None and any(not step.drifted for step in seen.changes)
 
     def _failed(self, name: str) -> bool:
         outcome = self.outcomes.get(name)
@@ -293,7 +293,8 @@ class RolloutSteering:
                 if each.cluster != outcome.cluster or stopped or (act is not None and each.name != act.binding):
                     rows.append(each)
                 elif news.looked:
-                    rows.append(self._observed(each, outcome, now) if each.state == BOUND else each)
+                    told = each.state == BOUND and not self._was_begun(each, outcome)
+                    rows.append(self._observed(each, outcome, now) if told else each)
                 elif act is not None and act.action == REMOVE:
                     rows += [] if outcome.applied else [_stays(each)]
                 else:

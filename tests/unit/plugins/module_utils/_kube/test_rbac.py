@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.access import AccessRule
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.paths import BUILT_IN
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.rbac import (
@@ -51,3 +53,11 @@ def test_namespaces_may_be_deleted_if_they_are_placed():
 def test_the_same_kinds_print_the_same():
     subject = Subject("Group", "ci")
     assert apply_manifests(subject, KINDS) == apply_manifests(subject, KINDS[::-1])
+
+
+def test_roles_of_two_accounts_have_names_of_their_own():
+    """Applied one after the other on a cluster, neither takes from the other what it was given."""
+    people = [Subject("User", "planner"), Subject("User", "Planner"), Subject("ServiceAccount", "planner", "ci")]
+    named = [{each["metadata"]["name"] for each in read_only_manifests(one)[1:]} for one in people]
+    assert all(not first & second for first, second in itertools.combinations(named, 2))
+    assert "gitops-fleet-read-planner-" in " ".join(named[0])
