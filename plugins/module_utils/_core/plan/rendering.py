@@ -24,7 +24,12 @@ from ..resources.cleaning import cleaned
 from ..resources.comparison.fields import is_secret
 from ..resources.overrides.effect import Acting, acting, effect_name
 from ..resources.overrides.overrides import overridden, reaches
-from ..resources.sealing import object_hash, sealed, without_values
+from ..resources.sealing import (
+    object_hash,
+    sealed,
+    without_source,
+    without_values,
+)
 from ..rollout.content import Overrides, OverridesByCluster
 from ..schema.meta import NamespacedName
 from ..values.canonical import canonical_json
@@ -34,7 +39,12 @@ from .changes import (
     UNKNOWN,
     ObjectChange,
 )
-from .document import Rendered, Rendering
+from .document import (
+    PlacementPlan,
+    Rendered,
+    Rendering,
+    reference,
+)
 from .object_changes import manifest_changes
 
 # What etcd takes of one object (its --max-request-bytes).
@@ -210,3 +220,23 @@ def _rendering(objects: Contents, contents: Contents, clusters: tuple[str, ...])
 def _change(new: Rendered, old: Rendered) -> ObjectChange:
     fields = manifest_changes(new.sealed or new.manifest, old.sealed or old.manifest, new.id)
     return ObjectChange(id=new.id, action=CHANGED if fields else UNKNOWN, fields=fields)
+
+
+def shown_on(plan: PlacementPlan, cluster: str) -> dict[str, t.Any]:
+    """What the cluster gets, object by object as it is sent, and what not; values of Secrets are left out."""
+    names = plan.content.of(cluster).overrides
+    base = {each.id: each for each in plan.objects}
+    return {
+        "placement": plan.name,
+        "cluster": cluster,
+        "overrides": [*names.cluster, *(f"{each.namespace}/{each.name}" for each in names.namespaced)],
+        "objects": [
+            {
+                **each.as_dict(),
+                "overridden": base[each.id] is not each,
+                "manifest": without_source(without_values(each.manifest)),
+            }
+            for each in plan.objects_on(cluster)
+        ],
+        "leftOut": [reference(each) for each in plan.left_out_on(cluster)],
+    }
