@@ -36,7 +36,7 @@ ROLLING = {"time_limit", "max_idle", "readiness"}
 # Options that are no variables, by playbook: what it fixes itself, and what belongs to another playbook or to a task.
 FIXED = {
     "apply": {"state", "definition"},
-    "rollout": {"state", "definition"},
+    "rollout": {"state", "definition", "render"},
     "plan": {"state", "definition", "validate", "removal_timeout", *ROLLING},
     "drift": {
         *("state", "definition", "digest", "approved_plan", "facts", "prune_kinds", "max_removals", "validate"),

@@ -36,9 +36,9 @@ def change_lines(objects: t.Sequence[ObjectChange]) -> list[str]:
     return lines
 
 
-def rendered_lines(plan: PlacementPlan, most: int) -> list[tuple[tuple[str, ...], list[str]]]:
+def rendered_lines(plan: PlacementPlan, most: int) -> list[tuple[list[str], list[str]]]:
     """What clusters get apart from the others, equal ones together; of the first so many kinds of difference."""
-    return [(each.clusters, change_lines(each.changes)) for each in plan.renderings[:most]]
+    return [(list(each.clusters), change_lines(each.changes)) for each in plan.renderings[:most]]
 
 
 def field_lines(fields: t.Sequence[FieldChange]) -> list[str]:

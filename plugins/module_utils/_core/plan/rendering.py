@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..errors import FleetError, Problem
 from ..objects.clusters.member_cluster import MemberCluster
@@ -30,6 +30,7 @@ from ..resources.sealing import (
     without_source,
     without_values,
 )
+from ..resources.selection import bad_ignores
 from ..rollout.content import Overrides, OverridesByCluster
 from ..schema.meta import NamespacedName
 from ..values.canonical import canonical_json
@@ -93,12 +94,14 @@ def by_cluster(
     Clusters on which the same rules act, with no variable in them, are rendered once. FleetError with everything that
     cannot be done, each with cluster, object and place in the override.
     """
+    if not overrides:
+        return ByCluster()
     work = _Overriding(objects, overrides, sealing)
     made: dict[t.Any, tuple[Overrides, Contents]] = {}
     names: dict[str, Overrides] = {}
     rendered: dict[str, Contents] = {}
     troubles: list[_Trouble] = []
-    for cluster in clusters if overrides else ():
+    for cluster in clusters:
         rules = acting(overrides, cluster)
         like = (
             tuple((title(each.override), each.rules) for each in rules),
@@ -160,25 +163,27 @@ class _Overriding:
 
 def _not_allowed(was: Rendered, manifest: Manifest, cluster: MemberCluster) -> tuple[Problem, ...]:
     """Why the object cannot be placed once it is overridden: it could not be selected so either."""
-    where, on = str(was.id), f"with its overrides for {cluster.name}"
-    metadata = metadata_of(manifest)
-    found = [
-        Problem("malformed-metadata", f"the {key} of {was.id} map no texts to texts {on}", where)
-        for key in ("labels", "annotations")
-        if not _are_texts(metadata.get(key) or {})
-    ]
-    if found or identify(manifest) != was.id:
-        return (*found, *([] if found else [Problem("override-identity", f"{was.id} is another object {on}", where)]))
-    never, stops = refusal(was.id, manifest), stops_cluster(was.id, manifest)
-    if never:
-        found.append(Problem(never.code, f"{never.message}, {on}", where, never.hint))
-    if stops:
-        found.append(Problem(stops.code, f"{stops.message}, {on}", where, stops.hint))
+    found = [*_malformed(was.id, manifest)] or [*_unplaceable(was.id, manifest)]
+    on = f"with its overrides for {cluster.name}"
+    return tuple(replace(each, message=f"{each.message}, {on}", where=str(was.id)) for each in found)
+
+
+def _malformed(each: ObjectId, manifest: Manifest) -> t.Iterator[Problem]:
+    yield from bad_ignores([(each, manifest)])
+    for key in ("labels", "annotations"):
+        if not _are_texts(metadata_of(manifest).get(key) or {}):
+            yield Problem("malformed-metadata", f"the {key} of {each} map no texts to texts")
+
+
+def _unplaceable(each: ObjectId, manifest: Manifest) -> t.Iterator[Problem]:
+    if identify(manifest) != each:
+        yield Problem("override-identity", f"{each} is another object")
+        return
+    yield from (one for one in (refusal(each, manifest), stops_cluster(each, manifest)) if one)
     size = len(canonical_json(manifest))
     if size > MOST_BYTES:
-        message = f"{was.id} has {size} bytes {on}, and no API server keeps more than {MOST_BYTES} of an object"
-        found.append(Problem("object-too-large", message, where, "split it"))
-    return tuple(found)
+        message = f"{each} has {size} bytes, and no API server keeps more than {MOST_BYTES} of an object"
+        yield Problem("object-too-large", message, hint="split it")
 
 
 def _are_texts(value: t.Any) -> bool:

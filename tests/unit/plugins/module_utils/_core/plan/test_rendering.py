@@ -160,6 +160,10 @@ REFUSED: dict[str, tuple[t.Any, str]] = {
     "a field that is not there": (rule("/data/none", op="replace"), "override-failed"),
     "a label that the cluster lacks": (rule("/data/on", "${MEMBER-CLUSTER-LABEL-KEY-city}"), "override-label-missing"),
     "labels that are no texts": (rule("/metadata/labels", {"a": 1}), "malformed-metadata"),
+    "fields to ignore that are none": (
+        rule("/metadata/annotations", {"gitops.fleet/ignore": "spec..replicas"}),
+        "bad-ignore",
+    ),
     "labels that are no map": (rule("/metadata/labels", "a"), "malformed-metadata"),
     "more than a server keeps": (rule("/data/on", "x" * 1_600_000), "object-too-large"),
 }
