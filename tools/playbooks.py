@@ -36,12 +36,12 @@ ROLLING = {"time_limit", "max_idle", "readiness"}
 # Options that are no variables, by playbook: what it fixes itself, and what belongs to another playbook or to a task.
 FIXED = {
     "apply": {"state", "definition"},
-    "rollout": {"state", "definition"},
+    "rollout": {"state", "definition", "render"},
     "plan": {"state", "definition", "validate", "removal_timeout", *ROLLING},
     "drift": {
         *("state", "definition", "digest", "approved_plan", "facts", "prune_kinds", "max_removals", "validate"),
         *("max_object_removals", "allow_empty", "allow_no_objects", "allow_older", "removal_timeout"),
-        *("write_plan", "write_markdown", "fail_on", *ROLLING),
+        *("write_plan", "write_markdown", "fail_on", *ROLLING, "render"),
     },
     "facts": {"return_snapshot"},
     "join": {"state", "members", "forget_unreachable", "max_removals", "placed", "prune_kinds", "removal_timeout"},
@@ -52,7 +52,7 @@ FIXED = {
     "leave": {"kubeconfig", "context_pattern", "labels", "taints"},
     "end": {
         *("src", "definition", "resources", "facts", "strict", "digest", "approved_plan", "max_object_removals"),
-        *("allow_no_objects", "max_facts_age", "allow_older", "validate", "fail_on", *ROLLING),
+        *("allow_no_objects", "max_facts_age", "allow_older", "validate", "fail_on", *ROLLING, "render"),
     },
     "explain": {"definition"},
     "status": {"definition", "src", "explain", "facts"},

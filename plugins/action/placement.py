@@ -78,6 +78,7 @@ def _asked(options: dict[str, t.Any], run_of: Run, approved: str) -> PlacementRe
         approved=approved,
         look=not plan_only,
         write=not plan_only and not run_of.check_mode,
+        render=options["render"] or "",
         timeout=options["timeout"],
     )
 
@@ -100,6 +101,7 @@ def _answer(report: Report, options: dict[str, t.Any], run_of: Run) -> Answer:
         "plan": document,
         "digest": report.plan.digest,
         "table": lines,
+        "rendered": list(report.rendered),
         "members": {
             placement: {name: each.as_dict() for name, each in outcomes.items()}
             for placement, outcomes in report.outcomes.items()

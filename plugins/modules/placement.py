@@ -166,6 +166,11 @@ options:
     description: Seconds to wait for a connection to a member.
     type: int
     default: 5
+  render:
+    description:
+      - The name of a cluster. The result has RV(rendered), every object as that cluster gets it, with what overrides
+        make of it. What Secrets hold is left out.
+    type: str
   write_plan:
     description: File to write the plan to, as JSON.
     type: path
@@ -182,6 +187,15 @@ EXAMPLES = r"""
     resources: [fleet/resources]
     facts: fleet/facts.json
     write_markdown: plan.md
+
+- name: See what one cluster gets, overrides included
+  gitops.fleet.placement:
+    state: planned
+    src: [fleet/placements]
+    resources: [fleet/resources]
+    facts: fleet/facts.json
+    render: west-1
+  register: planned
 
 - name: Carry it out
   gitops.fleet.placement:
@@ -218,6 +232,14 @@ table:
   returned: success
   type: list
   elements: str
+rendered:
+  description:
+    - With O(render), what each placement brings to that cluster. C(objects) have their C(manifest), and C(overridden)
+      tells whether overrides have changed it; C(leftOut) are objects that the cluster does not get; C(overrides) are
+      the names under which the binding of the cluster has them.
+  returned: success
+  type: list
+  elements: dict
 members:
   description: What was done, or would be done, on each member, by placement and cluster.
   returned: success

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The page on update runs shows the examples that are run elsewhere, as they are, without their licence headers."""
+"""Pages show the examples that are run elsewhere, as they are, without their licence headers."""
 
 from __future__ import annotations
 
@@ -37,3 +37,12 @@ def test_an_example_is_shown_as_it_is(name: str):
 def test_every_example_is_shown_or_used_by_one_that_is():
     files = {str(path.relative_to(EXAMPLES)) for path in EXAMPLES.rglob("*") if path.is_file()}
     assert files == {*SHOWN, "steps/note.yml"}
+
+
+RENDERING = sorted((ROOT / "examples" / "rendering").glob("*.yml"))
+
+
+@pytest.mark.parametrize("file", RENDERING, ids=lambda file: file.stem)
+def test_manifests_of_overrides_and_envelopes_are_shown_as_they_are_run(file: Path):
+    shown, headers = HEADER.subn("", file.read_text(encoding="utf-8"))
+    assert headers == 1 and f"```yaml\n{shown}```" in (ROOT / "docs" / "placement.md").read_text(encoding="utf-8")

@@ -8,7 +8,13 @@ from __future__ import annotations
 import json
 import typing as t
 
-from .._core.plan.changes import CHANGED, NEW, FieldChange, ObjectChange
+from .._core.plan.changes import (
+    CHANGED,
+    LEFT_OUT,
+    NEW,
+    FieldChange,
+    ObjectChange,
+)
 from .._core.plan.document import PlacementPlan
 from .._core.plan.outcome import MemberOutcome
 
@@ -23,11 +29,16 @@ def change_lines(objects: t.Sequence[ObjectChange]) -> list[str]:
         if each.action == CHANGED and each.fields:
             lines += [f"changes {each.id}", *(f"  {line}" for line in field_lines(each.fields))]
         else:
-            words = {NEW: "new", CHANGED: "changes"}
+            words = {NEW: "new", CHANGED: "changes", LEFT_OUT: "does not get"}
             lines.append(f"{words[each.action]} {each.id}" if each.action in words else f"{each.id} {NOT_KNOWN}")
     if len(objects) > OBJECTS:
         lines.append(f"{len(objects) - OBJECTS} more objects change")
     return lines
+
+
+def rendered_lines(plan: PlacementPlan, most: int) -> list[tuple[list[str], list[str]]]:
+    """What clusters get apart from the others, equal ones together; of the first so many kinds of difference."""
+    return [(list(each.clusters), change_lines(each.changes)) for each in plan.renderings[:most]]
 
 
 def field_lines(fields: t.Sequence[FieldChange]) -> list[str]:

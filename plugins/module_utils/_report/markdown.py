@@ -18,8 +18,8 @@ from .._core.plan.document import (
     PRUNE,
     PlacementPlan,
 )
-from .changes import unseen
-from .text import GOING, waves_lines
+from .changes import rendered_lines, unseen
+from .text import GOING, KINDS, waves_lines
 
 MARKS = re.compile(r"[&<>|`*_~\[\]()!#@\\]")
 # Code hosts make links of these: mentions, numbers of issues and requests, addresses.
@@ -111,6 +111,11 @@ def _section(plan: PlacementPlan) -> list[str]:
     if plan.left_out:
         left = [(each.cluster, each.rule, each.reason) for each in plan.left_out]
         lines += ["", *_table(("not picked", "rule", "reason"), left)]
+    for clusters, told in rendered_lines(plan, KINDS):
+        lines += ["", f"Overridden, the same on {len(clusters)} clusters ({_names(clusters, FEW)}):", ""]
+        lines += [f"{'  ' if line.startswith(' ') else ''}- {_text(line.strip())}" for line in told]
+    others = sum(len(each.clusters) for each in plan.renderings[KINDS:])
+    lines += ["", f"Overridden in other ways on {others} more clusters, see the JSON plan."] if others else []
     for clusters, changed in unseen(plan, {}):
         lines += ["", f"Changes on {_names(clusters, SHOWN)}:", ""]
         lines += [f"{'  ' if line.startswith(' ') else ''}- {_text(line.strip())}" for line in changed]

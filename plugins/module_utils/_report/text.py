@@ -32,12 +32,13 @@ from .._core.plan.outcome import MemberOutcome
 from .._core.plan.reached import reached
 from .._core.plan.waves import waves
 from .._core.schema.meta import find_condition
-from .changes import field_lines, unseen
+from .changes import field_lines, rendered_lines, unseen
 
 WIDTH = 80
 _COLUMNS = ContextVar("columns", default=WIDTH)
 MARKS = {GAINED: "+", KEPT: "=", LOST: "-"}
 SHOWN = 40
+KINDS = 10
 GOING = {
     PRUNE: "deleted from",
     LEFTOVER: "deleted, if an unfinished run has put it there, from",
@@ -103,6 +104,7 @@ def plan_text(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome] | Non
         left = [("x", each.cluster, each.rule, each.reason) for each in plan.left_out]
         lines += table(("", "NOT PICKED", "RULE", "WHY"), _cut(left))
     lines += [part for line in _object_lines(plan) for part in _folded(line, most=len(line))]
+    lines += _rendered(plan)
     lines += [part for line in waves_lines(plan) for part in _folded(line)]
     for clusters, changed in unseen(plan, outcomes):
         lines += _folded(f"on {_listed(clusters)}, since the last apply:")
@@ -243,6 +245,19 @@ def _cluster_row(each: ClusterPlan, outcome: MemberOutcome | None) -> tuple[str,
     if outcome and outcome.error:
         why += f" ({outcome.error.code})"
     return (MARKS[each.change], each.cluster, score, why)
+
+
+def _rendered(plan: PlacementPlan) -> list[str]:
+    """What overrides make of the objects, clusters that get the same together."""
+    lines = []
+    for clusters, told in rendered_lines(plan, KINDS):
+        same = f"the same on {len(clusters)} clusters" if len(clusters) > 1 else "on one cluster"
+        lines += _folded(f"overridden, {same} ({_listed(clusters)}):")
+        lines += [part for line in told for part in _folded(line, "    ")]
+    others = [each for rendering in plan.renderings[KINDS:] for each in rendering.clusters]
+    if others:
+        lines += _folded(f"overridden in other ways on {len(others)} more clusters; render shows what one of them gets")
+    return lines
 
 
 def _object_lines(plan: PlacementPlan) -> list[str]:

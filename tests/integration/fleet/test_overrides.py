@@ -287,6 +287,25 @@ def test_a_plan_without_records_knows_what_overrides_have_done(file_fleet: Fleet
         records.close()
 
 
+def test_any_cluster_shows_what_it_gets_before_anything_is_written(file_fleet: Fleet) -> None:
+    """What is shown for a cluster is what that member has afterwards."""
+    fleet = file_fleet
+    two(fleet)
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "login", "namespace": fleet.namespace}}
+    fleet.resources(fleet.configmap(), {**secret, "stringData": {"word": "open-sesame"}})
+    overriding(fleet, of_settings(fleet, rule(patch("/data/on", "${MEMBER-CLUSTER-NAME}"))))
+    for name in ("m1", "m2"):
+        (shown,) = fleet.look(facts=fleet.facts(), look=False, render=name).rendered
+        rows = {each["object"]: each for each in shown["objects"]}
+        assert rows[f"ConfigMap {fleet.namespace}/settings"]["manifest"]["data"] == {"color": "blue", "on": name}
+        assert "open-sesame" not in str(shown) and "b3Blbi1zZXNhbWU" not in str(shown)
+    with fleet.writing() as written, pytest.raises(FleetError) as refused:
+        fleet.apply(render="m7")
+    assert refused.value.code == "unknown-cluster" and "m1, m2" in refused.value.message and written == []
+    report = fleet.apply(render="m2")
+    assert report.rendered[0]["cluster"] == "m2" and data(fleet, "m2") == {"color": "blue", "on": "m2"}
+
+
 @pytest.fixture
 def on_hub(hub_fleet: Fleet) -> t.Iterator[Fleet]:
     """A fleet with an override on its hub."""

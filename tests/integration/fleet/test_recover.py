@@ -195,3 +195,36 @@ def test_a_placement_without_a_manifest_is_named(fleet: Fleet) -> None:
     fleet.unplace()
     found = recovered(fleet)
     assert found.recovered == {} and found.unknown == {fleet.name: tuple(held)}
+
+
+def test_what_overrides_left_out_is_not_deleted_after_recovery(file_fleet: Fleet) -> None:
+    """What overrides did is not known any more, so that it is rolled out again, without a write to any object."""
+    fleet = file_fleet
+    chosen = {"clusterSelectorTerms": [{"labelSelector": {"matchLabels": {"env": "dev"}}}]}
+    selectors = [{"group": "", "version": "v1", "kind": "ConfigMap", "name": "settings"}]
+    spec = {
+        "resourceSelectors": selectors,
+        "policy": {"overrideRules": [{"clusterSelector": chosen, "overrideType": "Delete"}]},
+    }
+    api, metadata = "placement.kubernetes-fleet.io/v1beta1", {"name": "none", "namespace": fleet.namespace}
+    override = {"apiVersion": api, "kind": "ResourceOverride", "metadata": metadata, "spec": spec}
+    fleet.resources(fleet.configmap(), fleet.configmap("a"), override)
+
+    def joined() -> None:
+        fleet.join("m1", labels={"env": "prod"})
+        fleet.join("m2", labels={"env": "dev"})
+
+    joined()
+    fleet.place()
+    fleet.apply()
+    assert fleet.holders() == ["m1"]
+    lose_records(fleet)
+    joined()
+    recovered(fleet)
+    looked = fleet.look()
+    assert [each.leaving for each in looked.plan.plans[0].clusters] == [(), ()]
+    assert not any(outcome.changes for outcome in looked.outcomes[fleet.name].values())
+    with fleet.writing(but=("leases",)) as written:
+        report = fleet.apply()
+    assert [each for each in written if "gitops-fleet/" not in each] == [] and not report.problems
+    assert not fleet.apply().changed and fleet.holders() == ["m1"]

@@ -132,7 +132,8 @@ def compose(
     snapshot = f"{placement.name}-{known.resource_index + 1}-snapshot" if contents_new else known.resource_snapshot
     decided = None if wanted.deleting else decide(placement, policy, facts.index, known.bindings)
     after = decided.bindings if decided else tuple(_unscheduled(each) for each in known.bindings)
-    made = by_cluster(wanted.objects, wanted.overrides, _staying(after, facts.index), wanted.sealing)
+    staying = _staying(after, facts.index) if wanted.overrides else []
+    made = by_cluster(wanted.objects, wanted.overrides, staying, wanted.sealing)
     contents = _Contents(
         WantedContent(resource_snapshot=snapshot, overrides=made.overrides), wanted.objects, made.rendered
     )
@@ -305,8 +306,9 @@ def _clusters(
 
 def _holds_already(old: ClusterResourceBinding, content: Content) -> bool:
     """Whether the cluster is known to hold the content. Of one where a write was begun that is not known."""
-    held = Content(resource_snapshot=old.held_snapshot, overrides=_overrides(old))
-    return held == content and HELD_BEFORE not in old.metadata.annotations
+    if old.held_snapshot != content.resource_snapshot or HELD_BEFORE in old.metadata.annotations:
+        return False
+    return _overrides(old) == content.overrides
 
 
 def _overrides(binding: ClusterResourceBinding) -> Overrides:

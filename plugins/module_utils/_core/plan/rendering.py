@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..errors import FleetError, Problem
 from ..objects.clusters.member_cluster import MemberCluster
@@ -24,7 +24,13 @@ from ..resources.cleaning import cleaned
 from ..resources.comparison.fields import is_secret
 from ..resources.overrides.effect import Acting, acting, effect_name
 from ..resources.overrides.overrides import overridden, reaches
-from ..resources.sealing import object_hash, sealed, without_values
+from ..resources.sealing import (
+    object_hash,
+    sealed,
+    without_source,
+    without_values,
+)
+from ..resources.selection import bad_ignores
 from ..rollout.content import Overrides, OverridesByCluster
 from ..schema.meta import NamespacedName
 from ..values.canonical import canonical_json
@@ -34,7 +40,12 @@ from .changes import (
     UNKNOWN,
     ObjectChange,
 )
-from .document import Rendered, Rendering
+from .document import (
+    PlacementPlan,
+    Rendered,
+    Rendering,
+    reference,
+)
 from .object_changes import manifest_changes
 
 # What etcd takes of one object (its --max-request-bytes).
@@ -83,12 +94,14 @@ def by_cluster(
     Clusters on which the same rules act, with no variable in them, are rendered once. FleetError with everything that
     cannot be done, each with cluster, object and place in the override.
     """
+    if not overrides:
+        return ByCluster()
     work = _Overriding(objects, overrides, sealing)
     made: dict[t.Any, tuple[Overrides, Contents]] = {}
     names: dict[str, Overrides] = {}
     rendered: dict[str, Contents] = {}
     troubles: list[_Trouble] = []
-    for cluster in clusters if overrides else ():
+    for cluster in clusters:
         rules = acting(overrides, cluster)
         like = (
             tuple((title(each.override), each.rules) for each in rules),
@@ -150,25 +163,27 @@ class _Overriding:
 
 def _not_allowed(was: Rendered, manifest: Manifest, cluster: MemberCluster) -> tuple[Problem, ...]:
     """Why the object cannot be placed once it is overridden: it could not be selected so either."""
-    where, on = str(was.id), f"with its overrides for {cluster.name}"
-    metadata = metadata_of(manifest)
-    found = [
-        Problem("malformed-metadata", f"the {key} of {was.id} map no texts to texts {on}", where)
-        for key in ("labels", "annotations")
-        if not _are_texts(metadata.get(key) or {})
-    ]
-    if found or identify(manifest) != was.id:
-        return (*found, *([] if found else [Problem("override-identity", f"{was.id} is another object {on}", where)]))
-    never, stops = refusal(was.id, manifest), stops_cluster(was.id, manifest)
-    if never:
-        found.append(Problem(never.code, f"{never.message}, {on}", where, never.hint))
-    if stops:
-        found.append(Problem(stops.code, f"{stops.message}, {on}", where, stops.hint))
+    found = [*_malformed(was.id, manifest)] or [*_unplaceable(was.id, manifest)]
+    on = f"with its overrides for {cluster.name}"
+    return tuple(replace(each, message=f"{each.message}, {on}", where=str(was.id)) for each in found)
+
+
+def _malformed(each: ObjectId, manifest: Manifest) -> t.Iterator[Problem]:
+    yield from bad_ignores([(each, manifest)])
+    for key in ("labels", "annotations"):
+        if not _are_texts(metadata_of(manifest).get(key) or {}):
+            yield Problem("malformed-metadata", f"the {key} of {each} map no texts to texts")
+
+
+def _unplaceable(each: ObjectId, manifest: Manifest) -> t.Iterator[Problem]:
+    if identify(manifest) != each:
+        yield Problem("override-identity", f"{each} is another object")
+        return
+    yield from (one for one in (refusal(each, manifest), stops_cluster(each, manifest)) if one)
     size = len(canonical_json(manifest))
     if size > MOST_BYTES:
-        message = f"{was.id} has {size} bytes {on}, and no API server keeps more than {MOST_BYTES} of an object"
-        found.append(Problem("object-too-large", message, where, "split it"))
-    return tuple(found)
+        message = f"{each} has {size} bytes, and no API server keeps more than {MOST_BYTES} of an object"
+        yield Problem("object-too-large", message, hint="split it")
 
 
 def _are_texts(value: t.Any) -> bool:
@@ -210,3 +225,23 @@ def _rendering(objects: Contents, contents: Contents, clusters: tuple[str, ...])
 def _change(new: Rendered, old: Rendered) -> ObjectChange:
     fields = manifest_changes(new.sealed or new.manifest, old.sealed or old.manifest, new.id)
     return ObjectChange(id=new.id, action=CHANGED if fields else UNKNOWN, fields=fields)
+
+
+def shown_on(plan: PlacementPlan, cluster: str) -> dict[str, t.Any]:
+    """What the cluster gets, object by object as it is sent, and what not; values of Secrets are left out."""
+    names = plan.content.of(cluster).overrides
+    base = {each.id: each for each in plan.objects}
+    return {
+        "placement": plan.name,
+        "cluster": cluster,
+        "overrides": [*names.cluster, *(f"{each.namespace}/{each.name}" for each in names.namespaced)],
+        "objects": [
+            {
+                **each.as_dict(),
+                "overridden": base[each.id] is not each,
+                "manifest": without_source(without_values(each.manifest)),
+            }
+            for each in plan.objects_on(cluster)
+        ],
+        "leftOut": [reference(each) for each in plan.left_out_on(cluster)],
+    }

@@ -29,7 +29,7 @@ from ..objects.selectable import Secrets
 from ..schema.checking import Check, check_object
 from ..schema.codec import decode
 from .order import hash_place
-from .selection import Selected
+from .selection import Selected, bad_ignores
 
 KINDS: t.Mapping[str, type[Envelope]] = {
     "ClusterResourceEnvelope": ClusterResourceEnvelope,
@@ -83,8 +83,10 @@ def opened(selected: Selected, scopes: Scopes, credentials: Secrets = ()) -> Sel
     if found.problems or not any(each.origin for each in found.objects):
         return replace(selected, problems=(*selected.problems, *found.problems))
     placed = {identify(each.manifest): each for each in found.objects}
+    wrong = bad_ignores((each, one.manifest) for each, one in placed.items() if one.origin)
     return replace(
         selected,
+        problems=(*selected.problems, *wrong),
         objects=tuple(placed[each].manifest for each in sorted(placed, key=hash_place)),
         origins={each: one.origin for each, one in placed.items() if one.origin},
     )

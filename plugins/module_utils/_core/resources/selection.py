@@ -121,7 +121,7 @@ def select(
         _pick(picking, selector, index)
     chosen = sorted(picking.picked, key=hash_place)
     versions = Counter(each.key for each in chosen)
-    picking.problems += _bad_ignores((each, catalog[each]) for each in chosen)
+    picking.problems += bad_ignores((each, catalog[each]) for each in chosen)
     picking.problems += [
         Problem("duplicate-object", f"{each} stands more than once among the manifests", str(each))
         for each in chosen
@@ -130,7 +130,8 @@ def select(
     return Selected(tuple(catalog[each] for each in chosen), tuple(picking.problems), tuple(picking.findings))
 
 
-def _bad_ignores(chosen: t.Iterable[tuple[ObjectId, Manifest]]) -> t.Iterator[Problem]:
+def bad_ignores(chosen: t.Iterable[tuple[ObjectId, Manifest]]) -> t.Iterator[Problem]:
+    """The objects whose annotation cannot be read as paths."""
     for each, manifest in chosen:
         try:
             ignored(manifest)

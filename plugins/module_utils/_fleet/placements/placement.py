@@ -75,6 +75,7 @@ class PlacementRequest:
     enough, and all other members are read, with ``read`` all of them.
 
     ``write`` carries the plan out, ``look`` compares with the members; neither needs a member for a plan alone.
+    ``render`` is a cluster of which everything that it gets is told.
     """
 
     src: tuple[str, ...] = ()
@@ -91,13 +92,14 @@ class PlacementRequest:
     approved: str = ""
     look: bool = True
     write: bool = False
+    render: str = ""
     timeout: float = 5.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
     """``changed`` is what the run changed, or would change; ``waits`` are rollouts that are not at their end;
-    ``problems`` name members and objects that failed."""
+    ``problems`` name members and objects that failed. ``rendered`` is what one cluster gets, where that was asked."""
 
     plan: FleetPlan
     outcomes: t.Mapping[str, Outcomes]
@@ -105,6 +107,7 @@ class Report:
     changed: bool
     waits: t.Mapping[str, Waiting] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
+    rendered: t.Sequence[t.Mapping[str, t.Any]] = field(default=(), repr=False)
 
     @property
     def short(self) -> tuple[str, list[Problem]]:
@@ -178,6 +181,7 @@ def run(session: Session, asked: PlacementRequest) -> Report:
         request = plan_request(session, asked, placements, beside, members, facts, now)
         request = replace(request, findings=(*_unrecorded(session.records, members, asked), *told, *request.findings))
         plan = make_plans(session, request)
+        rendered = plan.rendered_on(asked.render) if asked.render else []
         # What was approved is all that may be deleted; else the brake counts what no plan names.
         ways = replace(asked.ways, unplanned=None if asked.approved else asked.limits.max_object_removals)
         ways = replace(ways, shows=ways.shows or not asked.write)
@@ -186,14 +190,14 @@ def run(session: Session, asked: PlacementRequest) -> Report:
             report = _looked(plan, clients, asked.look, ways, parts)
             for note in clients.identities.notes():
                 session.say(f"note: {note}")
-            return report
+            return replace(report, rendered=rendered)
         check_digest(plan, asked.approved)
         check_brakes(plan)
         if asked.approved:
             _still_eligible(members.keys() & _picked(plan), clients)
         replan = partial(plan_again, session, request, plan)
         done = carry_out(session, clients, plan, replan, request, ways)
-    return _done(plan, done, parts)
+    return replace(_done(plan, done, parts), rendered=rendered)
 
 
 def _unrecorded(records: Records, members: t.Container[str], asked: PlacementRequest) -> tuple[Problem, ...]:

@@ -19,8 +19,8 @@ from ..._core.objects.reading import check_update
 from ..._core.plan.brakes import Brake, BrakeLimits, older_source
 from ..._core.plan.compose import Facts, WantedPlacement, compose
 from ..._core.plan.digest import plans_digest
-from ..._core.plan.document import SCHEMA, PlacementPlan
-from ..._core.plan.rendering import Sealing
+from ..._core.plan.document import LOST, SCHEMA, ClusterPlan, PlacementPlan
+from ..._core.plan.rendering import Sealing, shown_on
 from ..._core.plan.support import limitations, refusals
 from ..._core.resources.sealing import has_secrets
 from ..._core.resources.selection import Selected
@@ -47,6 +47,7 @@ from .sources import (
 )
 
 DELETED, SOURCE_GONE = "deleted", "source-gone"
+NAMED = 10
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,6 +109,14 @@ class FleetPlan:
         """Of all plans together: what an approval is bound to."""
         return plans_digest({each.name: each.digest for each in self.plans})
 
+    def rendered_on(self, cluster: str) -> list[dict[str, t.Any]]:
+        """What each placement that the cluster is to hold brings there. FleetError ``unknown-cluster``."""
+        if cluster not in self.facts.index.positions:
+            near = ", ".join(self.facts.index.names[:NAMED]) or "none"
+            raise FleetError("unknown-cluster", f"{cluster!r:.80} is no cluster of the fleet: {near}", "render")
+        holders = (each for each in self.plans if any(_gets(one, cluster) for one in each.clusters))
+        return [shown_on(each, cluster) for each in holders]
+
     def as_dict(self) -> dict[str, t.Any]:
         """As it is written to a file, and read by ``_core.plan.approved``."""
         return {
@@ -117,6 +126,10 @@ class FleetPlan:
             "findings": [each.as_dict() for each in self.findings],
             "placements": [each.as_dict() for each in self.plans],
         }
+
+
+def _gets(row: ClusterPlan, cluster: str) -> bool:
+    return row.cluster == cluster and row.change != LOST
 
 
 def make_plans(session: Session, request: PlanRequest) -> FleetPlan:

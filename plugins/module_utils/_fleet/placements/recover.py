@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 
 from ..._core.errors import FleetError
 from ..._core.objects.api_groups import PLACEMENT_API
+from ..._core.objects.identity import Manifest, identify
+from ..._core.objects.placements.binding import left_out_mark
 from ..._core.objects.placements.cluster_resource_placement import ClusterResourcePlacement
 from ..._core.plan.compose import policy_snapshot_of
 from ..._core.plan.document import Rendered
@@ -148,14 +150,21 @@ def _rebuild(
     adopted = named_apart(placement.name, {name: each for name, (each, _parent) in parents.items()}, today)
     latest = max(adopted.values(), key=lambda each: index_of(each.resource_snapshot))
     policy = _policy_record(records, placement, max(adopted.values(), key=lambda each: index_of(each.policy_snapshot)))
-    for snapshot in sorted({each.resource_snapshot for each in adopted.values()}):
+    contents = {
+        snapshot: _contents(snapshot, adopted.values(), described.objects)
+        for snapshot in sorted({each.resource_snapshot for each in adopted.values()})
+    }
+    for snapshot, held_there in contents.items():
         of_it = next(each for each in adopted.values() if each.resource_snapshot == snapshot)
-        _resource_record(records, of_it, described.objects, key_bytes, snapshot == latest.resource_snapshot)
+        manifests = [sealed(each, key_bytes, "recovered") for each in held_there]
+        _resource_record(records, of_it, manifests, snapshot == latest.resource_snapshot)
     for cluster, each in sorted(adopted.items()):
         parents[cluster][1].write(each, records.permit)
         name = binding_name("", placement.name, cluster, policy, ())
         if records.get("ClusterResourceBinding", name) is None:
-            records.create(_binding_record(name, cluster, each))
+            there = {one.id.key for one in each.inventory}
+            lacking = [one for one in map(identify, contents[each.resource_snapshot]) if one.key not in there]
+            records.create(_binding_record(name, cluster, each, left_out_mark(lacking)))
     _whole(records, placement.name)
 
 
@@ -225,17 +234,21 @@ def _policy_record(records: _Lease, placement: ClusterResourcePlacement, held: A
     return name
 
 
-def _resource_record(
-    records: _Lease, held: ApplySet, objects: t.Sequence[Rendered], key_bytes: bytes, latest: bool
-) -> None:
-    """The snapshot with its content where the manifests still have it, else with the names of its objects alone."""
+def _contents(snapshot: str, held: t.Iterable[ApplySet], objects: t.Sequence[Rendered]) -> list[Manifest]:
+    """What was in a snapshot: the manifests where they are those still, else the names of what any member has of it.
+    What overrides have left out on one member may be on another."""
+    sets = [each for each in held if each.resource_snapshot == snapshot]
+    if sets[0].resource_hash == resource_hash([each.hash for each in objects]):
+        return [each.manifest for each in objects]
+    found = {one.id.key: one for each in sets for one in each.inventory}
+    return [_named(found[key]) for key in sorted(found)]
+
+
+def _resource_record(records: _Lease, held: ApplySet, content: t.Sequence[Manifest], latest: bool) -> None:
+    """The snapshot, unless a run that was killed has written it."""
     name = held.resource_snapshot
     if records.get("ClusterResourceSnapshot", name) is not None:
         return
-    if held.resource_hash == resource_hash([each.hash for each in objects]):
-        content = [sealed(each.manifest, key_bytes, "recovered") for each in objects]
-    else:
-        content = [_named(each) for each in held.inventory]
     labels = {PARENT: held.placement, RESOURCE_INDEX: str(index_of(name)), LATEST: str(latest).lower()}
     annotations = {RESOURCE_HASH: held.resource_hash, "kubernetes-fleet.io/number-of-resource-snapshots": "1"}
     records.create(
@@ -243,7 +256,7 @@ def _resource_record(
             "apiVersion": PLACEMENT_API,
             "kind": "ClusterResourceSnapshot",
             "metadata": {"name": name, "labels": labels, "annotations": annotations},
-            "spec": {"selectedResources": content},
+            "spec": {"selectedResources": list(content)},
         }
     )
 
@@ -253,7 +266,7 @@ def _named(held: InventoryEntry) -> dict[str, t.Any]:
     return {"apiVersion": held.id.api_version, "kind": held.id.kind, "metadata": metadata}
 
 
-def _binding_record(name: str, cluster: str, held: ApplySet) -> dict[str, t.Any]:
+def _binding_record(name: str, cluster: str, held: ApplySet, annotations: t.Mapping[str, str]) -> dict[str, t.Any]:
     decision: dict[str, t.Any] = {"clusterName": cluster, "selected": True, "reason": "recovered from the member"}
     scores = {key: value for key, value in (held.decision or {}).items() if value is not None}
     if scores:
@@ -261,7 +274,11 @@ def _binding_record(name: str, cluster: str, held: ApplySet) -> dict[str, t.Any]
     return {
         "apiVersion": PLACEMENT_API,
         "kind": "ClusterResourceBinding",
-        "metadata": {"name": name, "labels": {PARENT: held.placement}},
+        "metadata": {
+            "name": name,
+            "labels": {PARENT: held.placement},
+            **({"annotations": dict(annotations)} if annotations else {}),
+        },
         "spec": {
             "state": "Bound",
             "targetCluster": cluster,

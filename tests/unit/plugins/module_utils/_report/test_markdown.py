@@ -8,6 +8,12 @@ import re
 from dataclasses import replace
 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import Problem
+from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.changes import (
+    CHANGED,
+    FieldChange,
+    ObjectChange,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.document import Rendering
 from ansible_collections.gitops.fleet.plugins.module_utils._report.markdown import LIMIT, plans_markdown
 from ansible_collections.gitops.fleet.plugins.module_utils._report.text import first_text, notes_text
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.plan.made import (
@@ -154,3 +160,16 @@ def test_what_is_assumed_of_a_fleet_that_nobody_knows_stands_first() -> None:
     assert sum("nothing is placed" in line for line in lines) == 1 and any("and this" in line for line in lines[3:])
     assert first_text([other, assumed])[0].startswith("NOTE: ") and len(first_text([other])) == 0
     assert not any("nothing is placed" in line for line in notes_text([other, assumed]))
+
+
+def test_what_overrides_do_is_told_once_for_all_clusters_that_get_the_same() -> None:
+    fields = (FieldChange(".data.replicas", "1", "<b>3</b>"),)
+    changes = (ObjectChange(id=CONFIG, action=CHANGED, fields=fields),)
+    names = tuple(f"c{number:03}" for number in range(41))
+    made = replace(plan(wanted(), facts("a")), renderings=(Rendering(clusters=names, changes=changes),))
+    text = plans_markdown([made], "d" * 64, "f" * 64)
+    assert "Overridden, the same on 41 clusters (c000, c001," in text and "and 21 more, see the JSON plan" in text
+    assert "<b>" not in text and ".data.replicas" in text
+    others = tuple(Rendering(clusters=(f"o{number}",), changes=changes) for number in range(30))
+    text = plans_markdown([replace(made, renderings=others)], "d" * 64, "f" * 64)
+    assert "Overridden in other ways on 20 more clusters, see the JSON plan." in text

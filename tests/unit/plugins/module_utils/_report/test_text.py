@@ -11,7 +11,13 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.s
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import Problem
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.member_cluster import PropertyValue
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes import BrakeLimits
-from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.document import PlacementPlan
+from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.changes import (
+    CHANGED,
+    LEFT_OUT,
+    FieldChange,
+    ObjectChange,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.document import PlacementPlan, Rendering
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.member import (
     DIFFERS,
     REFUSED,
@@ -248,3 +254,36 @@ def test_every_object_that_goes_is_named_with_every_cluster() -> None:
     told = text.partition("deleted from ")[2].partition(" brake ")[0]
     assert fits(lines) and all(f"ConfigMap test/{each.id.name}" in told for each in many)
     assert all(name in told for name in names)
+
+
+def overridden(*groups: int) -> PlacementPlan:
+    """So many clusters in each group, each group with its own number of replicas."""
+    made = plan(wanted(), facts("a"))
+    change = [
+        ObjectChange(id=CONFIG, action=CHANGED, fields=(FieldChange(".data.replicas", "1", str(at)),))
+        for at in range(len(groups))
+    ]
+    rows = tuple(
+        Rendering(clusters=tuple(f"c{at}-{number:03}" for number in range(size)), changes=(change[at],))
+        for at, size in enumerate(groups)
+    )
+    return replace(made, renderings=rows)
+
+
+def test_what_overrides_do_is_told_once_for_all_clusters_that_get_the_same() -> None:
+    lines = " ".join(" ".join(plan_text(overridden(41, 1))).split())
+    assert "overridden, the same on 41 clusters (c0-000, c0-001, c0-002, c0-003, c0-004, c0-005 and 35 more):" in lines
+    assert "changes ConfigMap test/test-1" in lines and '.data.replicas: "1" -> "0"' in lines
+    assert "overridden, on one cluster (c1-000):" in lines
+
+
+def test_many_ways_of_overriding_are_cut() -> None:
+    lines = plan_text(overridden(*[1] * 500))
+    assert len(lines) < 60
+    assert "490 more clusters; render shows what one of them gets" in " ".join(" ".join(lines).split())
+
+
+def test_what_a_cluster_does_not_get_is_told() -> None:
+    gone = Rendering(clusters=("a",), left_out=(CONFIG,), changes=(ObjectChange(id=CONFIG, action=LEFT_OUT),))
+    lines = plan_text(replace(plan(wanted(), facts("a")), renderings=(gone,)))
+    assert "    does not get ConfigMap test/test-1" in lines

@@ -36,6 +36,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.rendering 
     by_cluster,
     placed,
     renderings,
+    shown_on,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
 from ansible_collections.gitops.fleet.tests.data.rollout_parts import in_shop, override, resource_override
@@ -159,6 +160,10 @@ REFUSED: dict[str, tuple[t.Any, str]] = {
     "a field that is not there": (rule("/data/none", op="replace"), "override-failed"),
     "a label that the cluster lacks": (rule("/data/on", "${MEMBER-CLUSTER-LABEL-KEY-city}"), "override-label-missing"),
     "labels that are no texts": (rule("/metadata/labels", {"a": 1}), "malformed-metadata"),
+    "fields to ignore that are none": (
+        rule("/metadata/annotations", {"gitops.fleet/ignore": "spec..replicas"}),
+        "bad-ignore",
+    ),
     "labels that are no map": (rule("/metadata/labels", "a"), "malformed-metadata"),
     "more than a server keeps": (rule("/data/on", "x" * 1_600_000), "object-too-large"),
 }
@@ -316,3 +321,21 @@ def test_changes_since_the_last_apply_are_told_from_what_was_applied() -> None:
     assert [one.path for each in told.objects for one in each.fields] == [".data.size"]
     (told,) = plan(wish(of(rule("/data/color", "green", op="replace"))), FLEET, known).changes
     assert [each.action for each in told.objects] == [UNKNOWN, UNKNOWN]
+
+
+def test_what_one_cluster_gets_is_shown_without_what_secrets_hold() -> None:
+    secret = manifest("Secret", "login", data={"word": "c2VzYW1l"}, metadata={"name": "login", "namespace": "shop"})
+    things = objects(manifest(data={"color": "blue"}), secret, manifest(name="other"))
+    none = {**SETTINGS, "name": "other"}
+    gone = of(rule(), selectors=(none,))
+    red = of(rule("/data/color", "${MEMBER-CLUSTER-NAME}", op="replace"))
+    made = plan(wish(red, replace(gone, metadata=replace(gone.metadata, name="z")), things=things), FLEET)
+    shown = shown_on(made, "a")
+    assert "c2VzYW1l" not in str(shown) and "secret-source" not in str(shown)
+    rows = {each["object"]: each for each in shown["objects"]}
+    assert rows["ConfigMap shop/settings"]["manifest"]["data"] == {"color": "a"}
+    assert [each["overridden"] for each in rows.values()] == [
+        each["object"] == "ConfigMap shop/settings" for each in rows.values()
+    ]
+    assert shown["leftOut"] == [{"apiVersion": "v1", "object": "ConfigMap shop/other"}]
+    assert [each.partition("-")[0] for each in shown["overrides"]] == ["shop/web", "shop/z"]

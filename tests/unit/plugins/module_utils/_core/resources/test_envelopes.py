@@ -141,6 +141,12 @@ def test_a_selection_without_envelopes_stays_as_it_is() -> None:
     assert opened(plain, known_scopes(())) == plain
 
 
+def test_fields_to_ignore_are_judged_inside_envelopes_too() -> None:
+    metadata = {**QUOTA["metadata"], "annotations": {"gitops.fleet/ignore": "spec..hard"}}
+    found = opened(Selected(objects=(inside(q={**QUOTA, "metadata": metadata}),)), known_scopes(()))
+    assert [(each.code, each.where) for each in found.problems] == [("bad-ignore", "ResourceQuota shop/q")]
+
+
 def test_what_is_wrong_in_an_envelope_stops_its_placement() -> None:
     found = opened(Selected(objects=(clusterwide(a=QUOTA),)), known_scopes(()))
     assert [(each.code, each.where) for each in found.problems] == [

@@ -16,6 +16,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.overrid
     Override,
     ResourceOverride,
 )
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.overrides.override_rules import check_overrides
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.cluster_resource_placement import (
     ClusterResourcePlacement,
 )
@@ -229,3 +230,11 @@ def test_an_override_may_belong_to_one_placement(reference: t.Any, belongs_to: s
 def test_a_cluster_wide_override_never_belongs_to_a_namespaced_placement() -> None:
     override = cluster_wide("o", label("x"), placement={"name": "p", "scope": "Namespaced"})
     assert attached([override], placement("p", "shop"), IDS) == ()
+
+
+def test_two_overrides_of_one_object_meet_in_a_placement_that_both_concern() -> None:
+    both = [local("a", label("a")), local("b", label("b"), placement={"name": "other"})]
+    found = [identify(DEPLOYMENT)]
+    assert check_overrides(attached(both, placement("p"), found)) == ()
+    (told,) = check_overrides(attached(both, placement("other"), found))
+    assert told.code == "overridden-twice"
