@@ -54,8 +54,9 @@ FIXED = {
         *("src", "definition", "resources", "facts", "strict", "digest", "approved_plan", "max_object_removals"),
         *("allow_no_objects", "max_facts_age", "allow_older", "validate", "fail_on", *ROLLING),
     },
-    "explain": {"definition"},
-    "status": {"definition", "src", "explain", "facts"},
+    "explain": {"definition", "what_if"},
+    "what_if": {"definition", "explain"},
+    "status": {"definition", "src", "explain", "facts", "what_if"},
     "local_up": {"state"},
     "local_down": {"state"},
 }
@@ -68,6 +69,12 @@ LOCAL_FLEET = {
 OWN = {
     "end": {"names": "names of the placements that end"},
     "explain": {"clusters": "names of the clusters that are asked about"},
+    "what_if": {
+        "gone": "clusters that have left the fleet, in what is supposed",
+        "new": "clusters that have joined it: `name`, `like` another one, and what `change` may have",
+        "change": "what is other about clusters, by name: `labels`, `properties`, `taints`, `prices`",
+        "number_of_clusters": "the number of clusters that the placement, of type PickN, asks for",
+    },
     "skip": {"targets": "what is left out, as `Member:c-1`, `Group:eu`, `Stage:prod` or `AfterStageWait:canary`"},
     "leave": {"members": "names of the members that leave"},
     "local_down": LOCAL_FLEET,

@@ -38,6 +38,35 @@ def test_a_placement_is_explained_looked_at_and_ended(play: Player, fleet: Fleet
     assert "no placement is recorded" in play("gitops.fleet.status", **records).clean().output
 
 
+def test_another_fleet_is_supposed_from_records_and_from_facts_alone(play: Player, fleet: Fleet):
+    """D4-100, D4-101: what would move if a cluster went, or another one came."""
+    values = given(play.folder, fleet, fleet.admin)
+    play("member_cluster", **values).clean()
+    records, facts = {"records": values["records"]}, str(play.folder / "facts.json")
+    try:
+        play("gitops.fleet.apply", **records, **FILES).clean()
+        play("gitops.fleet.facts", **records, dest=facts).clean()
+        told = play("gitops.fleet.what_if", **records, placement="shop", gone="west").clean()
+        assert told.changed == 0 and "shop would leave west; 1 keeps it." in told.output
+        assert "loses the placement: it has left the fleet." in told.output
+        assert "moves with it: Namespace shop, " in told.output
+        # Nothing but the file: no record, and no server.
+        alone = {"records": {"type": "sqlite", "path": str(play.folder / "none.db")}, "facts": facts}
+        supposed = {"new": [{"name": "north", "like": "west"}], "change": {"east": {"taints": [{"key": "service"}]}}}
+        told = play("gitops.fleet.what_if", **alone, **supposed).clean()
+        assert "shop would come to north; 2 keep it, 1 of them only until" in told.output
+        assert "its taint service:NoSchedule is not tolerated." in " ".join(told.output.split())
+        told = play("gitops.fleet.explain", **alone, clusters="west").clean()
+        assert "west keeps the placement" in told.output
+        refused = play("gitops.fleet.what_if", **alone, gone="wets")
+        assert refused.code == 2 and "did you mean west?" in refused.output
+        refused = play("gitops.fleet.what_if", **alone, number_of_clusters=1)
+        assert refused.code == 2 and "only PickN" in refused.output
+    finally:
+        ends = {"names": "shop", "max_removals": "100%", "allow_empty": True, "prune_kinds": ["Namespace"]}
+        play("gitops.fleet.end", **records, **ends)
+
+
 def test_a_run_is_looked_at_a_part_of_it_left_out_and_stopped(play: Player, driven: dict[str, t.Any]):
     records = {"records": driven["records"]}
     play("update_run", **driven).clean()
