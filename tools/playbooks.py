@@ -35,13 +35,14 @@ CONDUCTING = {
 ROLLING = {"time_limit", "max_idle", "readiness"}
 # Options that are no variables, by playbook: what it fixes itself, and what belongs to another playbook or to a task.
 FIXED = {
-    "apply": {"state", "definition"},
-    "rollout": {"state", "definition"},
-    "plan": {"state", "definition", "validate", "removal_timeout", *ROLLING},
+    "apply": {"state", "definition", "to"},
+    "rollout": {"state", "definition", "to"},
+    "rollback": {"state", "definition", "allow_older"},
+    "plan": {"state", "definition", "to", "validate", "removal_timeout", *ROLLING},
     "drift": {
         *("state", "definition", "digest", "approved_plan", "facts", "prune_kinds", "max_removals", "validate"),
         *("max_object_removals", "allow_empty", "allow_no_objects", "allow_older", "removal_timeout"),
-        *("write_plan", "write_markdown", "fail_on", *ROLLING),
+        *("write_plan", "write_markdown", "fail_on", "to", *ROLLING),
     },
     "facts": {"return_snapshot"},
     "join": {"state", "members", "forget_unreachable", "max_removals", "placed", "prune_kinds", "removal_timeout"},
@@ -52,10 +53,10 @@ FIXED = {
     "leave": {"kubeconfig", "context_pattern", "labels", "taints"},
     "end": {
         *("src", "definition", "resources", "facts", "strict", "digest", "approved_plan", "max_object_removals"),
-        *("allow_no_objects", "max_facts_age", "allow_older", "validate", "fail_on", *ROLLING),
+        *("allow_no_objects", "max_facts_age", "allow_older", "validate", "fail_on", "to", *ROLLING),
     },
-    "explain": {"definition", "what_if"},
-    "what_if": {"definition", "explain"},
+    "explain": {"definition", "what_if", "snapshots"},
+    "what_if": {"definition", "explain", "snapshots"},
     "status": {"definition", "src", "explain", "facts", "what_if"},
     "local_up": {"state"},
     "local_down": {"state"},
@@ -68,6 +69,11 @@ LOCAL_FLEET = {
 }
 OWN = {
     "end": {"names": "names of the placements that end"},
+    "rollback": {
+        "placements": "files and folders with the overrides that the placement is held with",
+        "placement": "name of the placement that is rolled back, or several names",
+        "resources": "Git checkout of the resources, of which Secrets are read again",
+    },
     "explain": {"clusters": "names of the clusters that are asked about"},
     "what_if": {
         "gone": "clusters that have left the fleet, in what is supposed",

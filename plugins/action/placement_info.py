@@ -8,7 +8,9 @@ import typing as t
 from ..module_utils._core.errors import FleetError
 from ..module_utils._fleet.files import facts_file
 from ..module_utils._fleet.placements.explaining import Question, explanations, suppositions
+from ..module_utils._fleet.placements.history import snapshot_rows
 from ..module_utils._fleet.placements.recorded import statuses_of
+from ..module_utils._report.snapshots_text import snapshots_text
 from ..module_utils._report.status_text import placements_text
 from ..module_utils._report.what_if_text import what_if_text
 from ..plugin_utils._verb import Answer, Run, Verb
@@ -42,10 +44,14 @@ class ActionModule(Verb):
             )
             found = explanations(session, question) if question.clusters else ()
             supposed, told = ((), ()) if supposition is None else suppositions(session, question, supposition)
+            names = [each["metadata"]["name"] for each in placements]
+            rows = snapshot_rows(session, names) if options["snapshots"] else ()
             bindings = [*session.records.list("ClusterResourceBinding", labels)]
         lines = [each["sentence"] for each in found]
         if supposition is not None:
             lines += what_if_text([(each.differences, each.objects) for each in supposed], told)
+        elif options["snapshots"]:
+            lines += snapshots_text(rows)
         elif not question.clusters:
             lines = placements_text(statuses_of(placements), session.records.place)
         for line in lines:
@@ -57,6 +63,7 @@ class ActionModule(Verb):
                 "bindings": bindings,
                 "explanations": list(found),
                 "what_if": [each.as_dict() for each in supposed],
+                "snapshots": [each.as_dict() for each in rows],
                 "table": lines,
             },
         )

@@ -65,6 +65,12 @@ options:
       numberOfClusters:
         description: The number of clusters that one placement of type PickN asks for.
         type: int
+  snapshots:
+    description:
+      - List the resource snapshots that are kept of the placement (of all placements without O(name)), with what
+        differs in each from the one before. M(gitops.fleet.placement) with C(state=rolled_back) brings one back.
+    type: bool
+    default: false
   facts:
     description: Facts snapshot to decide on; the recorded facts if absent.
     type: path
@@ -110,6 +116,16 @@ table:
   returned: success
   type: list
   elements: str
+snapshots:
+  description:
+    - With O(snapshots), those that are kept, by placement and index. C(revision) is the Git revision that the content
+      came from, where it is known, C(ageSeconds) the time since it was recorded, C(objects) how many there are,
+      C(clusters) who holds it, C(added), C(removed) and C(changed) the objects that differ from the one before.
+    - C(rolledBackTo) is the index that a roll back went to which made this snapshot. C(whole) is V(false) where the
+      content is not known any more, and cannot be rolled back to.
+  returned: success
+  type: list
+  elements: dict
 bindings:
   description: The recorded bindings of these placements.
   returned: success

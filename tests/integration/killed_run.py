@@ -16,6 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / ".cache" / "collect
 
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements import member_apply, rollout
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.placement import PlacementRequest, run
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.roll_back import RollBack
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import open_session
 
 
@@ -51,7 +52,10 @@ def main() -> None:
     told = json.loads(sys.argv[1])
     arm(told["point"])
     session = open_session({"records": told["options"], "holder": told["holder"]}, {}, writes=True)
-    asked = PlacementRequest(src=tuple(told["src"]), resources=tuple(told["resources"]), write=True)
+    if told["roll_back"]:
+        asked = PlacementRequest(names=(told["roll_back"],), roll_back=RollBack(), write=True)
+    else:
+        asked = PlacementRequest(src=tuple(told["src"]), resources=tuple(told["resources"]), write=True)
     run(session, asked)
 
 

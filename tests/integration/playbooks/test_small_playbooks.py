@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import typing as t
 
 from playing import HERE, Fleet, Player, given
@@ -62,6 +63,35 @@ def test_another_fleet_is_supposed_from_records_and_from_facts_alone(play: Playe
         assert refused.code == 2 and "did you mean west?" in refused.output
         refused = play("gitops.fleet.what_if", **alone, number_of_clusters=1)
         assert refused.code == 2 and "only PickN" in refused.output
+    finally:
+        ends = {"names": "shop", "max_removals": "100%", "allow_empty": True, "prune_kinds": ["Namespace"]}
+        play("gitops.fleet.end", **records, **ends)
+
+
+def test_a_placement_is_rolled_back_and_its_snapshots_are_listed(play: Player, fleet: Fleet):
+    """D4-61: by a playbook, first in check mode; an approved plan is what is carried out."""
+    values = given(play.folder, fleet, fleet.admin)
+    play("member_cluster", **values).clean()
+    records = {"records": values["records"]}
+    try:
+        for color in ("blue", "red"):
+            colors = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "colors", "namespace": "shop"}}
+            namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
+            objects = [namespace, {**colors, "data": {"it": color}}]
+            (play.folder / "objects.yml").write_text("\n---\n".join(map(json.dumps, objects)))
+            files = {**FILES, "resources": str(play.folder / "objects.yml")}
+            play("gitops.fleet.apply", **records, **files).clean()
+        plan = str(play.folder / "plan.json")
+        foretold = play("gitops.fleet.rollback", "--check", **records, placement="shop", write_plan=plan).clean()
+        assert foretold.changed == 1 and "to snapshot 0" in foretold.output and '"red" -> "blue"' in foretold.output
+        assert play("gitops.fleet.rollback", **records, placement="shop", approved_plan=plan).clean().changed == 1
+        assert play("gitops.fleet.rollback", **records, placement="shop").clean().changed == 0
+        listed = play("gitops.fleet.status", **records, placement="shop", snapshots=True).clean()
+        assert "2 (latest)" in listed.output and "1 (latest)" not in listed.output
+        told = play("gitops.fleet.apply", "--check", **records, **files).clean()
+        assert "was rolled back to snapshot 0; this rolls it forward again" in " ".join(told.output.split())
+        refused = play("gitops.fleet.rollback", **records, placement="shop", to=9)
+        assert refused.code == 2 and "snapshot 9 is not kept; there are 0, 1, 2" in refused.output
     finally:
         ends = {"names": "shop", "max_removals": "100%", "allow_empty": True, "prune_kinds": ["Namespace"]}
         play("gitops.fleet.end", **records, **ends)
