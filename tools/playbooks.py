@@ -74,6 +74,7 @@ OWN = {
         "placement": "name of the placement that is rolled back, or several names",
         "resources": "Git checkout of the resources, of which Secrets are read again",
     },
+    "evict": {"evictions": "files and folders with evictions and with budgets of placements"},
     "explain": {"clusters": "names of the clusters that are asked about"},
     "what_if": {
         "gone": "clusters that have left the fleet, in what is supposed",

@@ -9,6 +9,7 @@ from datetime import timedelta
 
 from ..module_utils._core.errors import FleetError
 from ..module_utils._fleet.files import approved_plan, facts_file, refuse_empty, refuse_unwritable, write_file
+from ..module_utils._fleet.placements.history.roll_back import RollBack
 from ..module_utils._fleet.placements.look import ApplyOptions, RolloutOptions
 from ..module_utils._fleet.placements.placement import (
     PlacementRequest,
@@ -16,7 +17,6 @@ from ..module_utils._fleet.placements.placement import (
     brake_limits,
     run,
 )
-from ..module_utils._fleet.placements.roll_back import RollBack
 from ..module_utils._report.changes import plan_diff
 from ..module_utils._report.markdown import plans_markdown
 from ..module_utils._report.text import first_text, notes_text, plan_text

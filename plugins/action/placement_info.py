@@ -8,7 +8,7 @@ import typing as t
 from ..module_utils._core.errors import FleetError
 from ..module_utils._fleet.files import facts_file
 from ..module_utils._fleet.placements.explaining import Question, explanations, suppositions
-from ..module_utils._fleet.placements.history import snapshot_rows
+from ..module_utils._fleet.placements.history.kept import snapshot_rows
 from ..module_utils._fleet.placements.recorded import statuses_of
 from ..module_utils._report.snapshots_text import snapshots_text
 from ..module_utils._report.status_text import placements_text

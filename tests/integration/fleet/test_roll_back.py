@@ -13,9 +13,9 @@ from datetime import timedelta
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes import BrakeLimits
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.history import snapshot_rows
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.history.kept import snapshot_rows
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.history.roll_back import RollBack
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.placement import Report
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.roll_back import RollBack
 from ansible_collections.gitops.fleet.plugins.module_utils._report.snapshots_text import snapshots_text
 from small_fleet import Document, Fleet, changes
 

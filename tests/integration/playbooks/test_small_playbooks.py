@@ -97,6 +97,28 @@ def test_a_placement_is_rolled_back_and_its_snapshots_are_listed(play: Player, f
         play("gitops.fleet.end", **records, **ends)
 
 
+def test_a_placement_is_taken_off_a_cluster(play: Player, fleet: Fleet):
+    values = given(play.folder, fleet, fleet.admin)
+    play("member_cluster", **values).clean()
+    records = {"records": values["records"]}
+    asked = {**records, "placement": "shop", "clusters": "west", "prune_kinds": ["Namespace"]}
+    try:
+        play("gitops.fleet.apply", **records, **FILES).clean()
+        play("gitops.fleet.facts", **records).clean()
+        foretold = play("gitops.fleet.evict", "--check", **asked).clean()
+        assert foretold.changed == 1 and "shop from west: would be executed: no disruption budget" in foretold.output
+        assert "west: prune ConfigMap shop/settings" in foretold.output
+        done = play("gitops.fleet.evict", **asked).clean()
+        assert done.changed == 1 and "the next apply would pick west again; a taint on it" in done.output
+        refused = play("gitops.fleet.evict", **asked)
+        assert refused.code == 2 and "the placement does not hold the cluster [eviction-no-binding]" in refused.output
+        shown = play("gitops.fleet.status", **records, placement="shop").clean()
+        assert "  east" in shown.output and "  west" not in shown.output
+    finally:
+        ends = {"names": "shop", "max_removals": "100%", "allow_empty": True, "prune_kinds": ["Namespace"]}
+        play("gitops.fleet.end", **records, **ends)
+
+
 def test_a_run_is_looked_at_a_part_of_it_left_out_and_stopped(play: Player, driven: dict[str, t.Any]):
     records = {"records": driven["records"]}
     play("update_run", **driven).clean()

@@ -300,7 +300,7 @@ def _clusters(
                 reason=reason,
                 affinity_score=scores.affinity_score if scores else None,
                 spread_score=scores.priority_score if scores else None,
-                **_leaving(wanted, known, old, change, cause, contents.on(cluster)),
+                **leaving_objects(wanted, known, old, change, cause, contents.on(cluster)),
             )
         )
     return tuple(rows)
@@ -316,7 +316,7 @@ def _overrides(binding: ClusterResourceBinding) -> Overrides:
     return RolloutBinding(binding=binding).content.overrides
 
 
-def _leaving(
+def leaving_objects(
     wanted: WantedPlacement,
     known: RecordedState,
     old: ClusterResourceBinding | None,

@@ -78,7 +78,7 @@ class ClusterPlan:
     """One cluster that has, gets or loses the placement.
 
     ``cause`` is the machine-readable trigger (``picked``, ``scaled-down``, ``policy-changed``, ``left-the-fleet``,
-    ``deleted``, ``source-gone``, ``content-changed``, ``unchanged``, ``kept-unreadable``).
+    ``deleted``, ``source-gone``, ``content-changed``, ``unchanged``, ``kept-unreadable``, ``evicted``).
 
     ``prune`` are objects that are held there and would be deleted, ``release`` those that would stay there without our
     label. ``leftover`` are objects that an unfinished run may have put there; if they are there they are deleted too.

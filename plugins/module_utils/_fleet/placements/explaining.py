@@ -101,9 +101,9 @@ def _ground(session: Session, question: Question) -> _Ground:
     facts, told = question.facts, tuple[Problem, ...]()
     held = facts.held if facts is not None and not recorded else None
     if facts is None:
-        index = _index(tuple(recorded.values()), session)
+        index = recorded_index(tuple(recorded.values()), session)
     else:
-        members, told = beside(facts, recorded)
+        members, told = beside(facts, recorded, session.records.place)
         index = FleetIndex(members, facts.captured_at)
     return _Ground(index=index, known=_placements(session.records, question, held), told=told)
 
@@ -134,7 +134,7 @@ def _placements(
     return found
 
 
-def _index(members: tuple[MemberCluster, ...], session: Session) -> FleetIndex:
+def recorded_index(members: tuple[MemberCluster, ...], session: Session) -> FleetIndex:
     """The recorded members, judged at the last instant that any of them was heard of."""
     beats = [
         agent.last_received_heartbeat

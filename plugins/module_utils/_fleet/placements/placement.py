@@ -45,6 +45,7 @@ from .checks import (
     stopping,
     unfulfilled,
 )
+from .history.roll_back import RollBack, earlier_placements
 from .look import ApplyOptions, Outcomes, on_members
 from .overrides import LoadedOverrides, overrides_in, overrides_on, together
 from .plan import (
@@ -54,7 +55,6 @@ from .plan import (
     make_plans,
     plan_again,
 )
-from .roll_back import RollBack, earlier_placements
 from .rollout_words import Waiting
 from .sources import (
     PLACEMENT,

@@ -30,6 +30,7 @@ from ..._store.manifests import Manifest
 from ..._store.records import Records
 from ..._store.revision import deepening, is_descendant
 from ..session import Session
+from .history.roll_back import forward_again
 from .holdings import remembered
 from .overrides import LoadedOverrides, concerning
 from .recorded import (
@@ -39,7 +40,6 @@ from .recorded import (
     is_recovering,
     recorded_placement,
 )
-from .roll_back import forward_again
 from .sources import (
     EarlierContent,
     LoadedPlacement,

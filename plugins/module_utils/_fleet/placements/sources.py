@@ -31,6 +31,8 @@ from ..._store.manifests import Manifest, read_manifests
 from .overrides import is_override
 
 PLACEMENT = "ClusterResourcePlacement"
+# Carried out by a verb of their own: they do not change what an apply does.
+EVICTION, BUDGET = "ClusterResourcePlacementEviction", "ClusterResourcePlacementDisruptionBudget"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +64,9 @@ def placements_in(manifests: t.Iterable[Manifest], strict: bool) -> tuple[Loaded
         if not _may_be_placement(manifest.document):
             continue
         try:
+            if manifest.document.get("kind") in (EVICTION, BUDGET):
+                read(manifest.document, manifest.where, strict, written=manifest.written)
+                continue
             sourced = read_placement(manifest.document, manifest.where, strict, manifest.written)
         except FleetError as error:
             problems.extend(error.problems)

@@ -8,10 +8,10 @@ from __future__ import annotations
 import typing as t
 from datetime import datetime
 
-from ..._core.resources.history import KeptSnapshot, RolledBack, SnapshotRow, history
-from ..._core.values.instants import parse_time
-from ..session import Session
-from .recorded import (
+from ...._core.resources.history import KeptSnapshot, RolledBack, SnapshotRow, history
+from ...._core.values.instants import parse_time
+from ...session import Session
+from ..recorded import (
     RESOURCE_HASH,
     RESOURCE_INDEX,
     REVISION,

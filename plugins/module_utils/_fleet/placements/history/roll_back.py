@@ -11,23 +11,23 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
-from ..._core.errors import FleetError, Problem
-from ..._core.objects.identity import Manifest, ObjectId, identify
-from ..._core.plan.document import Rendered
-from ..._core.resources.cleaning import cleaned
-from ..._core.resources.envelopes import is_envelope
-from ..._core.resources.history import KeptSnapshot, RolledBack
-from ..._core.resources.sealing import object_hash, sealed
-from ..._core.resources.snapshots import resource_hash
-from ..._core.values.duration import in_words
-from ..._store.digest_key import known_digest_key
-from ..._store.documents import documents_of
-from ..._store.revision import deepening
-from ..._store.revision_files import files_of
-from ..session import Session
-from .history import kept_snapshots
-from .recorded import RecordedPlacement, recorded_placement
-from .sources import EarlierContent, LoadedPlacement
+from ...._core.errors import FleetError, Problem
+from ...._core.objects.identity import Manifest, ObjectId, identify
+from ...._core.plan.document import Rendered
+from ...._core.resources.cleaning import cleaned
+from ...._core.resources.envelopes import is_envelope
+from ...._core.resources.history import KeptSnapshot, RolledBack
+from ...._core.resources.sealing import object_hash, sealed
+from ...._core.resources.snapshots import resource_hash
+from ...._core.values.duration import in_words
+from ...._store.digest_key import known_digest_key
+from ...._store.documents import documents_of
+from ...._store.revision import deepening
+from ...._store.revision_files import files_of
+from ...session import Session
+from ..recorded import RecordedPlacement, recorded_placement
+from ..sources import EarlierContent, LoadedPlacement
+from .kept import kept_snapshots
 
 GIT = "git:"
 
