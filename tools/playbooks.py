@@ -35,13 +35,14 @@ CONDUCTING = {
 ROLLING = {"time_limit", "max_idle", "readiness"}
 # Options that are no variables, by playbook: what it fixes itself, and what belongs to another playbook or to a task.
 FIXED = {
-    "apply": {"state", "definition"},
-    "rollout": {"state", "definition", "render"},
-    "plan": {"state", "definition", "validate", "removal_timeout", *ROLLING},
+    "apply": {"state", "definition", "to"},
+    "rollout": {"state", "definition", "to", "render"},
+    "rollback": {"state", "definition", "allow_older", "render"},
+    "plan": {"state", "definition", "to", "validate", "removal_timeout", *ROLLING},
     "drift": {
         *("state", "definition", "digest", "approved_plan", "facts", "prune_kinds", "max_removals", "validate"),
         *("max_object_removals", "allow_empty", "allow_no_objects", "allow_older", "removal_timeout"),
-        *("write_plan", "write_markdown", "fail_on", *ROLLING, "render"),
+        *("write_plan", "write_markdown", "fail_on", "to", "render", *ROLLING),
     },
     "facts": {"return_snapshot"},
     "join": {"state", "members", "forget_unreachable", "max_removals", "placed", "prune_kinds", "removal_timeout"},
@@ -52,10 +53,11 @@ FIXED = {
     "leave": {"kubeconfig", "context_pattern", "labels", "taints"},
     "end": {
         *("src", "definition", "resources", "facts", "strict", "digest", "approved_plan", "max_object_removals"),
-        *("allow_no_objects", "max_facts_age", "allow_older", "validate", "fail_on", *ROLLING, "render"),
+        *("allow_no_objects", "max_facts_age", "allow_older", "validate", "fail_on", "to", "render", *ROLLING),
     },
-    "explain": {"definition"},
-    "status": {"definition", "src", "explain", "facts"},
+    "explain": {"definition", "what_if", "snapshots"},
+    "what_if": {"definition", "explain", "snapshots"},
+    "status": {"definition", "src", "explain", "facts", "what_if"},
     "local_up": {"state"},
     "local_down": {"state"},
 }
@@ -67,7 +69,19 @@ LOCAL_FLEET = {
 }
 OWN = {
     "end": {"names": "names of the placements that end"},
+    "rollback": {
+        "placements": "files and folders with the overrides that the placement is held with",
+        "placement": "name of the placement that is rolled back, or several names",
+        "resources": "Git checkout of the resources, of which Secrets are read again",
+    },
+    "evict": {"evictions": "files and folders with evictions and with budgets of placements"},
     "explain": {"clusters": "names of the clusters that are asked about"},
+    "what_if": {
+        "gone": "clusters that have left the fleet, in what is supposed",
+        "new": "clusters that have joined it: `name`, `like` another one, and what `change` may have",
+        "change": "what is other about clusters, by name: `labels`, `properties`, `taints`, `prices`",
+        "number_of_clusters": "the number of clusters that the placement, of type PickN, asks for",
+    },
     "skip": {"targets": "what is left out, as `Member:c-1`, `Group:eu`, `Stage:prod` or `AfterStageWait:canary`"},
     "leave": {"members": "names of the members that leave"},
     "local_down": LOCAL_FLEET,

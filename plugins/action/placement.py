@@ -9,6 +9,7 @@ from datetime import timedelta
 
 from ..module_utils._core.errors import FleetError
 from ..module_utils._fleet.files import approved_plan, facts_file, refuse_empty, refuse_unwritable, write_file
+from ..module_utils._fleet.placements.history.roll_back import RollBack
 from ..module_utils._fleet.placements.look import ApplyOptions, RolloutOptions
 from ..module_utils._fleet.placements.placement import (
     PlacementRequest,
@@ -48,8 +49,9 @@ class ActionModule(Verb):
 
 def _asked(options: dict[str, t.Any], run_of: Run, approved: str) -> PlacementRequest:
     refuse_empty(options, "src", "resources")
-    if options["state"] == "absent" and not options["names"]:
-        raise FleetError("nothing-asked", "state absent needs the names of the placements", "names")
+    if options["state"] in ("absent", "rolled_back") and not options["names"]:
+        raise FleetError("nothing-asked", f"state {options['state']} needs the names of the placements", "names")
+    back = _roll_back(options)
     refuse_unwritable(options["write_plan"], options["write_markdown"])
     age = options["max_facts_age"]
     plan_only = options["state"] == "planned"
@@ -58,7 +60,8 @@ def _asked(options: dict[str, t.Any], run_of: Run, approved: str) -> PlacementRe
         definition=options["definition"],
         names=tuple(options["names"]),
         absent=options["state"] == "absent",
-        resources=tuple(options["resources"]) if options["resources"] else None,
+        roll_back=back,
+        resources=tuple(options["resources"]) if options["resources"] and back is None else None,
         facts=None if options["facts"] in (AUTO, READ) else facts_file(options["facts"], run_of.now),
         read=options["facts"] == READ,
         max_facts_age=timedelta(seconds=age) if age else None,
@@ -81,6 +84,21 @@ def _asked(options: dict[str, t.Any], run_of: Run, approved: str) -> PlacementRe
         render=options["render"] or "",
         timeout=options["timeout"],
     )
+
+
+def _roll_back(options: dict[str, t.Any]) -> RollBack | None:
+    """What is rolled back to; None for every other state."""
+    to = options["to"]
+    if options["state"] != "rolled_back":
+        if to is not None:
+            raise FleetError("bad-option", "to belongs to state rolled_back", "to")
+        return None
+    if options["definition"]:
+        text = "what is rolled back is what is recorded, and not what is given"
+        raise FleetError("bad-option", text, "definition", "leave it out; names says which placements")
+    if to is not None and len(options["names"]) > 1:
+        raise FleetError("bad-option", "an index is that of one placement", "to", "roll back one after the other")
+    return RollBack(to=to, checkouts=tuple(options["resources"] or ()))
 
 
 def _answer(report: Report, options: dict[str, t.Any], run_of: Run) -> Answer:

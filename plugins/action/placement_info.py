@@ -7,9 +7,12 @@ import typing as t
 
 from ..module_utils._core.errors import FleetError
 from ..module_utils._fleet.files import facts_file
-from ..module_utils._fleet.placements.explaining import Question, explanations
+from ..module_utils._fleet.placements.explaining import Question, explanations, suppositions
+from ..module_utils._fleet.placements.history.kept import snapshot_rows
 from ..module_utils._fleet.placements.recorded import statuses_of
+from ..module_utils._report.snapshots_text import snapshots_text
 from ..module_utils._report.status_text import placements_text
+from ..module_utils._report.what_if_text import what_if_text
 from ..plugin_utils._verb import Answer, Run, Verb
 
 PARENT = "kubernetes-fleet.io/parent-CRP"
@@ -22,15 +25,15 @@ class ActionModule(Verb):
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
         with run.open(options, writes=False) as session:
-            name = options["name"]
+            name, supposition = options["name"], options["what_if"]
             labels = {PARENT: name} if name else {}
             placements = [
                 each
                 for each in session.records.list("ClusterResourcePlacement")
                 if not name or each["metadata"]["name"] == name
             ]
-            written = bool(options["src"] or options["definition"])
-            if name and not placements and not written:
+            elsewhere = options["src"] or options["definition"] or options["facts"]
+            if name and not placements and not elsewhere:
                 raise FleetError("no-such-placement", f"there is no placement {name}", session.records.place)
             question = Question(
                 name=name or "",
@@ -40,12 +43,27 @@ class ActionModule(Verb):
                 facts=facts_file(options["facts"], run.now) if options["facts"] else None,
             )
             found = explanations(session, question) if question.clusters else ()
+            supposed, told = ((), ()) if supposition is None else suppositions(session, question, supposition)
+            names = [each["metadata"]["name"] for each in placements]
+            rows = snapshot_rows(session, names) if options["snapshots"] else ()
             bindings = [*session.records.list("ClusterResourceBinding", labels)]
-        told = [each["sentence"] for each in found]
-        lines = told if question.clusters else placements_text(statuses_of(placements), session.records.place)
+        lines = [each["sentence"] for each in found]
+        if supposition is not None:
+            lines += what_if_text([(each.differences, each.objects) for each in supposed], told)
+        elif options["snapshots"]:
+            lines += snapshots_text(rows)
+        elif not question.clusters:
+            lines = placements_text(statuses_of(placements), session.records.place)
         for line in lines:
             run.say(line)
         return Answer(
             changed=False,
-            data={"placements": placements, "bindings": bindings, "explanations": list(found), "table": lines},
+            data={
+                "placements": placements,
+                "bindings": bindings,
+                "explanations": list(found),
+                "what_if": [each.as_dict() for each in supposed],
+                "snapshots": [each.as_dict() for each in rows],
+                "table": lines,
+            },
         )

@@ -25,13 +25,25 @@ options:
     description:
       - V(present) carries the plan out. V(planned) only decides, without a look at the members.
       - V(absent) ends the placements in O(names); what they put on their clusters is removed, under the brakes.
+      - V(rolled_back) brings the content of an earlier snapshot of the placements in O(names) back, under the same
+        brakes; clusters are decided as in every apply. It is recorded as a new snapshot. What an apply from files or
+        the hub does afterwards is to roll forward again, and its plan says so.
     type: str
-    choices: [present, planned, absent]
+    choices: [present, planned, absent, rolled_back]
     default: present
+  to:
+    description:
+      - With O(state=rolled_back) the index of the snapshot whose content comes back, as M(gitops.fleet.placement_info)
+        lists them with its option C(snapshots). The default is the one before the latest.
+      - Where the latest snapshot was made by a roll back, the default is to stay there; so one that was cut short goes
+        on, and asking twice changes nothing.
+    type: int
   src:
     description:
       - Files and folders with manifests of placements. Without O(src) and O(definition) those on the hub are taken.
       - A placement that came from the same O(src) before and is not there any more ends, unless O(names) is given.
+      - With O(state=rolled_back) only the overrides in it count; clusters that hold a placement with overrides need
+        them then, too.
     type: list
     elements: path
   definition:
@@ -43,7 +55,10 @@ options:
     elements: str
     default: []
   resources:
-    description: Files and folders with the resources to select from. Without it resources are selected on the hub.
+    description:
+      - Files and folders with the resources to select from. Without it resources are selected on the hub.
+      - With O(state=rolled_back) a Git checkout of them. Records hold no content of Secrets; it is read again from the
+        revision that it came from, as Git has it, and the checkout stays as it is.
     type: list
     elements: path
   facts:
@@ -208,6 +223,12 @@ EXAMPLES = r"""
     names: [web]
     max_removals: 100%
     prune_kinds: [Namespace]
+
+- name: Bring the content before the latest one back
+  gitops.fleet.placement:
+    state: rolled_back
+    names: [web]
+    resources: [fleet/resources]
 """
 
 RETURN = r"""

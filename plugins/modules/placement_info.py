@@ -12,7 +12,8 @@ short_description: Status of placements, and why a cluster has one or has it not
 version_added: 0.1.0
 description:
   - Returns what the records hold of placements. With O(explain) it also decides anew on the facts given, or on those
-    recorded, and says for each named cluster all that is against it, in the order in which KubeFleet judges.
+    recorded, and says for each named cluster all that is against it, in the order in which KubeFleet judges. With
+    O(what_if) it decides twice, on the fleet as it is and on one that is supposed, and says what would move and why.
   - Asks no member.
 author:
   - Contributors to the gitops.fleet project (@gitops-fleet)
@@ -24,10 +25,11 @@ options:
     description: Name of the placement; all placements if absent.
     type: str
   definition:
-    description: Manifest of a placement that is not recorded; for O(explain).
+    description: Manifest of a placement that is not recorded; for O(explain) and O(what_if).
     type: dict
   src:
-    description: Files and folders with manifests of placements that are not recorded; for O(explain).
+    description:
+      - Files and folders with manifests of placements that are not recorded; for O(explain) and O(what_if).
     type: list
     elements: path
   explain:
@@ -35,6 +37,40 @@ options:
     type: list
     elements: str
     default: []
+  what_if:
+    description:
+      - A fleet to suppose, in which the placement (all placements without O(name)) is decided again. Nothing is
+        written, and no member is asked.
+      - Everything that is given is supposed at once. What is not known is refused, with its path.
+      - The policy and what holds the placement now are those of the records, or of the facts snapshot where no member
+        is recorded.
+    type: dict
+    suboptions:
+      gone:
+        description: Clusters that have left the fleet.
+        type: list
+        elements: str
+      new:
+        description:
+          - Clusters that have joined it and are well, each a mapping with V(name), and like the values of
+            O(what_if.change). With V(like) a cluster shares the facts of another one.
+        type: list
+        elements: dict
+      change:
+        description:
+          - What is other about clusters, by name. V(labels) and V(properties) map keys to texts, or to null where they
+            are gone. V(taints) are all taints that the cluster then has. V(prices) has the price of an hour in US
+            dollars, V(cpu) for a core and V(memory) for a GiB.
+        type: dict
+      numberOfClusters:
+        description: The number of clusters that one placement of type PickN asks for.
+        type: int
+  snapshots:
+    description:
+      - List the resource snapshots that are kept of the placement (of all placements without O(name)), with what
+        differs in each from the one before. M(gitops.fleet.placement) with C(state=rolled_back) brings one back.
+    type: bool
+    default: false
   facts:
     description: Facts snapshot to decide on; the recorded facts if absent.
     type: path
@@ -50,9 +86,26 @@ EXAMPLES = r"""
 - name: Show it
   ansible.builtin.debug:
     var: why.explanations
+
+- name: Ask what would move if two clusters were taken out of service, from a facts snapshot alone
+  gitops.fleet.placement_info:
+    facts: fleet/facts.json
+    what_if:
+      change:
+        prod-eu-1: {taints: [{key: service, effect: NoSchedule}]}
+      gone: [prod-eu-2]
 """
 
 RETURN = r"""
+what_if:
+  description:
+    - With O(what_if), for each placement what would become of it. C(sentence) says it in one sentence. C(gained),
+      C(lost) and C(kept) are clusters, C(rows) has the reason of each change, then and now, C(objects) are those that
+      each cluster holds that has the placement. C(fulfilledBefore) and C(fulfilledAfter) say whether as many clusters
+      are picked as the policy asks for.
+  returned: success
+  type: list
+  elements: dict
 placements:
   description: The recorded placements with their status.
   returned: success
@@ -63,6 +116,16 @@ table:
   returned: success
   type: list
   elements: str
+snapshots:
+  description:
+    - With O(snapshots), those that are kept, by placement and index. C(revision) is the Git revision that the content
+      came from, where it is known, C(ageSeconds) the time since it was recorded, C(objects) how many there are,
+      C(clusters) who holds it, C(added), C(removed) and C(changed) the objects that differ from the one before.
+    - C(rolledBackTo) is the index that a roll back went to which made this snapshot. C(whole) is V(false) where the
+      content is not known any more, and cannot be rolled back to.
+  returned: success
+  type: list
+  elements: dict
 bindings:
   description: The recorded bindings of these placements.
   returned: success

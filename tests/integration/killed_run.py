@@ -16,6 +16,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / ".cache" / "collections"))
 
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements import member_apply, rollout
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.history.roll_back import RollBack
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.look import ApplyOptions, RolloutOptions
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.placement import PlacementRequest, run
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import open_session
@@ -54,7 +55,10 @@ def main() -> None:
     arm(told["point"])
     session = open_session({"records": told["options"], "holder": told["holder"]}, {}, writes=True)
     ways = ApplyOptions(rollout=RolloutOptions(max_idle=timedelta(0)))
-    asked = PlacementRequest(src=tuple(told["src"]), resources=tuple(told["resources"]), write=True, ways=ways)
+    if told["roll_back"]:
+        asked = PlacementRequest(names=(told["roll_back"],), roll_back=RollBack(), write=True, ways=ways)
+    else:
+        asked = PlacementRequest(src=tuple(told["src"]), resources=tuple(told["resources"]), write=True, ways=ways)
     run(session, asked)
 
 

@@ -295,7 +295,7 @@ class Fleet:
 
     def asked(self, **changes: t.Any) -> PlacementRequest:
         files = {"src": (str(self.folder / "placements"),), "resources": (str(self.folder / "resources"),)}
-        if changes.get("absent") or changes.get("definition"):
+        if changes.get("absent") or changes.get("definition") or changes.get("roll_back"):
             del files["src"]
         return PlacementRequest(**{**files, "timeout": 2.0, "ways": NOT_WAITING, **changes})
 
@@ -315,10 +315,11 @@ class Fleet:
     def apply(self, **changes: t.Any) -> Report:
         return self.run(write=True, **changes)
 
-    def killed(self, point: str) -> None:
-        """An apply in a process that kills itself at that point; see ``killed_run.py``."""
+    def killed(self, point: str, roll_back: str = "") -> None:
+        """An apply, or the roll back of a placement, in a process that kills itself at that point; see
+        ``killed_run.py``."""
         files = {"src": [str(self.folder / "placements")], "resources": [str(self.folder / "resources")]}
-        told = {"point": point, "options": self.options, "holder": self.holder, **files}
+        told = {"roll_back": roll_back, "point": point, "options": self.options, "holder": self.holder, **files}
         command = [sys.executable, str(Path(__file__).with_name("killed_run.py")), json.dumps(told)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
         assert done.returncode == -signal.SIGKILL, done.stderr

@@ -16,8 +16,6 @@ from .._kube.paths import Resource
 from .._store.manifests import Manifest
 
 KINDS = (
-    "ClusterResourcePlacementEviction",
-    "ClusterResourcePlacementDisruptionBudget",
     "ClusterStagedUpdateRun",
     "StagedUpdateRun",
     "AutoUpgradeProfile",

@@ -143,6 +143,16 @@ def reached_lines(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome]) 
     return lines + ([LOOK_AGAIN] if far.waiting else [])
 
 
+def wrapped(text: str, indent: str = "") -> list[str]:
+    """A sentence in lines that fit."""
+    return _folded(text, indent)
+
+
+def some(rows: t.Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """The first rows of a long table, and how many more there are."""
+    return _cut(rows)
+
+
 def first_text(findings: t.Sequence[Problem]) -> list[str]:
     """What has to be read before the plan."""
     return [part for each in findings if each.code == NOTHING_RECORDED for part in _folded(f"NOTE: {each}", "")]

@@ -18,13 +18,22 @@ from pathlib import Path
 _COMMIT = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 _SECONDS = 30
 # A checkout may come from others: nothing that its configuration names is run, and nothing is written to it.
-_SAFE = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "--no-optional-locks", "--no-pager")
+_SAFE = (
+    "-c",
+    "core.fsmonitor=false",
+    "-c",
+    "core.hooksPath=/dev/null",
+    "-c",
+    "protocol.allow=never",
+    "--no-optional-locks",
+    "--no-pager",
+)
 
 
 def source_revision(folder: str | Path, environ: t.Mapping[str, str] | None = None) -> str:
     """The commit that is checked out there (40 or 64 hex digits); empty if unknown."""
     answer = _git(folder, environ, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
-    text = answer.stdout.strip() if answer and answer.returncode == 0 else ""
+    text = answer.stdout.decode(errors="replace").strip() if answer and answer.returncode == 0 else ""
     return text if _COMMIT.fullmatch(text) else ""
 
 
@@ -55,25 +64,37 @@ def deepening(folder: str | Path, commit: str, environ: t.Mapping[str, str] | No
     return f"{where} --unshallow" if _is_shallow(folder, environ) else f"{where} origin {commit}"
 
 
+def is_commit(text: str) -> bool:
+    """Whether this is a commit's whole name."""
+    return _COMMIT.fullmatch(text) is not None
+
+
+def asked_git(
+    folder: str | Path, environ: t.Mapping[str, str] | None, *arguments: str, given: str = ""
+) -> bytes | None:
+    """What Git says to a question about what the clone holds, ``given`` as its input; None if it cannot answer."""
+    answer = _git(folder, environ, *arguments, given=given)
+    return None if answer is None or answer.returncode != 0 else answer.stdout
+
+
 def _is_shallow(folder: str | Path, environ: t.Mapping[str, str] | None) -> bool:
     answer = _git(folder, environ, "rev-parse", "--is-shallow-repository")
-    return answer is None or answer.stdout.strip() != "false"
+    return answer is None or answer.stdout.strip() != b"false"
 
 
 def _git(
-    folder: str | Path, environ: t.Mapping[str, str] | None, *arguments: str
-) -> subprocess.CompletedProcess[str] | None:
-    """Git's answer, None if there was none. GIT_* variables, which may point elsewhere, are not handed on."""
+    folder: str | Path, environ: t.Mapping[str, str] | None, *arguments: str, given: str = ""
+) -> subprocess.CompletedProcess[bytes] | None:
+    """Git's answer, None if there was none. GIT_* variables, which may point elsewhere, are not handed on. What a clone
+    lacks is not fetched."""
     environ = os.environ if environ is None else environ
     kept = {key: value for key, value in environ.items() if not key.startswith("GIT_")}
     try:
         return subprocess.run(  # pylint: disable=ansible-bad-function  # runs on the controller
             ["git", *_SAFE, "-C", os.fspath(folder), *arguments],
-            env=kept | {"LC_ALL": "C"},
-            stdin=subprocess.DEVNULL,
+            env=kept | {"LC_ALL": "C", "GIT_NO_LAZY_FETCH": "1"},
+            input=given.encode(),
             capture_output=True,
-            text=True,
-            errors="replace",
             timeout=_SECONDS,
             check=False,
         )

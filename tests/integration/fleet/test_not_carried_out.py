@@ -27,27 +27,24 @@ def staged_run(name: str) -> Document:
     return {"apiVersion": API, "kind": "ClusterStagedUpdateRun", "metadata": {"name": name}, "spec": spec}
 
 
-def budget(name: str) -> Document:
-    kind = "ClusterResourcePlacementDisruptionBudget"
-    return {"apiVersion": API, "kind": kind, "metadata": {"name": name}, "spec": {"maxUnavailable": 1}}
-
-
 def told(report: Report) -> list[str]:
     return [each.message for each in report.plan.findings if each.code == "not-carried-out"]
 
 
 @pytest.fixture
 def lying(hub_fleet: Fleet) -> t.Iterator[Fleet]:
-    """A staged run and a budget lie on the hub."""
+    """A staged run and a profile lie on the hub."""
     hub = hub_fleet.hub
     assert hub
-    base = f"/apis/{API}"
-    paths = {"clusterresourceplacementdisruptionbudgets": budget("web"), "clusterstagedupdateruns": staged_run("blue")}
-    for plural, document in paths.items():
-        hub.client.request("POST", f"{base}/{plural}", document)
+    paths = {
+        f"/apis/{API}/clusterstagedupdateruns": staged_run("blue"),
+        "/apis/gitops.fleet/v1alpha1/autoupgradeprofiles": PROFILE,
+    }
+    for path, document in paths.items():
+        hub.client.request("POST", path, document)
     yield hub_fleet
-    for plural, document in paths.items():
-        hub.client.request("DELETE", f"{base}/{plural}/{document['metadata']['name']}")
+    for path, document in paths.items():
+        hub.client.request("DELETE", f"{path}/{document['metadata']['name']}")
 
 
 def test_what_lies_on_the_hub_is_told(lying: Fleet) -> None:
@@ -55,8 +52,8 @@ def test_what_lies_on_the_hub_is_told(lying: Fleet) -> None:
     lying.place()
     for report in (lying.look(), lying.apply()):
         assert told(report) == [
-            "ClusterResourcePlacementDisruptionBudget web: no verb carries out this kind yet",
             "ClusterStagedUpdateRun blue: no verb carries out this kind yet",
+            "AutoUpgradeProfile stable: no verb carries out this kind yet",
         ]
         assert not report.problems
 

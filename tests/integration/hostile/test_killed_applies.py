@@ -13,6 +13,10 @@ import typing as t
 from pathlib import Path
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.binding import (
+    ClusterResourceBinding,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
 from member_gateway import Gateway, until
 from small_fleet import PARENTS, Document, Fleet
 
@@ -167,7 +171,6 @@ def test_the_outcome_says_what_was_written_and_what_was_not(stage: Stage, sent: 
     objects = {name: f"ConfigMap {stage.fleet.namespace}/{name}" for name in (*NAMES, "z-gone")}
     wanted = f"m1: {', '.join(objects.values())}; m2: {objects['a-first']} ({objects['b-second']} was on its way)"
     assert f"{wanted}; not done: m2 [interrupted]" in output, output
-    bindings = {
-        each["spec"]["targetCluster"]: each["spec"] for each in stage.fleet.records.list("ClusterResourceBinding")
-    }
-    assert bindings["m1"]["resourceSnapshotName"] > bindings["m2"]["resourceSnapshotName"]
+    bindings = (decode(ClusterResourceBinding, each) for each in stage.fleet.records.list("ClusterResourceBinding"))
+    held = {each.spec.target_cluster: each.held_snapshot for each in bindings}
+    assert held["m1"] > held["m2"]

@@ -96,6 +96,27 @@ def test_placement(play: Player, joined: dict[str, t.Any], fleet: Fleet):
         end(play, fleet)
 
 
+def test_placement_eviction(play: Player, joined: dict[str, t.Any], fleet: Fleet):
+    admin = joined | {"kubeconfig": fleet.admin}
+    try:
+        play("member_cluster", **admin).clean()
+        play("placement", **admin).clean()
+        play("member_cluster", **joined).clean()
+        before = snapshot(play.folder)
+        foretold = play("placement_eviction", "--check", **joined).clean()
+        assert foretold.changed == 1 and "shop from east: would be executed" in foretold.output
+        assert snapshot(play.folder) == before and fleet.writes_of("planner") == []
+        play("member_cluster", **admin).clean()
+        carried_out = play("placement_eviction", **admin)
+        told = " ".join(carried_out.output.split())
+        assert carried_out.code == 2 and "shop from west: refused: 1 of 1 bindings are available, so that 0" in told
+        assert "shop from east: executed: 2 of 2 bindings are available, so that 1 may go" in told
+        again = play("placement_eviction", **admin, over=True).clean()
+        assert again.changed == 0 and "it was executed already" in " ".join(again.output.split())
+    finally:
+        end(play, fleet)
+
+
 def test_placement_info(play: Player, joined: dict[str, t.Any]):
     play("fleet_facts", **joined).clean()
     before = snapshot(play.folder)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import typing as t
 
 from playing import HERE, Fleet, Player, given
@@ -36,6 +37,86 @@ def test_a_placement_is_explained_looked_at_and_ended(play: Player, fleet: Fleet
         ends = {"names": "shop", "max_removals": "100%", "allow_empty": True, "prune_kinds": ["Namespace"]}
         assert play("gitops.fleet.end", **records, **ends).clean().changed == 1
     assert "no placement is recorded" in play("gitops.fleet.status", **records).clean().output
+
+
+def test_another_fleet_is_supposed_from_records_and_from_facts_alone(play: Player, fleet: Fleet):
+    """D4-100, D4-101: what would move if a cluster went, or another one came."""
+    values = given(play.folder, fleet, fleet.admin)
+    play("member_cluster", **values).clean()
+    records, facts = {"records": values["records"]}, str(play.folder / "facts.json")
+    try:
+        play("gitops.fleet.apply", **records, **FILES).clean()
+        play("gitops.fleet.facts", **records, dest=facts).clean()
+        told = play("gitops.fleet.what_if", **records, placement="shop", gone="west").clean()
+        assert told.changed == 0 and "shop would leave west; 1 keeps it." in told.output
+        assert "loses the placement: it has left the fleet." in told.output
+        assert "moves with it: Namespace shop, " in told.output
+        # Nothing but the file: no record, and no server.
+        alone = {"records": {"type": "sqlite", "path": str(play.folder / "none.db")}, "facts": facts}
+        supposed = {"new": [{"name": "north", "like": "west"}], "change": {"east": {"taints": [{"key": "service"}]}}}
+        told = play("gitops.fleet.what_if", **alone, **supposed).clean()
+        assert "shop would come to north; 2 keep it, 1 of them only until" in told.output
+        assert "its taint service:NoSchedule is not tolerated." in " ".join(told.output.split())
+        told = play("gitops.fleet.explain", **alone, clusters="west").clean()
+        assert "west keeps the placement" in told.output
+        refused = play("gitops.fleet.what_if", **alone, gone="wets")
+        assert refused.code == 2 and "did you mean west?" in refused.output
+        refused = play("gitops.fleet.what_if", **alone, number_of_clusters=1)
+        assert refused.code == 2 and "only PickN" in refused.output
+    finally:
+        ends = {"names": "shop", "max_removals": "100%", "allow_empty": True, "prune_kinds": ["Namespace"]}
+        play("gitops.fleet.end", **records, **ends)
+
+
+def test_a_placement_is_rolled_back_and_its_snapshots_are_listed(play: Player, fleet: Fleet):
+    """D4-61: by a playbook, first in check mode; an approved plan is what is carried out."""
+    values = given(play.folder, fleet, fleet.admin)
+    play("member_cluster", **values).clean()
+    records = {"records": values["records"]}
+    try:
+        for color in ("blue", "red"):
+            colors = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "colors", "namespace": "shop"}}
+            namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
+            objects = [namespace, {**colors, "data": {"it": color}}]
+            (play.folder / "objects.yml").write_text("\n---\n".join(map(json.dumps, objects)))
+            files = {**FILES, "resources": str(play.folder / "objects.yml")}
+            play("gitops.fleet.apply", **records, **files).clean()
+        plan = str(play.folder / "plan.json")
+        foretold = play("gitops.fleet.rollback", "--check", **records, placement="shop", write_plan=plan).clean()
+        assert foretold.changed == 1 and "to snapshot 0" in foretold.output and '"red" -> "blue"' in foretold.output
+        assert play("gitops.fleet.rollback", **records, placement="shop", approved_plan=plan).clean().changed == 1
+        assert play("gitops.fleet.rollback", **records, placement="shop").clean().changed == 0
+        listed = play("gitops.fleet.status", **records, placement="shop", snapshots=True).clean()
+        assert "2 (latest)" in listed.output and "1 (latest)" not in listed.output
+        told = play("gitops.fleet.apply", "--check", **records, **files).clean()
+        assert "was rolled back to snapshot 0; this rolls it forward again" in " ".join(told.output.split())
+        refused = play("gitops.fleet.rollback", **records, placement="shop", to=9)
+        assert refused.code == 2 and "snapshot 9 is not kept; there are 0, 1, 2" in refused.output
+    finally:
+        ends = {"names": "shop", "max_removals": "100%", "allow_empty": True, "prune_kinds": ["Namespace"]}
+        play("gitops.fleet.end", **records, **ends)
+
+
+def test_a_placement_is_taken_off_a_cluster(play: Player, fleet: Fleet):
+    values = given(play.folder, fleet, fleet.admin)
+    play("member_cluster", **values).clean()
+    records = {"records": values["records"]}
+    asked = {**records, "placement": "shop", "clusters": "west", "prune_kinds": ["Namespace"]}
+    try:
+        play("gitops.fleet.apply", **records, **FILES).clean()
+        play("gitops.fleet.facts", **records).clean()
+        foretold = play("gitops.fleet.evict", "--check", **asked).clean()
+        assert foretold.changed == 1 and "shop from west: would be executed: no disruption budget" in foretold.output
+        assert "west: prune ConfigMap shop/settings" in foretold.output
+        done = play("gitops.fleet.evict", **asked).clean()
+        assert done.changed == 1 and "the next apply would pick west again; a taint on it" in done.output
+        refused = play("gitops.fleet.evict", **asked)
+        assert refused.code == 2 and "the placement does not hold the cluster [eviction-no-binding]" in refused.output
+        shown = play("gitops.fleet.status", **records, placement="shop").clean()
+        assert "  east" in shown.output and "  west" not in shown.output
+    finally:
+        ends = {"names": "shop", "max_removals": "100%", "allow_empty": True, "prune_kinds": ["Namespace"]}
+        play("gitops.fleet.end", **records, **ends)
 
 
 def test_a_run_is_looked_at_a_part_of_it_left_out_and_stopped(play: Player, driven: dict[str, t.Any]):

@@ -22,6 +22,7 @@ from ..objects.placements.binding import (
 )
 from ..objects.placements.cluster_resource_placement import ClusterResourcePlacement
 from ..objects.placements.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot, PolicySnapshotSpec
+from ..resources.history import RolledBack
 from ..resources.snapshots import policy_hash, resource_hash, snapshot_index
 from ..rollout.content import (
     NO_OVERRIDES,
@@ -94,7 +95,7 @@ class WantedPlacement:
     """``objects`` in apply order. ``deleting`` is empty, or why the placement ends (``deleted``, ``source-gone``).
     ``prune_kinds`` are kinds that are deleted although they may hold more than ours. ``respecified`` says that another
     spec is recorded. ``overrides`` are those attached to the placement, in their order; what they make is sealed by
-    ``sealing``, as the objects are.
+    ``sealing``, as the objects are. ``rolled_back`` says that the objects are those of an earlier snapshot.
     """
 
     placement: ClusterResourcePlacement
@@ -104,6 +105,7 @@ class WantedPlacement:
     older_source: Brake | None = None
     prune_kinds: tuple[str, ...] = ()
     respecified: bool = False
+    rolled_back: RolledBack | None = None
     overrides: tuple[Override, ...] = ()
     sealing: Sealing = Sealing()
 
@@ -165,6 +167,7 @@ def compose(
             apart,
         ),
         respecified=wanted.respecified,
+        rolled_back=wanted.rolled_back,
         changes=_changes(contents, known, clusters),
         overrides=made.overrides,
         rendered=made.rendered,
@@ -298,7 +301,7 @@ def _clusters(
                 reason=reason,
                 affinity_score=scores.affinity_score if scores else None,
                 spread_score=scores.priority_score if scores else None,
-                **_leaving(wanted, known, old, change, cause, contents.on(cluster)),
+                **leaving_objects(wanted, known, old, change, cause, contents.on(cluster)),
             )
         )
     return tuple(rows)
@@ -315,7 +318,7 @@ def _overrides(binding: ClusterResourceBinding) -> Overrides:
     return RolloutBinding(binding=binding).content.overrides
 
 
-def _leaving(
+def leaving_objects(
     wanted: WantedPlacement,
     known: RecordedState,
     old: ClusterResourceBinding | None,

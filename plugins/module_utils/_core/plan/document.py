@@ -15,6 +15,7 @@ from ..objects.overrides.envelope import Origin
 from ..objects.placements.binding import ClusterResourceBinding
 from ..objects.placements.cluster_resource_placement import ClusterResourcePlacement
 from ..objects.placements.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
+from ..resources.history import RolledBack
 from ..rollout.content import OverridesByCluster, WantedContent
 from ..scheduling.cycle import Scheduled
 from ..schema.codec import encode
@@ -77,7 +78,7 @@ class ClusterPlan:
     """One cluster that has, gets or loses the placement.
 
     ``cause`` is the machine-readable trigger (``picked``, ``scaled-down``, ``policy-changed``, ``left-the-fleet``,
-    ``deleted``, ``source-gone``, ``content-changed``, ``unchanged``, ``kept-unreadable``).
+    ``deleted``, ``source-gone``, ``content-changed``, ``unchanged``, ``kept-unreadable``, ``evicted``).
 
     ``prune`` are objects that are held there and would be deleted, ``release`` those that would stay there without our
     label. ``leftover`` are objects that an unfinished run may have put there; if they are there they are deleted too.
@@ -133,7 +134,8 @@ class PlacementPlan:
 
     ``deleting`` marks the end of the placement; then ``scheduled``, from which ``left_out`` is read when it is asked
     for, is None. ``respecified`` says that its spec is not the recorded one. ``changes`` are those since the last
-    apply, in objects that stay on clusters that stay.
+    apply, in objects that stay on clusters that stay. ``rolled_back`` says that the objects are those of an earlier
+    snapshot.
     """
 
     placement: ClusterResourcePlacement
@@ -152,6 +154,7 @@ class PlacementPlan:
     findings: tuple[Problem, ...]
     digest: str
     respecified: bool = False
+    rolled_back: RolledBack | None = None
     changes: tuple[ClusterChanges, ...] = ()
     overrides: OverridesByCluster = field(default_factory=dict)
     rendered: t.Mapping[str, tuple[Rendered, ...]] = field(default_factory=dict, repr=False)

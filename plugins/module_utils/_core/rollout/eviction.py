@@ -157,8 +157,14 @@ def arithmetic(
     *,
     upstream: bool = False,
 ) -> Arithmetic:
-    """Percentages are of the clusters asked for, and round up. Bindings of any state count; a missing one does not."""
+    """Percentages are of the clusters asked for, and round up. Bindings of any state count.
+
+    A cluster that the policy asks for and that has no binding is unavailable: nothing picks another one before the next
+    apply. Upstream's scheduler does at once, so that for it a missing binding does not count.
+    """
     total = len(bindings)
+    if not upstream and budget.spec.max_unavailable is not None:
+        total = max(total, target_of(placement, total))
     available = sum(1 for each in bindings if status_is(each.status.conditions, AVAILABLE, _generation(each), TRUE))
     most, least = budget.spec.max_unavailable, budget.spec.min_available
     limit = allowed = 0

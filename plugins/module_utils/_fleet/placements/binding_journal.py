@@ -114,10 +114,10 @@ def _begun_with(plan: PlacementPlan, documents: t.Mapping[str, Document]) -> t.I
         if binding.spec.target_cluster in gone or (document is None and binding.spec.state == UNSCHEDULED):
             continue
         generation = document["metadata"]["generation"] if document else 0
-        yield RolloutBinding(binding=_taken_up(binding, generation, strategy))
+        yield RolloutBinding(binding=taken_up(binding, generation, strategy))
 
 
-def _taken_up(binding: ClusterResourceBinding, generation: int, strategy: ApplyStrategy) -> ClusterResourceBinding:
+def taken_up(binding: ClusterResourceBinding, generation: int, strategy: ApplyStrategy) -> ClusterResourceBinding:
     """The binding at the start of a run. Of a cluster where a write was begun and did not end nothing is known."""
     conditions = tuple(replace(each, observed_generation=generation) for each in binding.status.conditions)
     if HELD_BEFORE in binding.metadata.annotations:

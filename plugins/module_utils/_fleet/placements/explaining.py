@@ -1,24 +1,30 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Answers to "why this cluster, why not that one", from records or from files, and facts."""
+"""Answers to "why this cluster, why not that one" and to "what if", from records or from files, and facts."""
 
 from __future__ import annotations
 
 import typing as t
 from dataclasses import dataclass
 
+from ..._core.cluster.facts.held import Holdings
+from ..._core.cluster.facts.recorded import beside
 from ..._core.cluster.facts.snapshot import FactsSnapshot
-from ..._core.errors import FleetError
+from ..._core.errors import FleetError, Problem
+from ..._core.objects.clusters.member_cluster import MemberCluster
 from ..._core.objects.placements.cluster_resource_placement import ClusterResourcePlacement
-from ..._core.plan.compose import policy_snapshot_of
+from ..._core.plan.compose import RecordedState, policy_snapshot_of
 from ..._core.scheduling.cycle import schedule
 from ..._core.scheduling.explain import explain_outcome
 from ..._core.scheduling.index import FleetIndex
+from ..._core.scheduling.what_if.overlay import read_overlay
+from ..._core.scheduling.what_if.what_if import Differences, what_if
 from ..._store.manifests import read_manifests
 from ..._store.records import Records
 from ..members.members import recorded_members
 from ..session import Session
+from .holdings import remembered
 from .recorded import recorded_placement
 from .sources import placements_in, read_placement
 
@@ -28,46 +34,108 @@ class Question:
     """Which placement and which clusters. Without ``definition`` and ``src`` the placement is a recorded one."""
 
     name: str
-    clusters: tuple[str, ...]
+    clusters: tuple[str, ...] = ()
     definition: t.Mapping[str, t.Any] | None = None
     src: tuple[str, ...] = ()
     facts: FactsSnapshot | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
+class Supposed:
+    """What would become of one placement; ``objects`` are what a cluster that holds it has, where that is known."""
+
+    differences: Differences
+    objects: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, t.Any]:
+        """The differences as results have them, with the objects that move."""
+        return {**self.differences.as_dict(), "objects": list(self.objects)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Ground:
+    """What is decided on: the fleet, what holds what, and what is to be told of them."""
+
+    index: FleetIndex
+    known: t.Mapping[str, tuple[ClusterResourcePlacement, RecordedState]]
+    told: tuple[Problem, ...] = ()
+
+
 def explanations(session: Session, question: Question) -> tuple[dict[str, t.Any], ...]:
     """One explanation for each cluster asked for; FleetError ``unknown-cluster`` for a name that nobody knows."""
-    records, found = session.records, []
-    for placement in _placements(records, question):
-        known = recorded_placement(records, placement.name).known
+    ground, found = _ground(session, question), []
+    for placement, known in ground.known.values():
         snapshot, _new = policy_snapshot_of(placement, known.policy_snapshot)
-        outcome = schedule(placement, snapshot, _index(session, question), known.bindings)
+        outcome = schedule(placement, snapshot, ground.index, known.bindings)
         found += [explain_outcome(outcome, cluster).as_dict() for cluster in question.clusters]
     return tuple(found)
 
 
-def _placements(records: Records, question: Question) -> tuple[ClusterResourcePlacement, ...]:
-    if question.definition is not None:
-        return (read_placement(question.definition, "definition", strict=False).placement,)
-    if question.src:
-        sourced = placements_in(read_manifests(question.src), strict=False)
-        found = tuple(each.placement for each in sourced if question.name in ("", each.placement.name))
-    else:
-        names = (
-            [question.name]
-            if question.name
-            else [each["metadata"]["name"] for each in records.list("ClusterResourcePlacement")]
+def suppositions(
+    session: Session, question: Question, supposed: t.Mapping[str, t.Any]
+) -> tuple[tuple[Supposed, ...], tuple[Problem, ...]]:
+    """What would become of each placement if the fleet were as ``supposed`` (see ``read_overlay``), and what to tell of
+    the facts. FleetError with all that is wrong with ``supposed``."""
+    ground = _ground(session, question)
+    overlay = read_overlay(supposed, ground.index.positions, "what_if")
+    if overlay.number_of_clusters is not None and len(ground.known) > 1:
+        hint = f"name one of {', '.join(sorted(ground.known))}"
+        raise FleetError("bad-option", "numberOfClusters is supposed of one placement", "what_if", hint)
+    found = []
+    for placement, known in ground.known.values():
+        if placement.metadata.deletion_timestamp is not None:
+            continue
+        snapshot, _new = policy_snapshot_of(placement, known.policy_snapshot)
+        found.append(
+            Supposed(
+                differences=what_if(placement, snapshot, ground.index, known.bindings, overlay),
+                objects=tuple(map(str, known.contents.get(known.resource_snapshot, ()))),
+            )
         )
-        recorded = (recorded_placement(records, name).placement for name in names)
-        found = tuple(each for each in recorded if each is not None)
+    return tuple(found), ground.told
+
+
+def _ground(session: Session, question: Question) -> _Ground:
+    """Where no member is recorded, a facts snapshot says also what is placed."""
+    recorded = {name: each.cluster for name, each in recorded_members(session.records).items()}
+    facts, told = question.facts, tuple[Problem, ...]()
+    held = facts.held if facts is not None and not recorded else None
+    if facts is None:
+        index = recorded_index(tuple(recorded.values()), session)
+    else:
+        members, told = beside(facts, recorded, session.records.place)
+        index = FleetIndex(members, facts.captured_at)
+    return _Ground(index=index, known=_placements(session.records, question, held), told=told)
+
+
+def _placements(
+    records: Records, question: Question, held: Holdings | None
+) -> dict[str, tuple[ClusterResourcePlacement, RecordedState]]:
+    """By name, each with what is known of it: as it is written, or as it is recorded."""
+    if question.definition is not None:
+        written = [read_placement(question.definition, "definition", strict=False).placement]
+    elif question.src:
+        written = [each.placement for each in placements_in(read_manifests(question.src), strict=False)]
+    else:
+        written = []
+    names = [each.name for each in written]
+    if not (question.src or question.definition):
+        names = sorted(held.placements) if held else sorted(records.names("ClusterResourcePlacement"))
+    if question.definition is None and question.name:
+        names = [name for name in names if name == question.name]
+    found = {}
+    for name in names:
+        state = remembered(held, name) if held else recorded_placement(records, name)
+        placement = next((each for each in written if each.name == name), state.placement)
+        if placement is not None:
+            found[name] = (placement, state.known)
     if not found:
         raise FleetError("no-such-placement", f"there is no placement {question.name}".rstrip(), records.place)
     return found
 
 
-def _index(session: Session, question: Question) -> FleetIndex:
-    if question.facts is not None:
-        return FleetIndex(question.facts.members, question.facts.captured_at)
-    members = tuple(each.cluster for each in recorded_members(session.records).values())
+def recorded_index(members: tuple[MemberCluster, ...], session: Session) -> FleetIndex:
+    """The recorded members, judged at the last instant that any of them was heard of."""
     beats = [
         agent.last_received_heartbeat
         for member in members

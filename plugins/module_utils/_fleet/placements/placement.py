@@ -45,6 +45,7 @@ from .checks import (
     stopping,
     unfulfilled,
 )
+from .history.roll_back import RollBack, earlier_placements
 from .look import ApplyOptions, Outcomes, on_members
 from .overrides import LoadedOverrides, overrides_in, overrides_on, together
 from .plan import (
@@ -82,6 +83,7 @@ class PlacementRequest:
     definition: t.Mapping[str, t.Any] | None = None
     names: tuple[str, ...] = ()
     absent: bool = False
+    roll_back: RollBack | None = None
     resources: tuple[str, ...] | None = None
     facts: FactsSnapshot | None = None
     read: bool = False
@@ -240,6 +242,8 @@ def _wanted(
     """The same, the manifests that were read for it, and what is to be told of where they were looked for."""
     if asked.absent:
         return (), (), ()
+    if asked.roll_back is not None:
+        return earlier_placements(session, asked.names, asked.roll_back), read_manifests(asked.src), ()
     if asked.definition is not None:
         return (read_placement(asked.definition, "definition", asked.strict),), (), ()
     told: tuple[Problem, ...] = ()
@@ -273,7 +277,8 @@ def plan_request(
 ) -> PlanRequest:
     """What ``make_plans`` needs, with the source's revision and the key that seals Secrets. ``beside`` are manifests
     among which the placements were found, as overrides may be there too."""
-    folder = asked.src[0] if asked.src else ""
+    src = asked.src if asked.roll_back is None else ()  # what is rolled back came from elsewhere
+    folder = src[0] if src else ""
     revision = source_revision(folder, session.environ) if folder else ""
     age = asked.max_facts_age or (APPLY_AGE if asked.write and not asked.approved else FILE_AGE)
     files = read_manifests(asked.resources) if asked.resources is not None else None
@@ -282,11 +287,11 @@ def plan_request(
     return PlanRequest(
         placements=placements,
         absent=asked.names if asked.absent else (),
-        complete=bool(asked.src) and not asked.names and not asked.absent,
+        complete=bool(src) and not asked.names and not asked.absent,
         resources=resources_in(files) if files is not None else None,
         facts=facts,
         limits=replace(asked.limits, max_facts_age=age),
-        source=Source(name=f"files:{','.join(asked.src)}" if asked.src else "", revision=revision, folder=folder),
+        source=Source(name=f"files:{','.join(src)}" if src else "", revision=revision, folder=folder),
         members={name: each.cluster for name, each in members.items()},
         credentials=held.credentials if held else credentials_of(each.fleet for each in members.values()),
         prune_kinds=asked.ways.prune_kinds,

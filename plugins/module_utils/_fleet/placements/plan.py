@@ -30,6 +30,7 @@ from ..._store.manifests import Manifest
 from ..._store.records import Records
 from ..._store.revision import deepening, is_descendant
 from ..session import Session
+from .history.roll_back import forward_again
 from .holdings import remembered
 from .overrides import LoadedOverrides, concerning
 from .recorded import (
@@ -40,6 +41,7 @@ from .recorded import (
     recorded_placement,
 )
 from .sources import (
+    EarlierContent,
     LoadedPlacement,
     rendered,
     selected_from_files,
@@ -238,6 +240,8 @@ def _wanted(
         problems = check_update(old, sourced.placement, sourced.where)
         if problems:
             raise FleetError.of(problems)
+    if sourced.earlier is not None:
+        return _rolled_back(sourced, sourced.earlier, record, request)
     selected = _selected(sourced.placement, hub, request)
     if selected.problems:
         raise FleetError.of(_located(selected.problems, sourced))
@@ -248,6 +252,7 @@ def _wanted(
     own = (*selected.findings, *_of_content(selected, request), *_of_source(record, request))
     sealing = Sealing(key=request.key, source=origin)
     objects = rendered(selected, sealing)
+    own = (*own, *forward_again(record, objects))
     return WantedPlacement(
         placement=_as_recorded(sourced.placement, old),
         objects=objects,
@@ -258,6 +263,45 @@ def _wanted(
         prune_kinds=request.prune_kinds,
         respecified=old is not None and old.spec != sourced.placement.spec,
     )
+
+
+def _rolled_back(
+    sourced: LoadedPlacement, earlier: EarlierContent, record: RecordedPlacement, request: PlanRequest
+) -> WantedPlacement:
+    """What was selected then is what is placed, but for what the fleet has come to live on since; with the overrides
+    of today."""
+    ids = [each.id for each in earlier.objects]
+    overrides = concerning(request.overrides, sourced.placement, ids)
+    refused = (
+        *refusals(sourced.placement),
+        *(() if overrides else _overrides_lacking(record)),
+        *(
+            Problem(
+                "fleet-credentials", f"{each} is by now what a member is reached with", hint="choose another snapshot"
+            )
+            for each in ids
+            if (each.group, each.kind) == ("", "Secret") and (each.namespace, each.name) in request.credentials
+        ),
+    )
+    if refused:
+        raise FleetError.of(_located(refused, sourced))
+    return WantedPlacement(
+        placement=_as_recorded(sourced.placement, record.placement),
+        objects=earlier.objects,
+        overrides=overrides,
+        sealing=Sealing(key=request.key, source=f"git:{earlier.of.revision}" if earlier.of.revision else ""),
+        findings=(*sourced.findings, *limitations(sourced.placement)),
+        prune_kinds=request.prune_kinds,
+        rolled_back=earlier.of,
+    )
+
+
+def _overrides_lacking(record: RecordedPlacement) -> t.Iterator[Problem]:
+    """Clusters hold the placement with overrides, and none are given: they would be taken back unasked."""
+    specs = [each.spec for each in record.known.bindings]
+    if any(each.cluster_resource_override_snapshots or each.resource_override_snapshots for each in specs):
+        text = "clusters hold the placement with overrides, and none are given now: a roll back would undo them too"
+        yield Problem("overrides-missing", text, hint="give the files with the overrides with the option src")
 
 
 def _of_content(selected: Selected, request: PlanRequest) -> t.Iterator[Problem]:

@@ -29,6 +29,8 @@ REVISION = "gitops.fleet/revision"
 APPROVED = "gitops.fleet/approved"
 # What any cluster was to get then, as a digest: overrides and labels of clusters can change it without a new snapshot.
 APPROVED_CONTENTS = "gitops.fleet/approved-contents"
+# On a resource snapshot that a roll back has made: the index of that whose content it has.
+ROLLED_BACK = "gitops.fleet/rolled-back-to"
 CLEANUP = "gitops.fleet/cleanup"
 # On a placement whose records are being rebuilt, until they are whole.
 RECOVERING = "gitops.fleet/recovering"

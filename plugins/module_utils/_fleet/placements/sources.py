@@ -20,6 +20,7 @@ from ..._core.objects.selectable import is_reserved_namespace
 from ..._core.plan.document import Rendered
 from ..._core.plan.rendering import Sealing, placed
 from ..._core.resources.envelopes import opened, side_effects
+from ..._core.resources.history import RolledBack
 from ..._core.resources.selection import Selected, Selector, select
 from ..._core.schema.checking import Written, as_read
 from ..._kube.client import KubeClient
@@ -30,16 +31,29 @@ from ..._store.manifests import Manifest, read_manifests
 from .overrides import is_override
 
 PLACEMENT = "ClusterResourcePlacement"
+# Carried out by a verb of their own: they do not change what an apply does.
+EVICTION, BUDGET = "ClusterResourcePlacementEviction", "ClusterResourcePlacementDisruptionBudget"
+
+
+@dataclass(frozen=True, kw_only=True)
+class EarlierContent:
+    """The content of an earlier snapshot, which a placement is rolled back to."""
+
+    objects: tuple[Rendered, ...]
+    of: RolledBack
 
 
 @dataclass(frozen=True, kw_only=True)
 class LoadedPlacement:
-    """A placement as it was read: ``where`` is file and line, ``findings`` are repairs and warnings."""
+    """A placement as it was read: ``where`` is file and line, ``findings`` are repairs and warnings.
+
+    ``earlier`` is what it is to hold where that is not selected anew."""
 
     placement: ClusterResourcePlacement
     document: t.Mapping[str, t.Any]
     where: str
     findings: tuple[Problem, ...] = ()
+    earlier: EarlierContent | None = None
 
 
 def placements_in(manifests: t.Iterable[Manifest], strict: bool) -> tuple[LoadedPlacement, ...]:
@@ -50,6 +64,9 @@ def placements_in(manifests: t.Iterable[Manifest], strict: bool) -> tuple[Loaded
         if not _may_be_placement(manifest.document):
             continue
         try:
+            if manifest.document.get("kind") in (EVICTION, BUDGET):
+                read(manifest.document, manifest.where, strict, written=manifest.written)
+                continue
             sourced = read_placement(manifest.document, manifest.where, strict, manifest.written)
         except FleetError as error:
             problems.extend(error.problems)

@@ -34,6 +34,7 @@ from .recorded import (
     RESOURCE_HASH,
     RESOURCE_INDEX,
     REVISION,
+    ROLLED_BACK,
     SOURCE,
     Document,
     RecordedPlacement,
@@ -159,7 +160,7 @@ class Writer:
     def _resource_snapshot(self) -> None:
         index = snapshot_index(self.plan.resource_snapshot)
         where = f"git:{self.source.revision}" if self.source.revision else self.source.name
-        packed = parts(sealed(each.manifest, self.key, where) for each in self.plan.objects)
+        packed = parts(each.sealed or sealed(each.manifest, self.key, where) for each in self.plan.objects)
         for number, manifests in reversed(list(enumerate(packed))):
             labels = {PARENT: self.plan.name, RESOURCE_INDEX: str(index)}
             annotations = {"kubernetes-fleet.io/subindex-of-resource-snapshot": str(number - 1)}
@@ -168,6 +169,7 @@ class Writer:
                 annotations = {
                     RESOURCE_HASH: self.plan.resource_hash,
                     "kubernetes-fleet.io/number-of-resource-snapshots": str(len(packed)),
+                    **self._origin(),
                 }
             name = resource_snapshot_name(self.plan.name, index, number)
             self._unless_there(
@@ -179,6 +181,13 @@ class Writer:
                 }
             )
         self._retired(self.recorded.resource_snapshots, RESOURCE_INDEX, index)
+
+    def _origin(self) -> dict[str, str]:
+        """What a snapshot says of where its content comes from, for people and for a roll back."""
+        back = self.plan.rolled_back
+        revision = back.revision if back else self.source.revision
+        said = {REVISION: revision, ROLLED_BACK: str(back.index) if back else ""}
+        return {name: value for name, value in said.items() if value}
 
     def _unless_there(self, document: Document) -> None:
         """A run that was killed may have written it already: parts come first, the master last."""

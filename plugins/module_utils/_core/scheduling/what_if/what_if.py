@@ -20,6 +20,7 @@ from ..reasons import GONE, SENTENCES, Refusal
 from .overlay import Overlay, overlaid
 
 GAINED, LOST, KEPT = "gained", "lost", "kept"
+NAMED = 5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,9 +74,32 @@ class Differences:
     def lost(self) -> tuple[str, ...]:
         return self.named(LOST)
 
+    @property
+    def moves(self) -> bool:
+        """Whether any cluster gains or loses the placement."""
+        return bool(self.gained or self.lost)
+
+    @property
+    def sentence(self) -> str:
+        """What would become of the placement, in one sentence."""
+        parts = [f"leave {listed(self.lost)}"] if self.lost else []
+        parts += [f"come to {listed(self.gained)}"] if self.gained else []
+        kept = f"{len(self.kept)} keep{'s' if len(self.kept) == 1 else ''} it"
+        said = f"{self.placement} would {' and '.join(parts) or 'move nowhere'}; {kept}"
+        afresh = len(self.named(KEPT))
+        if afresh:
+            said += f", {afresh} of them only until the policy is edited"
+        before, after = self.fulfilled
+        if before != after:
+            said += "; the policy would then be fulfilled" if after else "; the policy would not be fulfilled any more"
+        elif not after:
+            said += "; the policy is fulfilled neither now nor then"
+        return f"{said}."
+
     def as_dict(self) -> dict[str, t.Any]:
         return {
             "placement": self.placement,
+            "sentence": self.sentence,
             "gained": list(self.gained),
             "lost": list(self.lost),
             "kept": list(self.kept),
@@ -120,6 +144,12 @@ def differences(before: Scheduled, after: Scheduled) -> Differences:
         fulfilled=(before.fulfilled, after.fulfilled),
         findings=tuple(each for each in after.findings if each not in known),
     )
+
+
+def listed(clusters: t.Sequence[str]) -> str:
+    """The first names, and how many more there are."""
+    more = f" and {len(clusters) - NAMED} more" if len(clusters) > NAMED else ""
+    return f"{', '.join(clusters[:NAMED])}{more}"
 
 
 def _gained(before: Scheduled, after: Scheduled, cluster: str) -> Difference:

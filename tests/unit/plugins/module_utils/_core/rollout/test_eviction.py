@@ -80,12 +80,24 @@ def test_a_budget_guards_the_placement_of_its_name_only():
     ],
 )
 def test_budgets_with_four_of_four_wanted(limit, up, allowed):
-    """Percentages round up; what is missing does not count as unavailable, what is down does."""
+    """Percentages round up; what is down counts as unavailable."""
     bindings = [*ready(up), *[binding(name) for name in "abcd" if name not in up]]
     out = judge(pick_n(4), bindings, budget(**limit))
     assert (out.executed.yes, why(out)) == (allowed, "budget")
     assert (out.executed.arithmetic.available, out.executed.arithmetic.total) == (len(up), 4)
     assert (out.deleted is not None) is allowed
+
+
+def test_one_after_the_other_is_no_way_round_a_budget():
+    """Nothing picks another cluster before the next apply; upstream's scheduler does at once."""
+    limit, left = budget(maxUnavailable=1), ready("bcd")
+    out = judge(pick_n(4), left, limit, eviction=attempt(cluster="b"))
+    assert (out.executed.yes, out.executed.arithmetic.total) == (False, 4)
+    assert out.executed.message == "3 of 4 bindings are available, so that 0 may go"
+    assert judge(pick_n(4), left, limit, eviction=attempt(cluster="b"), upstream=True).executed.yes
+    assert judge(pick_n(4), left, budget(maxUnavailable=2), eviction=attempt(cluster="b")).executed.yes
+    # More than are asked for, while a placement moves, are no fewer for that.
+    assert judge(pick_n(2), left, limit, eviction=attempt(cluster="b")).executed.arithmetic.total == 3
 
 
 def test_pick_all_needs_a_number_that_stays():

@@ -43,8 +43,6 @@ def read_all(*documents):
 @pytest.mark.parametrize(
     "document",
     [
-        eviction(),
-        budget(maxUnavailable=1),
         staged_strategy(staged()),
         twin(staged_run()),
         approval_request(),
@@ -67,6 +65,8 @@ def test_a_broken_one_is_told_what_is_wrong_with_it():
 def test_the_fleet_s_own_objects_may_stand_beside_placements():
     update_strategy = {"apiVersion": "gitops.fleet/v1alpha1", "kind": "UpdateStrategy", "metadata": {"name": "a"}}
     assert [each.placement.name for each in read_all(crp(), update_strategy)] == ["crp"]
+    beside = (eviction(), budget(maxUnavailable=1))
+    assert [each.placement.name for each in read_all(*beside, crp())] == ["crp"]
 
 
 def test_overrides_may_stand_beside_placements():

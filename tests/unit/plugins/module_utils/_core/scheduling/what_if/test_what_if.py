@@ -131,3 +131,23 @@ def test_plain_data() -> None:
         "kept": [],
     }
     assert told["rows"][0]["refusal"] == {"rule": "ClusterEligibility", "code": "gone"}
+
+
+def test_one_sentence_says_what_moves() -> None:
+    held = [binding("a"), binding("b")]
+    still = suppose(None, fleet("a", "b"), *held)
+    assert still.sentence == "web would move nowhere; 2 keep it." and not still.moves
+    moved = suppose(pick_n(2), fleet("a", "b", "c"), *held, gone=["b"])
+    assert moved.sentence == "web would leave b and come to c; 1 keeps it." and moved.moves
+    lacking = suppose(pick_n(2), fleet("a", "b"), *held, gone=["b"])
+    assert lacking.sentence == "web would leave b; 1 keeps it; the policy would not be fulfilled any more."
+    mended = suppose(pick_n(2), fleet("a"), binding("a"), new=[{"name": "n"}])
+    assert mended.sentence == "web would come to n; 1 keeps it; the policy would then be fulfilled."
+    never = suppose(pick_n(4), fleet("a", "b"), *held, gone=["b"])
+    assert never.sentence.endswith("the policy is fulfilled neither now nor then.")
+    names = [f"c{number}" for number in range(8)]
+    many = suppose(None, fleet(*names), *map(binding, names), gone=names[:7])
+    assert many.sentence == "web would leave c0, c1, c2, c3, c4 and 2 more; 1 keeps it."
+    tainted = suppose(None, fleet("a"), binding("a"), change={"a": {"taints": [{"key": "k"}]}})
+    assert tainted.sentence == "web would move nowhere; 1 keeps it, 1 of them only until the policy is edited."
+    assert tainted.as_dict()["sentence"] == tainted.sentence

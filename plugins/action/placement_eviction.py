@@ -1,0 +1,60 @@
+# Copyright: Contributors to the gitops.fleet project
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import typing as t
+
+from ..module_utils._fleet.files import refuse_empty
+from ..module_utils._fleet.placements.evictions.carry_out import EvictionReport, EvictionRequest, run_evictions
+from ..module_utils._fleet.placements.look import ApplyOptions
+from ..module_utils._report.eviction_text import evictions_text
+from ..module_utils._report.text import notes_text
+from ..plugin_utils._libraries import SERVERS
+from ..plugin_utils._verb import Answer, Run, Verb
+
+
+class ActionModule(Verb):
+    """Take placements off clusters, as far as their disruption budgets permit."""
+
+    RULES: t.ClassVar[dict[str, t.Any]] = {"required_together": [["placement", "clusters"]]}
+    LIBRARIES = SERVERS
+
+    def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
+        refuse_empty(options, "src")
+        asked = EvictionRequest(
+            src=tuple(options["src"] or ()),
+            placement=options["placement"] or "",
+            clusters=tuple(dict.fromkeys(options["clusters"] or ())),
+            ways=ApplyOptions(
+                prune_kinds=tuple(options["prune_kinds"]),
+                patience=max(0, options["removal_timeout"]),
+            ),
+            timeout=options["timeout"],
+            write=not run.check_mode,
+        )
+        with run.open(options) as session:
+            report = run_evictions(session, asked)
+        lines = [*evictions_text(report.results, run.check_mode), *notes_text(report.findings)]
+        for line in lines:
+            run.say(line)
+        return _answer(report, lines, run.check_mode)
+
+
+def _answer(report: EvictionReport, lines: list[str], check_mode: bool) -> Answer:
+    problems = (*report.problems, *report.refused)
+    data = {
+        "evictions": [each.as_dict() for each in report.results],
+        "problems": [each.as_dict() for each in problems],
+        "table": lines,
+    }
+    outcome = report.outcome
+    if check_mode and not report.problems:
+        outcome = "stopped" if report.refused else "planned"
+    return Answer(
+        changed=report.changed,
+        outcome=outcome,
+        code=problems[0].code if problems else "",
+        message="\n".join(map(str, problems)),
+        data=data,
+    )

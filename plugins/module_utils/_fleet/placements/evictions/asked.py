@@ -1,0 +1,210 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Which evictions are asked for, and the budgets that guard: from options, files, and the records."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from ...._core.errors import FleetError, Problem
+from ...._core.objects.placements.disruption_budget import ClusterResourcePlacementDisruptionBudget
+from ...._core.objects.placements.eviction import ClusterResourcePlacementEviction, EvictionSpec
+from ...._core.objects.reading import check_update, read
+from ...._core.rollout.eviction import is_over
+from ...._core.schema.codec import decode, encode
+from ...._core.schema.meta import ObjectMeta
+from ...._core.values.instants import write_time
+from ...._store.manifests import Manifest, read_manifests
+from ...._store.records import Lease, Records
+from ..recorded import SOURCE, Document
+from ..sources import BUDGET, EVICTION, without_manifests
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """One eviction, with the record of it, None where there is none yet. ``kept`` says that it is recorded whatever
+    comes of it: an object is tried once, a command may be given again."""
+
+    eviction: ClusterResourcePlacementEviction
+    document: Document | None
+    kept: bool
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it was carried out or refused before."""
+        return is_over(self.eviction)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """All that is asked for. ``budgets`` are by name; ``written`` are those of files, which are recorded under their
+    ``source``."""
+
+    evictions: tuple[Asked, ...]
+    budgets: t.Mapping[str, ClusterResourcePlacementDisruptionBudget]
+    written: tuple[ClusterResourcePlacementDisruptionBudget, ...] = ()
+    source: str = ""
+    findings: tuple[Problem, ...] = ()
+
+
+def wanted_evictions(
+    records: Records, src: t.Sequence[str], placement: str, clusters: t.Sequence[str], now: datetime
+) -> Wanted:
+    """The evictions of ``placement`` from ``clusters``; without a placement those of the files, and all that are
+    recorded and not over. FleetError with everything that is wrong with the files."""
+    if placement and not clusters:
+        raise FleetError("nothing-asked", "no cluster is named that the placement is to leave", "clusters")
+    manifests = read_manifests(src)
+    evictions, budgets, findings = _read(manifests)
+    source = f"files:{','.join(src)}" if src else ""
+    recorded = {each.name: (each, document) for each, document in _recorded(records)}
+    if placement:
+        asked = [_by_option(placement, cluster, recorded.values(), now) for cluster in clusters]
+    else:
+        asked = [_written(each, recorded) for each in evictions]
+        names = {each.name for each in evictions}
+        asked += [
+            Asked(eviction=each, document=document, kept=True)
+            for name, (each, document) in recorded.items()
+            if name not in names and not is_over(each)
+        ]
+    known = _budgets(records, source, {each.name for each in budgets})
+    return Wanted(
+        evictions=tuple(sorted(asked, key=_order)),
+        budgets={**known, **{each.name: each for each in budgets}},
+        written=budgets,
+        source=source,
+        findings=(*without_manifests(src, manifests, "src"), *findings),
+    )
+
+
+def record_budgets(records: Records, wanted: Wanted) -> None:
+    """Budgets of files are kept, so that an eviction that is asked for elsewhere meets them too; those that are gone
+    from the same files are gone here."""
+    if not wanted.source:
+        return
+    for each in wanted.written:
+        old = records.get(BUDGET, each.name)
+        metadata: Document = dict(old["metadata"]) if old else {"name": each.name}
+        metadata["annotations"] = {**(metadata.get("annotations") or {}), SOURCE: wanted.source}
+        document: Document = {
+            "apiVersion": each.api_version,
+            "kind": BUDGET,
+            "metadata": metadata,
+            "spec": encode(each.spec),
+        }
+        if old is None:
+            records.create(document)
+        elif old != {**old, **document}:
+            records.replace({**old, **document})
+    names = {each.name for each in wanted.written}
+    for old in records.list(BUDGET):
+        if _source_of(old) == wanted.source and old["metadata"]["name"] not in names:
+            records.delete(BUDGET, old["metadata"]["name"])
+
+
+def stored(records: Records, asked: Asked, eviction: ClusterResourcePlacementEviction, lease: Lease) -> Asked:
+    """The eviction with its conditions as it is recorded now."""
+    status = {"status": encode(eviction.status)}
+    if asked.document is None:
+        document = encode(replace(eviction, metadata=ObjectMeta(name=eviction.name)))
+        made = records.create({**document, **status}, lease)
+    elif asked.document.get("status") == status["status"]:
+        made = asked.document
+    else:
+        made = records.replace({**asked.document, **status}, lease)
+    return replace(asked, eviction=decode(ClusterResourcePlacementEviction, made), document=made, kept=True)
+
+
+def _read(
+    manifests: t.Iterable[Manifest],
+) -> tuple[
+    tuple[ClusterResourcePlacementEviction, ...],
+    tuple[ClusterResourcePlacementDisruptionBudget, ...],
+    tuple[Problem, ...],
+]:
+    found: dict[tuple[str, str], t.Any] = {}
+    problems, findings = list[Problem](), list[Problem]()
+    for each in manifests:
+        kind = str(each.document.get("kind"))
+        if kind not in (EVICTION, BUDGET):
+            continue
+        try:
+            reading = read(each.document, each.where, False, written=each.written)
+        except FleetError as error:
+            problems += error.problems
+            continue
+        if (kind, reading.object.name) in found:
+            problems.append(Problem("duplicate-object", f"{kind} {reading.object.name} stands twice", each.where))
+        found[kind, reading.object.name] = reading.object
+        findings += [Problem(one.code, one.message, one.where or each.where) for one in reading.findings]
+    if problems:
+        raise FleetError.of(problems)
+    objects = found.values()
+    evictions = tuple(each for each in objects if isinstance(each, ClusterResourcePlacementEviction))
+    budgets = tuple(each for each in objects if isinstance(each, ClusterResourcePlacementDisruptionBudget))
+    return evictions, budgets, tuple(findings)
+
+
+def _recorded(records: Records) -> t.Iterator[tuple[ClusterResourcePlacementEviction, Document]]:
+    for each in records.list(EVICTION):
+        yield decode(ClusterResourcePlacementEviction, each), each
+
+
+def _budgets(
+    records: Records, source: str, names: t.Container[str]
+) -> dict[str, ClusterResourcePlacementDisruptionBudget]:
+    """Those that are recorded, without what the same files do not hold any more."""
+    return {
+        each["metadata"]["name"]: decode(ClusterResourcePlacementDisruptionBudget, each)
+        for each in records.list(BUDGET)
+        if not (source and _source_of(each) == source and each["metadata"]["name"] not in names)
+    }
+
+
+def _source_of(document: Document) -> str:
+    return str((document["metadata"].get("annotations") or {}).get(SOURCE, ""))
+
+
+def _written(
+    each: ClusterResourcePlacementEviction,
+    recorded: t.Mapping[str, tuple[ClusterResourcePlacementEviction, Document]],
+) -> Asked:
+    """An eviction of a file, with what became of it before."""
+    if each.name not in recorded:
+        return Asked(eviction=_fresh(each), document=None, kept=True)
+    old, document = recorded[each.name]
+    problems = check_update(old, each, f"{EVICTION}/{each.name}")
+    if problems:
+        raise FleetError.of(problems)
+    return Asked(eviction=old, document=document, kept=True)
+
+
+def _by_option(
+    placement: str,
+    cluster: str,
+    recorded: t.Iterable[tuple[ClusterResourcePlacementEviction, Document]],
+    now: datetime,
+) -> Asked:
+    """A new one, or the one that a run which was cut short has begun."""
+    spec = EvictionSpec(placement_name=placement, cluster_name=cluster)
+    for each, document in recorded:
+        if each.spec == spec and not is_over(each):
+            return Asked(eviction=each, document=document, kept=True)
+    name = f"{placement}-{cluster}-{write_time(now)}".lower().replace(":", "-")
+    eviction = ClusterResourcePlacementEviction(metadata=ObjectMeta(name=name), spec=spec)
+    return Asked(eviction=_fresh(eviction), document=None, kept=False)
+
+
+def _fresh(each: ClusterResourcePlacementEviction) -> ClusterResourcePlacementEviction:
+    return replace(each, metadata=replace(each.metadata, generation=1))
+
+
+def _order(asked: Asked) -> tuple[str, bool, str, str]:
+    """By placement; what was begun first, and then as they were made."""
+    metadata = asked.eviction.metadata
+    created = str((asked.document or {}).get("metadata", {}).get("creationTimestamp", "~"))
+    return asked.eviction.spec.placement_name, not asked.eviction.status.conditions, created, metadata.name

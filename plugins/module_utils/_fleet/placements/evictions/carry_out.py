@@ -1,0 +1,354 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Evictions carried out: judged under the placement's lease one after another, removed on the member, recorded.
+
+What is meant is recorded first: the eviction as valid, the binding as leaving. A run that was cut short finds them so,
+and ends what was begun. The eviction is recorded as executed before its binding goes: it is never tried twice.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from ...._core.errors import FleetError, Problem
+from ...._core.objects.clusters.fleet_member import FleetMember
+from ...._core.objects.placements.binding import (
+    PREVIOUS_STATE,
+    REMOVING,
+    UNSCHEDULED,
+    ClusterResourceBinding,
+)
+from ...._core.objects.placements.cluster_resource_placement import ClusterResourcePlacement
+from ...._core.objects.placements.disruption_budget import ClusterResourcePlacementDisruptionBudget
+from ...._core.objects.placements.eviction import EXECUTED
+from ...._core.plan.compose import policy_snapshot_of
+from ...._core.plan.document import PlacementPlan
+from ...._core.plan.evicted import DONE, OVER, REFUSED, UNDERWAY, EvictionResult, evicted
+from ...._core.plan.outcome import MemberOutcome
+from ...._core.rollout.conditions import TRUE, UNKNOWN, set_condition, without
+from ...._core.rollout.eviction import Evicted, EvictionVerdict, evict
+from ...._core.rollout.readiness import AVAILABLE
+from ...._core.rollout.rolling.decide import defaulted
+from ...._core.scheduling.cycle import schedule
+from ...._core.scheduling.index import FleetIndex
+from ...._core.schema.codec import encode
+from ...._core.schema.meta import find_condition
+from ...._core.values.instants import write_time
+from ...._kube.client import Timeouts
+from ...._store.records import Lease
+from ...conductor.interrupts import Interrupts
+from ...keeping import Keeper
+from ...leases import leaving_members
+from ...members.members import (
+    Clients,
+    Member,
+    members_to_write,
+    open_clients,
+    recorded_members,
+)
+from ...session import Session
+from ..binding_journal import KIND, taken_up
+from ..explaining import recorded_index
+from ..look import ApplyOptions, Writing, on_members
+from ..recorded import Document, RecordedPlacement, is_recovering, recorded_placement
+from .asked import Asked, Wanted, record_budgets, stored, wanted_evictions
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvictionRequest:
+    """What a run is asked to do: see ``wanted_evictions``. Without ``write`` it only judges, and looks."""
+
+    src: tuple[str, ...] = ()
+    placement: str = ""
+    clusters: tuple[str, ...] = ()
+    ways: ApplyOptions = ApplyOptions()
+    timeout: float = 5.0
+    write: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvictionReport:
+    """``changed`` is what the run changed, or would change; ``problems`` name members that failed."""
+
+    results: tuple[EvictionResult, ...]
+    changed: bool
+    problems: tuple[Problem, ...] = ()
+    findings: tuple[Problem, ...] = ()
+
+    @property
+    def refused(self) -> tuple[Problem, ...]:
+        """The evictions that are not permitted, each with its reason."""
+        return tuple(
+            Problem(f"eviction-{each.verdict.why}", each.verdict.message, f"{each.cluster} ({each.placement})")
+            for each in self.results
+            if each.state == REFUSED
+        )
+
+    @property
+    def outcome(self) -> str:
+        """Done if everything was; failed if nothing was, of what was not over before."""
+        if not self.problems and not self.refused:
+            return "done"
+        return "partial" if any(each.state in (DONE, UNDERWAY) for each in self.results) else "failed"
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Evicting:
+    session: Session
+    clients: Clients
+    members: t.Mapping[str, Member]
+    request: EvictionRequest
+    wanted: Wanted
+    told: t.Callable[[], str]
+    now: datetime
+
+
+@dataclass
+class _Placement:
+    """One placement whose evictions are judged: its bindings become fewer. ``keeper`` and ``lease`` only where it is
+    written."""
+
+    recorded: RecordedPlacement
+    bindings: list[ClusterResourceBinding]
+    budget: ClusterResourcePlacementDisruptionBudget | None
+    keeper: Keeper | None = None
+    lease: Lease | None = None
+
+
+def run_evictions(session: Session, request: EvictionRequest) -> EvictionReport:
+    """Judges what is asked for, and carries out what is permitted if asked to. FleetError where nothing could be
+    begun; what stops it later is among the problems."""
+    now = session.clock()
+    wanted = wanted_evictions(session.records, request.src, request.placement, request.clusters, now)
+    members = members_to_write(session) if request.write else recorded_members(session.records)
+    fleet: dict[str, FleetMember] = {name: each.fleet for name, each in members.items()}
+    timeouts = Timeouts(connect=request.timeout, read=max(30.0, request.timeout))
+    if request.write:
+        record_budgets(session.records, wanted)
+    results, problems = list[EvictionResult](), list[Problem]()
+    with Interrupts() as told, open_clients(session, fleet, timeout=timeouts, strict=request.write) as clients:
+        work = _Evicting(
+            session=session, clients=clients, members=members, request=request, wanted=wanted, told=told, now=now
+        )
+        for name in dict.fromkeys(each.eviction.spec.placement_name for each in wanted.evictions):
+            try:
+                for result in _of_placement(work, name):
+                    results.append(result)
+            except FleetError as error:
+                problems += [replace(each, where=each.where or name) for each in error.problems]
+    if problems and not results:
+        raise FleetError.of(problems)
+    return EvictionReport(
+        results=tuple(results),
+        changed=any(each.state == DONE or (each.outcome is not None and each.outcome.wrote) for each in results),
+        problems=(*problems, *_failures(results)),
+        findings=wanted.findings,
+    )
+
+
+def _of_placement(work: _Evicting, name: str) -> t.Iterator[EvictionResult]:
+    asked = [each for each in work.wanted.evictions if each.eviction.spec.placement_name == name]
+    due = [each for each in asked if not each.is_over]
+    yield from (_over(each) for each in asked if each.is_over)
+    if not due:
+        return
+    if not work.request.write:
+        yield from _judged(work, _begun(work, name), due)
+        return
+    with Keeper(work.session.records, work.session.holder, work.told) as keeper:
+        keeper.check()
+        lease = keeper.take(f"placement/{name}")
+        placement = _begun(work, name)
+        placement.keeper, placement.lease = keeper, lease
+        yield from _judged(work, placement, due)
+
+
+def _begun(work: _Evicting, name: str) -> _Placement:
+    recorded = recorded_placement(work.session.records, name)
+    if is_recovering(recorded.document):
+        text = "its records were not rebuilt to the end, so that it is not known where it is"
+        raise FleetError("recovery-unfinished", text, name, "run fleet_recover again")
+    return _Placement(recorded=recorded, bindings=_bindings(recorded), budget=work.wanted.budgets.get(name))
+
+
+def _bindings(recorded: RecordedPlacement) -> list[ClusterResourceBinding]:
+    """As a rollout takes them up: what is recorded of them is of today."""
+    if recorded.placement is None:
+        return []
+    strategy = defaulted(recorded.placement.spec.strategy.apply_strategy)
+    generations = {name: each["metadata"]["generation"] for name, each in recorded.bindings.items()}
+    return [taken_up(each, generations[each.name], strategy) for each in recorded.known.bindings]
+
+
+def _judged(work: _Evicting, placement: _Placement, due: t.Iterable[Asked]) -> t.Iterator[EvictionResult]:
+    for each in due:
+        judged = evict(each.eviction, placement.recorded.placement, placement.bindings, placement.budget, work.now)
+        verdict = judged.executed or judged.valid
+        if verdict is None:
+            raise AssertionError("what is not over is judged")
+        if judged.executed is None or not judged.executed.yes:
+            if placement.lease is not None and each.kept:
+                stored(work.session.records, each, judged.eviction, placement.lease)
+            yield _result(each, REFUSED, verdict)
+        else:
+            yield _carried_out(work, placement, each, judged, verdict)
+
+
+def _carried_out(
+    work: _Evicting, placement: _Placement, asked: Asked, judged: Evicted, verdict: EvictionVerdict
+) -> EvictionResult:
+    if placement.recorded.placement is None:
+        raise AssertionError("only of a placement that is there")
+    cluster = asked.eviction.spec.cluster_name
+    binding = next(each for each in placement.bindings if each.spec.target_cluster == cluster)
+    intended = replace(judged.eviction, status=replace(judged.eviction.status, conditions=_intended(judged)))
+    if placement.lease is not None:
+        asked = stored(work.session.records, asked, intended, placement.lease)
+        document = _leaving(work, placement, binding)
+    plan = evicted(
+        placement.recorded.placement, placement.recorded.known, binding, verdict.message, work.request.ways.prune_kinds
+    )
+    outcome = _removed(work, placement, plan, cluster)
+    gone = outcome is None or (outcome.applied if placement.lease is not None else outcome.error is None)
+    placement.bindings = _after(placement.bindings, binding, gone, work.now)
+    if placement.lease is not None and placement.keeper is not None and gone:
+        placement.keeper.check_leases()
+        stored(work.session.records, asked, judged.eviction, placement.lease)
+        work.session.records.delete(KIND, document["metadata"]["name"], lease=placement.lease)
+        _told_of(work, placement, cluster, verdict)
+    state = DONE if gone else UNDERWAY
+    result = _result(asked, state, verdict)
+    return replace(result, outcome=outcome, next_pick=_next_pick(work, placement, cluster) if gone else "")
+
+
+def _intended(judged: Evicted) -> tuple[t.Any, ...]:
+    """Found valid, and not yet executed."""
+    return without(judged.eviction.status.conditions, EXECUTED)
+
+
+def _leaving(work: _Evicting, placement: _Placement, binding: ClusterResourceBinding) -> Document:
+    """The binding's record, saying that its cluster is being cleaned: whoever counts does not count on it any more."""
+    document = placement.recorded.bindings[binding.name]
+    conditions = _unavailable(binding, work.now)
+    annotations = {
+        **(document["metadata"].get("annotations") or {}),
+        PREVIOUS_STATE: document["spec"]["state"],
+        REMOVING: write_time(work.now),
+    }
+    if binding.metadata.deletion_timestamp is not None:
+        return document
+    return work.session.records.replace(
+        {
+            **document,
+            "metadata": {**document["metadata"], "annotations": annotations},
+            "spec": {**document["spec"], "state": UNSCHEDULED},
+            "status": encode(replace(binding.status, conditions=conditions)),
+        },
+        placement.lease,
+    )
+
+
+def _unavailable(binding: ClusterResourceBinding, now: datetime) -> tuple[t.Any, ...]:
+    row = (UNKNOWN, "Evicted", "the placement is leaving the cluster")
+    return set_condition(binding.status.conditions, AVAILABLE, row, binding.metadata.generation, now)
+
+
+def _removed(work: _Evicting, placement: _Placement, plan: PlacementPlan, cluster: str) -> MemberOutcome | None:
+    """What was done on the member, or would be; None for one that has left the fleet: what is there stays."""
+    if cluster not in work.members:
+        return None
+    held_by = leaving_members(work.session.records).get(cluster)
+    if held_by:
+        text = f"{held_by} is letting it go; nothing is written to it"
+        return MemberOutcome(
+            cluster=cluster, error=Problem("member-leaving", text, cluster, "run again when it is gone")
+        )
+    keeper = placement.keeper
+    writing = Writing(permit=keeper.check, say=work.session.say) if keeper else None
+    uid = placement.recorded.uid
+    return on_members(plan, uid, work.clients, work.request.ways, told=work.told, writing=writing)[cluster]
+
+
+def _after(
+    bindings: t.Iterable[ClusterResourceBinding], judged: ClusterResourceBinding, gone: bool, now: datetime
+) -> list[ClusterResourceBinding]:
+    """What the next eviction is judged on."""
+    if gone:
+        return [each for each in bindings if each.name != judged.name]
+    left = replace(judged, status=replace(judged.status, conditions=_unavailable(judged, now)))
+    return [left if each.name == judged.name else each for each in bindings]
+
+
+def _told_of(work: _Evicting, placement: _Placement, cluster: str, verdict: EvictionVerdict) -> None:
+    """A line in the placement's journal; its status does not speak of the cluster any more."""
+    records, document = work.session.records, placement.recorded.document
+    if document is None or placement.lease is None:
+        raise AssertionError("only of a placement that is there")
+    name = document["metadata"]["name"]
+    message = f"evicted from {cluster}: {verdict.message}"
+    records.event("ClusterResourcePlacement", name, "Normal", "PlacementEvicted", message, work.now)
+    now = records.get("ClusterResourcePlacement", name)
+    rows = ((now or {}).get("status") or {}).get("placementStatuses") or []
+    kept = [row for row in rows if row.get("clusterName") != cluster]
+    if now is not None and kept != rows:
+        records.replace({**now, "status": {**now["status"], "placementStatuses": kept}}, placement.lease)
+
+
+def _next_pick(work: _Evicting, placement: _Placement, cluster: str) -> str:
+    """Evicted clusters may be picked again, as upstream; said from what is recorded of the fleet."""
+    if placement.recorded.placement is None:
+        return ""
+    members = tuple(each.cluster for each in work.members.values())
+    index = recorded_index(members, work.session)
+    before = {each.spec.target_cluster for each in placement.bindings}
+    picked = _holders(placement.recorded.placement, placement, index) - before
+    away = "a taint on it, or another label, keeps it away"
+    if cluster in picked:
+        return f"the next apply would pick {cluster} again; {away}"
+    if picked:
+        return f"the next apply would pick {', '.join(sorted(picked))}"
+    if not all(each.status.agent_status for each in members):
+        return f"the next apply may pick {cluster} again, of which no facts are recorded; {away}"
+    return "the next apply would pick no other one"
+
+
+def _holders(wanted: ClusterResourcePlacement, placement: _Placement, index: FleetIndex) -> set[str]:
+    snapshot, _new = policy_snapshot_of(wanted, placement.recorded.known.policy_snapshot)
+    return set(schedule(wanted, snapshot, index, placement.bindings).holders)
+
+
+def _result(asked: Asked, state: str, verdict: EvictionVerdict) -> EvictionResult:
+    spec = asked.eviction.spec
+    return EvictionResult(
+        name=asked.eviction.name,
+        placement=spec.placement_name,
+        cluster=spec.cluster_name,
+        state=state,
+        verdict=verdict,
+    )
+
+
+def _over(asked: Asked) -> EvictionResult:
+    """What an earlier run has said of it."""
+    executed = find_condition(asked.eviction.status.conditions, EXECUTED)
+    found = executed or asked.eviction.status.conditions[0]
+    done = executed is not None and executed.status == TRUE
+    word = "executed" if done else "refused"
+    when = f" at {write_time(found.last_transition_time)}" if found.last_transition_time else ""
+    message = f"it was {word} already{when}: {found.message}"
+    return _result(asked, OVER, EvictionVerdict(yes=done, why="over", message=message))
+
+
+def _failures(results: t.Iterable[EvictionResult]) -> t.Iterator[Problem]:
+    """What keeps an eviction from coming to its end."""
+    for each in results:
+        outcome, where = each.outcome, f"{each.cluster} ({each.placement})"
+        if outcome is None or each.state != UNDERWAY:
+            continue
+        if outcome.error is not None:
+            yield replace(outcome.error, where=where)
+        for one in outcome.failures:
+            yield Problem("not-gone", f"{one.id}: {one.message}", where, "run again: it goes on from here")

@@ -1,0 +1,68 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The resource snapshots that the records keep of a placement, and who holds which."""
+
+from __future__ import annotations
+
+import typing as t
+from datetime import datetime
+
+from ...._core.resources.history import KeptSnapshot, RolledBack, SnapshotRow, history
+from ...._core.values.instants import parse_time
+from ...session import Session
+from ..recorded import (
+    RESOURCE_HASH,
+    RESOURCE_INDEX,
+    REVISION,
+    ROLLED_BACK,
+    Document,
+    RecordedPlacement,
+    recorded_placement,
+)
+
+
+def snapshot_rows(session: Session, names: t.Iterable[str]) -> tuple[SnapshotRow, ...]:
+    """The snapshots of these placements, of each by index."""
+    return tuple(
+        row for name in names for row in _rows(recorded_placement(session.records, name), name, session.clock())
+    )
+
+
+def _rows(recorded: RecordedPlacement, name: str, now: datetime) -> t.Iterator[SnapshotRow]:
+    kept = kept_snapshots(recorded)
+    holders: dict[str, list[str]] = {}
+    for each in recorded.known.bindings:
+        holders.setdefault(each.held_snapshot, []).append(each.spec.target_cluster)
+    for step in history(kept):
+        yield SnapshotRow(
+            placement=name,
+            step=step,
+            latest=step.snapshot is kept[-1],
+            clusters=tuple(sorted(holders.get(step.snapshot.name, ()))),
+            age=(now - step.snapshot.created).total_seconds() if step.snapshot.created else None,
+        )
+
+
+def kept_snapshots(recorded: RecordedPlacement) -> tuple[KeptSnapshot, ...]:
+    """What is recorded of them, by index; none where the records are those of a facts snapshot."""
+    return tuple(
+        _kept(each, recorded)
+        for each in recorded.resource_snapshots
+        if RESOURCE_HASH in (each["metadata"].get("annotations") or {})
+    )
+
+
+def _kept(master: Document, recorded: RecordedPlacement) -> KeptSnapshot:
+    metadata = master["metadata"]
+    annotations, created = metadata["annotations"], str(metadata.get("creationTimestamp", ""))
+    revision, back = str(annotations.get(REVISION, "")), str(annotations.get(ROLLED_BACK, ""))
+    return KeptSnapshot(
+        name=metadata["name"],
+        index=int(metadata["labels"][RESOURCE_INDEX]),
+        hash=annotations[RESOURCE_HASH],
+        manifests=recorded.known.earlier[metadata["name"]].manifests,
+        created=parse_time(created) if created else None,
+        revision=revision,
+        rolled_back=RolledBack(index=int(back), revision=revision) if back.isdecimal() else None,
+    )

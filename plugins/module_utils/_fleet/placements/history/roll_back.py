@@ -1,0 +1,202 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Rolling back: the content of an earlier resource snapshot, to be planned and applied like any other.
+
+Records hold no content of Secrets. That is read again, from the Git revision that it came from.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+
+from ...._core.errors import FleetError, Problem
+from ...._core.objects.identity import Manifest, ObjectId, identify
+from ...._core.plan.document import Rendered
+from ...._core.resources.cleaning import cleaned
+from ...._core.resources.envelopes import is_envelope
+from ...._core.resources.history import KeptSnapshot, RolledBack
+from ...._core.resources.sealing import object_hash, sealed
+from ...._core.resources.snapshots import resource_hash
+from ...._core.values.duration import in_words
+from ...._store.digest_key import known_digest_key
+from ...._store.documents import documents_of
+from ...._store.revision import deepening
+from ...._store.revision_files import files_of
+from ...session import Session
+from ..recorded import RecordedPlacement, recorded_placement
+from ..sources import EarlierContent, LoadedPlacement
+from .kept import kept_snapshots
+
+GIT = "git:"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RollBack:
+    """``to`` is the index of a snapshot, None for the one before the latest. ``checkouts`` are paths in Git checkouts
+    of the resources, of which Secrets are read again."""
+
+    to: int | None = None
+    checkouts: tuple[str, ...] = ()
+
+
+def earlier_placements(session: Session, names: t.Sequence[str], asked: RollBack) -> tuple[LoadedPlacement, ...]:
+    """The recorded placements, each with the content that it is rolled back to; every problem of all of them."""
+    found, problems = [], list[Problem]()
+    for name in names:
+        try:
+            found.append(_earlier(session, name, asked))
+        except FleetError as error:
+            problems += error.problems
+    if problems:
+        raise FleetError.of(problems)
+    return tuple(found)
+
+
+def forward_again(recorded: RecordedPlacement, objects: t.Iterable[Rendered]) -> t.Iterator[Problem]:
+    """What is to be told of a plan that gives up a roll back."""
+    kept = kept_snapshots(recorded)
+    back = kept[-1].rolled_back if kept else None
+    if back is None or resource_hash(each.hash for each in objects) == kept[-1].hash:
+        return
+    message = (
+        f"the placement was rolled back to snapshot {back.index}; this rolls it forward again, to what is given here"
+    )
+    yield Problem(
+        "rolls-forward", message, hint="if it is to stay: bring what is given here back to that content first"
+    )
+
+
+def _earlier(session: Session, name: str, asked: RollBack) -> LoadedPlacement:
+    recorded = recorded_placement(session.records, name)
+    if recorded.placement is None or recorded.document is None:
+        raise FleetError("no-such-placement", f"there is no placement {name}", session.records.place)
+    if recorded.placement.metadata.deletion_timestamp is not None:
+        raise FleetError("placement-deleting", "the placement is being deleted", name)
+    kept = _chosen(name, kept_snapshots(recorded), asked.to)
+    objects = _content(session, name, kept, asked)
+    back = kept.rolled_back or RolledBack(index=kept.index, revision=kept.revision)
+    of = f" of revision {back.revision[:12]}" if back.revision else ""
+    old = f", {in_words(session.clock() - kept.created)} old" if kept.created else ""
+    told = Problem("rolls-back", f"to snapshot {back.index}{of}{old}: {len(objects)} objects", name)
+    return LoadedPlacement(
+        placement=recorded.placement,
+        document=recorded.document,
+        where=kept.name,
+        findings=(told,),
+        earlier=EarlierContent(objects=objects, of=back),
+    )
+
+
+def _chosen(name: str, kept: t.Sequence[KeptSnapshot], to: int | None) -> KeptSnapshot:
+    """The snapshot asked for. A roll back that was made already stays what it is: one that was cut short goes on, and
+    asking twice does not roll forward."""
+    latest = kept[-1] if kept else None
+    if latest is not None and latest.rolled_back and to in (None, latest.rolled_back.index, latest.index):
+        return _whole(latest, name)
+    there = [each.index for each in kept]
+    if to is None and len(kept) < 2:
+        text = "there is no snapshot before the latest one"
+        raise FleetError("no-such-snapshot", text, name, "placement_info with snapshots lists those that are kept")
+    if to is not None and to not in there:
+        text = f"snapshot {to} is not kept; there are {', '.join(map(str, there)) or 'none'}"
+        hint = "revisionHistoryLimit says how many are kept; bring an older content back from its source"
+        raise FleetError("no-such-snapshot", text, name, hint)
+    return _whole(kept[-2] if to is None else kept[there.index(to)], name)
+
+
+def _whole(kept: KeptSnapshot, name: str) -> KeptSnapshot:
+    if kept.is_whole:
+        return kept
+    text = f"what is recorded of snapshot {kept.index} is not its content: it was rebuilt from members, or altered"
+    raise FleetError("snapshot-not-whole", text, name, "choose another one, or apply that content from its source")
+
+
+def _content(session: Session, name: str, kept: KeptSnapshot, asked: RollBack) -> tuple[Rendered, ...]:
+    again = _secrets(session, name, kept, asked)
+    out = []
+    for each in kept.manifests:
+        found = identify(each)
+        out.append(Rendered(id=found, hash=object_hash(each), manifest=again.get(found, each), sealed=each))
+    return tuple(out)
+
+
+def _secrets(session: Session, name: str, kept: KeptSnapshot, asked: RollBack) -> dict[ObjectId, Manifest]:
+    """The sealed objects of the snapshot with their content, proved to be what was applied then."""
+    if not kept.sealed:
+        return {}
+    key = known_digest_key(session.records)
+    if not key:
+        text = "the key of these records cannot be read, so that nobody can tell whether a Secret is what it was"
+        raise FleetError("no-key", text, session.records.place, "roll back with an account that may read it")
+    wanted = {identify(each): each for each in kept.manifests}
+    found, problems = {}, list[Problem]()
+    for source in sorted(set(kept.sealed.values())):
+        here = [each for each, one in kept.sealed.items() if one == source]
+        try:
+            read = _read_again(source, kept, asked, session.environ)
+        except FleetError as error:
+            objects = ", ".join(map(str, here))
+            problems += [Problem(one.code, f"{objects}: {one.message}", name, one.hint) for one in error.problems]
+            continue
+        for each in here:
+            same = [one for one in read.get(each.key, ()) if _is(one, wanted[each], key)]
+            if same:
+                found[each] = same[0]
+            else:
+                problems.append(_gone(each, source, name, bool(read.get(each.key))))
+    if problems:
+        raise FleetError.of(problems)
+    return found
+
+
+def _is(found: Manifest, recorded: Manifest, key: bytes) -> bool:
+    return object_hash(sealed(found, key, "")) == object_hash(recorded)
+
+
+def _gone(each: ObjectId, source: str, name: str, other: bool) -> Problem:
+    text = (
+        "does not hold it"
+        if not other
+        else "holds another content of it: the checkout was not clean when it was applied"
+    )
+    hint = "choose another snapshot, or apply the content from files"
+    return Problem("secret-gone", f"{each}: {source} {text}", name, hint)
+
+
+def _read_again(
+    source: str, kept: KeptSnapshot, asked: RollBack, environ: t.Mapping[str, str]
+) -> dict[t.Any, list[Manifest]]:
+    """All objects below the checkouts as they were in the revision that the source names, by key."""
+    if not source.startswith(GIT):
+        text = f"snapshot {kept.index} has its content from {source or 'the hub'}, which does not keep what it was"
+        raise FleetError("secret-gone", text, hint="only what came from a Git checkout can be read again: apply it")
+    if not asked.checkouts:
+        text = f"its content is in {source}, and no checkout is given to read it from"
+        raise FleetError("no-checkout", text, hint="give the folder of the resources with the option resources")
+    revision = source.removeprefix(GIT)
+    found: dict[t.Any, list[Manifest]] = {}
+    for path in asked.checkouts:
+        files = files_of(path, revision, environ)
+        if files is None:
+            hint = f"{deepening(path, revision, environ)} may bring it back; else choose another snapshot"
+            raise FleetError("revision-gone", f"revision {revision} cannot be read in {path}", hint=hint)
+        for file, text in files:
+            for each in documents_of(text, file):
+                if not isinstance(each, Problem) and isinstance(each.value, dict):
+                    _add(found, each.value)
+    return found
+
+
+def _add(found: dict[t.Any, list[Manifest]], document: Manifest) -> None:
+    inner = document.get("data")
+    if is_envelope(document) and isinstance(inner, dict):
+        for each in inner.values():
+            if isinstance(each, dict):
+                _add(found, each)
+    try:
+        clean = cleaned(document)
+        found.setdefault(identify(clean).key, []).append(clean)
+    except FleetError:
+        return  # it was no object of the placement either

@@ -1,0 +1,29 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Evictions as text: what became of each, or would, with the arithmetic of its budget."""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._core.plan.evicted import DONE, UNDERWAY, EvictionResult
+from .text import member_lines, wrapped
+
+
+def evictions_text(results: t.Sequence[EvictionResult], would: bool) -> list[str]:
+    """A sentence for each, and below it what leaves the member; ``would`` says that nothing was done."""
+    lines: list[str] = []
+    for each in results:
+        lines += wrapped(f"{each.placement} from {each.cluster}: {_word(each.state, would)}: {each.verdict.message}")
+        if each.outcome is not None:
+            lines += member_lines(each.cluster, each.outcome)
+        if each.next_pick:
+            lines += wrapped(each.next_pick, "  ")
+    return lines or ["no eviction is asked for, and none is open"]
+
+
+def _word(state: str, would: bool) -> str:
+    if would:
+        return "would be executed" if state in (DONE, UNDERWAY) else state
+    return "begun, and not at its end" if state == UNDERWAY else state

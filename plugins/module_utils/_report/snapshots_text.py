@@ -1,0 +1,57 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The snapshots that are kept of placements as a table, the latest first."""
+
+from __future__ import annotations
+
+import typing as t
+from datetime import timedelta
+
+from .._core.resources.history import SnapshotRow
+from .._core.values.duration import in_words
+from .text import some, table
+
+SHORT = 12
+NAMED = 4
+HEADER = ("SNAPSHOT", "AGE", "REVISION", "OBJECTS", "CLUSTERS", "WHAT DIFFERS")
+
+
+def snapshots_text(rows: t.Sequence[SnapshotRow]) -> list[str]:
+    """One row a snapshot, below the name of its placement."""
+    lines: list[str] = []
+    for name in dict.fromkeys(each.placement for each in rows):
+        mine = [_row(each) for each in reversed(rows) if each.placement == name]
+        lines += [name, *table(HEADER, some(mine))]
+    return lines or ["no snapshot is kept"]
+
+
+def _row(each: SnapshotRow) -> tuple[str, ...]:
+    kept = each.step.snapshot
+    return (
+        f"{kept.index}{' (latest)' if each.latest else ''}",
+        "" if each.age is None else in_words(timedelta(seconds=each.age)),
+        kept.revision[:SHORT],
+        str(len(kept.manifests)),
+        str(len(each.clusters)),
+        _differs(each),
+    )
+
+
+def _differs(each: SnapshotRow) -> str:
+    step, kept = each.step, each.step.snapshot
+    parts = [
+        f"{word} {_listed(list(map(str, objects)))}"
+        for word, objects in (("added", step.added), ("removed", step.removed), ("changed", step.changed))
+        if objects
+    ]
+    if kept.rolled_back:
+        parts.insert(0, f"rolled back to {kept.rolled_back.index}")
+    if not kept.is_whole:
+        parts.append("its content is not known any more")
+    return "; ".join(parts)
+
+
+def _listed(names: t.Sequence[str]) -> str:
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return f"{', '.join(names[:NAMED])}{more}"

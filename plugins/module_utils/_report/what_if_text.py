@@ -1,0 +1,37 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What would become of placements in a fleet that is supposed, as a table."""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._core.errors import Problem
+from .._core.scheduling.what_if.what_if import Difference, Differences, listed
+from .text import MARKS, notes_text, some, table, wrapped
+
+
+def what_if_text(found: t.Sequence[tuple[Differences, t.Sequence[str]]], told: t.Sequence[Problem] = ()) -> list[str]:
+    """One sentence a placement, and a row for each cluster that gains it, loses it, or keeps it for the time being.
+
+    Each placement comes with the objects that a cluster which holds it has. Those that stay as they are share a line.
+    """
+    lines: list[str] = []
+    still = [each.placement for each, _objects in found if not each.rows]
+    for each, objects in found:
+        if not each.rows:
+            continue
+        lines += wrapped(each.sentence)
+        lines += table(("", "CLUSTER", "THEN, AND NOW"), some([_row(one) for one in each.rows]))
+        if each.moves and objects:
+            lines += wrapped(f"moves with it: {listed(objects)}", "  ")
+        lines += notes_text(each.findings)
+    if still:
+        lines += wrapped(f"{len(still)} of {len(found)} placements would stay where they are: {listed(still)}")
+    return lines + notes_text(told)
+
+
+def _row(each: Difference) -> tuple[str, str, str]:
+    then, now = (text.removeprefix(f"{each.cluster} ") for text in (each.sentence, each.before))
+    return (MARKS[each.change], each.cluster, f"{then} Now it {now}")

@@ -1,0 +1,62 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The manifest files of a folder as they were in an earlier revision, read out of Git. The checkout stays as it is."""
+
+from __future__ import annotations
+
+import os
+import typing as t
+from pathlib import Path
+
+from .documents import MAX_BYTES, SUFFIXES
+from .revision import asked_git, is_commit
+
+MOST_BYTES = 256_000_000
+_PLAIN = ("100644", "100755")
+
+
+def files_of(
+    path: str | Path, revision: str, environ: t.Mapping[str, str] | None = None
+) -> list[tuple[str, str]] | None:
+    """Path and text of the manifest files at or below ``path``, as the commit has them; links are none.
+
+    None where Git cannot tell: no checkout, or one that does not have the commit. Files that are no UTF-8, or larger
+    than a manifest may be, are left out. Nothing is fetched, and no filter of the checkout is run.
+    """
+    real = os.path.realpath(path)
+    folder, within = (real, []) if os.path.isdir(real) else (os.path.dirname(real), [f"./{os.path.basename(real)}"])
+    if not is_commit(revision) or not os.path.isdir(folder):
+        return None
+    listed = asked_git(folder, environ, "ls-tree", "-r", "-l", "-z", revision, *within)
+    if listed is None:
+        return None
+    blobs, total = [], 0
+    for row in filter(None, listed.split(b"\0")):
+        about, _tab, name = row.partition(b"\t")
+        mode, _kind, oid, size = about.decode().split()
+        file = os.fsdecode(name)
+        if mode in _PLAIN and file.endswith(SUFFIXES) and size.isdecimal() and int(size) <= MAX_BYTES:
+            blobs.append((file, oid))
+            total += int(size)
+    if total > MOST_BYTES:
+        return None
+    answer = asked_git(folder, environ, "cat-file", "--batch", given="".join(f"{oid}\n" for _file, oid in blobs))
+    return None if answer is None else list(_texts(blobs, answer))
+
+
+def _texts(blobs: t.Iterable[tuple[str, str]], answer: bytes) -> t.Iterator[tuple[str, str]]:
+    """Each object is a line with its name, kind and size, then that many bytes and a newline."""
+    at = 0
+    for file, _oid in blobs:
+        end = answer.index(b"\n", at)
+        size = answer[at:end].rpartition(b" ")[2]
+        if not size.isdigit():  # "<name> missing": a clone without its blobs
+            at = end + 1
+            continue
+        body = answer[end + 1 : end + 1 + int(size)]
+        at = end + 2 + int(size)
+        try:
+            yield file, body.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            continue
