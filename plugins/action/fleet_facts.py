@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ..module_utils._fleet.files import prices_file, refuse_unwritable, write_file
+from ..module_utils._fleet.files import prices_files, refuse_unwritable, write_file
 from ..module_utils._fleet.members.capture import capture
 from ..module_utils._report.text import facts_text
 from ..plugin_utils._libraries import SERVERS
@@ -18,7 +18,7 @@ class ActionModule(Verb):
     LIBRARIES = SERVERS
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
-        prices = prices_file(options["prices"])
+        prices = prices_files(options["prices"])
         refuse_unwritable(options["dest"])
         record = options["record"] and not run.check_mode
         with run.open(options, writes=record) as session:

@@ -37,9 +37,14 @@ options:
     default: true
   prices:
     description:
-      - JSON file with the price of each instance type in US dollars an hour, as one object of numbers by type.
-      - With C(source), C(version) and C(prices) at its top level it says where it comes from, and so do the facts.
-    type: path
+      - JSON files with the price of each instance type in US dollars an hour, as one object of numbers by type. The
+        last one that has a type counts.
+      - With C(source), C(version) and C(prices) at its top level a file says where it comes from, and so do the facts.
+      - V(aws), V(azure) and V(gce) are short lists of common types that come with the collection, C(playbooks/prices);
+        each says of which region and which day it is. Give a list of your own for other types, regions and discounts.
+    type: list
+    elements: path
+    default: []
   threads:
     description: Members that are read at the same time.
     type: int

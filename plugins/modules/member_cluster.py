@@ -62,7 +62,12 @@ options:
         type: bool
         default: false
       labels:
-        description: Labels of the member, exactly these.
+        description:
+          - Labels of the member, exactly these, beside what its nodes tell of their cloud when it joins.
+          - For AWS, Google and Azure that is C(gitops.fleet/provider), C(topology.kubernetes.io/region), where all
+            nodes are in one C(topology.kubernetes.io/zone), for Google C(gitops.fleet/account), and for Azure
+            C(fleet.azure.com/location), C(fleet.azure.com/resource-group) and C(fleet.azure.com/subscription-id).
+            Those that are given stand above them.
         type: dict
       taints:
         description: Taints of the member, exactly these.

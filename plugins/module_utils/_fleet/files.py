@@ -11,14 +11,17 @@ import os
 import typing as t
 from collections import Counter
 from datetime import datetime
+from pathlib import Path
 
-from .._core.cluster.facts.prices import NO_PRICES, PriceList, read_prices
+from .._core.cluster.facts.prices import NO_PRICES, PriceList, read_prices, together
 from .._core.cluster.facts.snapshot import FactsSnapshot, read_snapshot
 from .._core.errors import FleetError, Problem
 from .._core.plan.approved import Approved, read_approved
 from .._kube import files
 from .._kube.files import read_file, refuse_special
 
+PRICES_FOLDER = Path(__file__).resolve().parents[3] / "playbooks" / "prices"
+SHIPPED_PRICES = ("aws", "azure", "gce")
 # Bytes. A plan of a thousand placements on a thousand clusters has a third of it.
 MAX_JSON = 1_000_000_000
 
@@ -52,11 +55,17 @@ def _unrepeated(pairs: list[tuple[str, t.Any]]) -> dict[str, t.Any]:
     return found
 
 
-def prices_file(path: str | None) -> PriceList:
-    """The price list in a JSON file; without a file there are no prices."""
-    if not path:
-        return NO_PRICES
+def prices_file(path: str) -> PriceList:
+    """The price list in a JSON file, or the one of that name that comes with the collection."""
+    if path in SHIPPED_PRICES:
+        path = str(PRICES_FOLDER / f"{path}.json")
     return read_prices(json_file(path, "prices-missing", "prices-invalid"), path)
+
+
+def prices_files(paths: t.Sequence[str]) -> PriceList:
+    """The lists as one; without any there are no prices."""
+    found = [prices_file(each) for each in paths if each]
+    return together(found) if len(found) > 1 else found[0] if found else NO_PRICES
 
 
 def approved_plan(path: str) -> Approved:

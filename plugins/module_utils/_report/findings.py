@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import json
 import re
-import textwrap
 import typing as t
 
 from .._core.disruption.budgets.lint import ERROR, NOTE, WARNING
 from .._core.foreign import in_line
 from .._core.lint.remark import LONGEST, Remark
 from .text import columns
+from .widths import columns_of, wrapped
 
 # Texts that YAML reads as themselves without quotes.
 _PLAIN = re.compile(r"[A-Za-z/][A-Za-z0-9_./-]*")
@@ -102,7 +102,7 @@ def _path(text: str, indent: str) -> list[str]:
     """Field paths are long: a new line begins before a dot, and what follows the path stays with its last part."""
     lines = [indent]
     for part in re.findall(r"\.?[^.]+|\.", text):
-        if len(lines[-1]) + len(part) > columns() and lines[-1].strip():
+        if columns_of(lines[-1]) + columns_of(part) > columns() and lines[-1].strip():
             lines.append(f"{indent}    ")
         lines[-1] += part
     return [short for line in lines for short in _wrapped(line.strip(), line[: len(line) - len(line.lstrip())], indent)]
@@ -126,6 +126,4 @@ def _scalar(value: t.Any) -> str:
 
 
 def _wrapped(text: str, first: str, further: str) -> list[str]:
-    return textwrap.wrap(
-        in_line(text), columns(), initial_indent=first, subsequent_indent=further, break_on_hyphens=False
-    ) or [first]
+    return wrapped(in_line(text), columns(), first, further) or [first]

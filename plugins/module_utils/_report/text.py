@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import contextlib
-import textwrap
 import typing as t
 from contextvars import ContextVar
 from dataclasses import replace
@@ -33,6 +32,7 @@ from .._core.plan.reached import reached
 from .._core.plan.waves import waves
 from .._core.schema.meta import find_condition
 from .changes import field_lines, rendered_lines, unseen
+from .widths import columns_of, padded, wrapped
 
 WIDTH = 80
 _COLUMNS = ContextVar("columns", default=WIDTH)
@@ -67,18 +67,18 @@ def fitting(width: int) -> t.Iterator[None]:
 def table(header: t.Sequence[str], rows: t.Iterable[t.Sequence[str]], indent: str = "  ") -> list[str]:
     """Left-aligned columns; the last one is wrapped below itself; after a long cell a new line begins."""
     body = [tuple(header), *(tuple(in_line(str(cell), CELL) for cell in row) for row in rows)]
-    widths = _widths([max(map(len, column)) for column in zip(*body, strict=True)], len(indent))
+    widths = _widths([max(map(columns_of, column)) for column in zip(*body, strict=True)], len(indent))
     start = len(indent) + sum(width + GAP for width in widths[:-1])
     lines = []
     for row in body:
         line = indent
         for column, (cell, width) in enumerate(zip(row[:-1], widths[:-1], strict=True)):
-            line += cell.ljust(width + GAP)
-            if len(cell) > width:
+            line += padded(cell, width + GAP)
+            if columns_of(cell) > width:
                 place = len(indent) + sum(each + GAP for each in widths[: column + 1])
                 lines += _folded(line.rstrip(), "")
                 line = " " * place
-        first, *more = textwrap.wrap(row[-1], columns() - start, break_on_hyphens=False) or [""]
+        first, *more = wrapped(row[-1], columns() - start) or [""]
         lines.append((line + first).rstrip())
         lines += [" " * start + part for part in more]
     return [line for line in lines if line]
@@ -317,6 +317,4 @@ def _cut(rows: t.Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
 
 def _folded(text: str, indent: str = "  ", most: int = LINE) -> list[str]:
     """Lines that fit; those after the first stand further in."""
-    return textwrap.wrap(
-        in_line(text, most), columns(), initial_indent=indent, subsequent_indent=indent + "    ", break_on_hyphens=False
-    ) or [""]
+    return wrapped(in_line(text, most), columns(), indent, indent + "    ") or [""]

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import textwrap
 import typing as t
 
 from .._core.foreign import in_line
@@ -17,6 +16,7 @@ from .._core.updates.releases.targets import (
 )
 from .._core.updates.run import Obstacle
 from .text import columns, table
+from .widths import wrapped
 
 SHOWN = 40
 Row = tuple[str, str, str, str]
@@ -77,6 +77,4 @@ def _listed(names: t.Sequence[str]) -> str:
 
 
 def _folded(text: str) -> list[str]:
-    return textwrap.wrap(
-        in_line(text), columns(), initial_indent="  ", subsequent_indent="      ", break_on_hyphens=False
-    )
+    return wrapped(in_line(text), columns(), "  ", "      ")

@@ -6,8 +6,11 @@
 from __future__ import annotations
 
 import typing as t
+from collections.abc import Iterator
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.files import prices_files
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.capture import capture
 from small_fleet import LEASES, PARENTS, Document, Fleet
 
 APPS, RBAC = "apps/v1", "rbac.authorization.k8s.io/v1"
@@ -116,3 +119,41 @@ def test_all_with_the_label_d4_22(file_fleet: Fleet) -> None:
     file_fleet.apply()
     assert file_fleet.holders() == ["m1", "m2", "m3"]
     assert file_fleet.servers["m4"].get(file_fleet.namespaced()) is None
+
+
+# Instance type, and whether it is spot capacity: the cheapest core is not the cheapest of those that are.
+MACHINES = {"m1": ("m5.large", "spot"), "m2": ("e2-standard-2", "spot"), "m3": ("e2-medium", "reserved")}
+
+
+@pytest.fixture
+def priced(file_fleet: Fleet) -> Iterator[Fleet]:
+    """Three members with a node of two cores each."""
+    for name, (machine, capacity) in MACHINES.items():
+        labels = {"priced": "yes", "node.kubernetes.io/instance-type": machine}
+        status = {"capacity": {"cpu": "2", "memory": "8Gi"}, "allocatable": {"cpu": "2", "memory": "8Gi"}}
+        node = {"metadata": {"name": "priced", "labels": labels}, "status": status}
+        file_fleet.servers[name].client.post("/api/v1/nodes", node)
+        file_fleet.join(name, labels={"capacity": capacity})
+    yield file_fleet
+    options = {"kind": "DeleteOptions", "apiVersion": "v1"}
+    for name in MACHINES:
+        file_fleet.servers[name].client.request("DELETE", "/api/v1/nodes", options, {"labelSelector": "priced=yes"})
+
+
+def test_batch_work_goes_where_capacity_is_cheap_d4_13(priced: Fleet) -> None:
+    """By the price lists that come with the collection (D4-54)."""
+    prices = prices_files(["aws", "gce"])
+    found = capture(priced.session(), pods=False, prices=prices, threads=3, timeout=5.0, record=True)
+    snapshot = found.reading.snapshot
+    costs = {each.name: [cost.as_dict() for cost in snapshot.costs(each)] for each in snapshot.members}
+    assert {name: rows[0]["value"] for name, rows in costs.items()} == {"m1": "0.048", "m2": "0.034", "m3": "0.017"}
+    assert "us-east-1" in costs["m1"][0]["source"] and costs["m1"][0]["version"].startswith("20")
+    terms = [{"labelSelector": {"matchLabels": {"capacity": "spot"}}}]
+    cheap = {"name": "kubernetes.azure.com/per-cpu-core-cost", "sortOrder": "Ascending"}
+    affinity = {
+        "requiredDuringSchedulingIgnoredDuringExecution": {"clusterSelectorTerms": terms},
+        "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 100, "preference": {"propertySorter": cheap}}],
+    }
+    priced.place({"placementType": "PickN", "numberOfClusters": 1, "affinity": {"clusterAffinity": affinity}})
+    assert not priced.apply().problems
+    assert priced.holders() == ["m2"]

@@ -45,7 +45,7 @@ def client(local_cluster_factory: t.Callable[..., LocalOutcome]) -> Iterator[Kub
 
 def _wait(client: KubeClient) -> None:
     """Established, and listed by each version: the paths are served a moment later."""
-    end = time.monotonic() + 30
+    end = time.monotonic() + 120
     while time.monotonic() < end:
         if all(_established(client, kind.plural, kind.group) for kind in KINDS) and _served(client):
             return

@@ -21,6 +21,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.exec
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.environments.hub import install
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join import IDENTITY, MemberSpec, join
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import present as present_time
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.approval_policy import (
     path_of,
     shipped,
@@ -206,11 +207,17 @@ class UpdateFleet:
             **more,
         }
 
-    def conduct(self, run: Document | None = None, drivers: Document | None = None, **wish: t.Any) -> RunVerdict:
+    def conduct(
+        self,
+        run: Document | None = None,
+        drivers: Document | None = None,
+        clock: t.Callable[[], datetime] = present_time,
+        **wish: t.Any,
+    ) -> RunVerdict:
         """In this process; what it came to. Without a definition the recorded run."""
         wish = {"pace": Pace(interval=0.2, settle=20), "timeout": 2.0, "operations": str(self.operations), **wish}
         given = written([], [run] if run else [], strict=False)
-        session = self.session()
+        session = self.session(clock=clock)
         who = user(session)
         made = present(self.records, self.run_name, given, write=True, who=who).run
         wanted = ConductOptions(drivers=drivers or self.drivers(), **wish)

@@ -10,6 +10,7 @@ import os
 import typing as t
 from dataclasses import dataclass, replace
 
+from ..._core.cluster.facts.cloud_labels import KEYS, cloud_labels
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.api_groups import CLUSTER_API, FLEET_API
 from ..._core.objects.clusters.fleet_member import ClusterConnection, FleetMember
@@ -17,6 +18,8 @@ from ..._core.objects.reading import read
 from ..._core.schema.codec import encode
 from ..._core.values.minimum_version import too_old
 from ..._kube.access import version
+from ..._kube.client import KubeClient
+from ..._kube.lists import list_pages
 from ..._kube.login.credentials import contexts
 from ..._kube.login.kubeconfig import local_path
 from ..._kube.parallel import in_parallel
@@ -29,6 +32,7 @@ from .members import Clients, Member, identified_members, open_clients
 
 IDENTITY = {"kind": "User", "name": "gitops-fleet", "apiGroup": "rbac.authorization.k8s.io"}
 LEASE_SECONDS = 120
+NODES_ASKED = 100
 
 Document = dict[str, t.Any]
 
@@ -45,6 +49,14 @@ class MemberSpec:
     taints: t.Sequence[t.Mapping[str, str]] | None = None
     fields: t.Mapping[str, str] | None = None
     rebuilt: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Told:
+    """What a member said as it was asked; ``labels`` are those of the cloud that it runs in."""
+
+    version: str
+    labels: t.Mapping[str, str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +95,9 @@ def join(session: Session, wishes: t.Sequence[MemberSpec], write: bool) -> Joine
     known = identified_members(session, write)
     _refuse_same_connections(wanted, known, session.environ)
     rebuilt = {wish.name for wish in wishes if wish.rebuilt}
-    versions = _reach(session, wanted, known, rebuilt)
+    told = _reach(session, wanted, known, rebuilt)
+    _add_labels(wanted, told)
+    versions = {name: each.version for name, each in told.items()}
     if write:
         digest_key(records)  # before the first plan, so that plan and apply seal Secrets alike
     joined: list[str] = []
@@ -140,7 +154,9 @@ def _documents(records: Records, wish: MemberSpec) -> dict[str, Document]:
         spec["taints"] = [{key: value for key, value in taint.items() if value} for taint in wish.taints]
     metadata = dict((cluster or {}).get("metadata") or {"name": wish.name})
     if wish.labels is not None:
-        metadata["labels"] = {key: str(value) for key, value in wish.labels.items()}
+        before = {} if wish.rebuilt else metadata.get("labels") or {}
+        told = {key: value for key, value in before.items() if key in KEYS}
+        metadata["labels"] = {**told, **{key: str(value) for key, value in wish.labels.items()}}
     fleet_spec = dict((fleet or {}).get("spec") or {})
     if wish.connection is not None:
         fleet_spec["connection"] = {key: value for key, value in wish.connection.items() if value}
@@ -179,8 +195,8 @@ def _reach(
     wanted: t.Mapping[str, t.Mapping[str, Document]],
     known: t.Mapping[str, Member],
     rebuilt: t.Container[str],
-) -> dict[str, str]:
-    """Versions of those that are new, have a new connection or a rebuilt cluster. UIDs go into ``wanted``."""
+) -> dict[str, _Told]:
+    """What those say that are new, have a new connection or a rebuilt cluster. UIDs go into ``wanted``."""
     recorded = recorded_uids({name: each.fleet for name, each in known.items()})
     members: dict[str, FleetMember] = {}
     for name, documents in wanted.items():
@@ -189,28 +205,49 @@ def _reach(
             uid = "" if name in rebuilt else recorded.get(name, "")
             members[name] = replace(new, spec=replace(new.spec, cluster_uid=uid))
     with open_clients(session, members, strict=True) as clients:
-        answers = in_parallel({name: _version(clients, name) for name in members})
+        answers = in_parallel({name: _asked(clients, name) for name in members})
         seen = clients.identities.seen
     uids = recorded | seen
-    versions = {name: answer for name, answer in answers.items() if isinstance(answer, str)}
-    problems = _strange(answers, versions)
+    told = {name: answer for name, answer in answers.items() if isinstance(answer, _Told)}
+    problems = _strange(answers, told)
     problems += [each for each in doubles(uids) if seen.keys() & set(each.where.split(", "))]
     if problems:
         raise FleetError.of(problems)
     for name in wanted.keys() & {name for name, uid in uids.items() if uid}:
         wanted[name]["FleetMember"]["spec"]["clusterUID"] = uids[name]
-    return versions
+    return told
 
 
-def _strange(answers: t.Mapping[str, str | FleetError], versions: t.Mapping[str, str]) -> list[Problem]:
+def _strange(answers: t.Mapping[str, _Told | FleetError], told: t.Mapping[str, _Told]) -> list[Problem]:
     """Why members cannot join: they did not answer, or are no API servers that we can work with."""
     errors = [each for answer in answers.values() if isinstance(answer, FleetError) for each in answer.problems]
     problems = [each for each in errors if each.code != DOUBLE_MEMBER]  # told once, with every name of the cluster
-    return problems + list(filter(None, (too_old(found, f"member {name}") for name, found in versions.items())))
+    return problems + list(filter(None, (too_old(each.version, f"member {name}") for name, each in told.items())))
 
 
-def _version(clients: Clients, name: str) -> t.Callable[[], str]:
-    return lambda: version(clients.get(name))
+def _asked(clients: Clients, name: str) -> t.Callable[[], _Told]:
+    def ask() -> _Told:
+        client = clients.get(name)
+        return _Told(version=version(client), labels=_cloud(client))
+
+    return ask
+
+
+def _cloud(client: KubeClient) -> dict[str, str]:
+    """Labels that the first nodes tell; none where nodes cannot be read, which a member need not permit to join."""
+    try:
+        nodes = next(list_pages(client, "/api/v1/nodes", limit=NODES_ASKED, kind="Node"), [])
+        return {key: value for key, value in cloud_labels(nodes).items() if client.hide(value) == value}
+    except (FleetError, ValueError):
+        return {}
+
+
+def _add_labels(wanted: t.Mapping[str, t.Mapping[str, Document]], told: t.Mapping[str, _Told]) -> None:
+    """What people gave stands above what the cloud tells."""
+    for name, each in told.items():
+        metadata = wanted[name]["MemberCluster"]["metadata"]
+        if each.labels:
+            metadata["labels"] = {**each.labels, **(metadata.get("labels") or {})}
 
 
 def _fleet_member(documents: t.Mapping[str, Document]) -> FleetMember:

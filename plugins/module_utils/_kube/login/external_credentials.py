@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import copy
 import importlib
+import importlib.util
 import json
 import os
+import sys
 import threading
 import typing as t
 from dataclasses import dataclass, field
@@ -175,6 +177,8 @@ class AuthProvider:
 
     @classmethod
     def of(cls, config: t.Mapping[str, t.Any], place: str) -> AuthProvider:
+        if importlib.util.find_spec("kubernetes") is None:  # before anything is begun that would need it in the end
+            raise _no_kubernetes(place)
         user = {"auth-provider": _with_authorities(copy.deepcopy(dict(config)))}
         return cls(user, json.dumps(config, sort_keys=True, default=str), place)
 
@@ -228,13 +232,16 @@ def _with_authorities(provider: dict[str, t.Any]) -> dict[str, t.Any]:
     return provider
 
 
+def _no_kubernetes(place: str) -> FleetError:
+    text = "a credential plugin of the older form auth-provider needs the Python library kubernetes"
+    return FleetError("missing-library", text, place, f"{sys.executable} -m pip install kubernetes")
+
+
 def _kubernetes(place: str) -> tuple[t.Any, t.Any]:
     """The package's kubeconfig module and a configuration of our own."""
     try:
         client = importlib.import_module("kubernetes.client")
         kube_config = importlib.import_module("kubernetes.config.kube_config")
     except ImportError:
-        raise FleetError(
-            "missing-library", "credential plugins need the Python library kubernetes", place, "pip install kubernetes"
-        ) from None
+        raise _no_kubernetes(place) from None
     return kube_config, type.__call__(client.Configuration)

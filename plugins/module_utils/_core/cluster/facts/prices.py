@@ -84,6 +84,15 @@ def read_prices(document: t.Any, where: str = "") -> PriceList:
     return PriceList(prices={str(key): float(each) for key, each in rows.items()}, origin=origin)
 
 
+def together(lists: t.Sequence[PriceList]) -> PriceList:
+    """All the lists as one; where two have a price for the same type, the later one counts."""
+    prices = {key: price for each in lists for key, price in each.prices.items()}
+    sources = (each.origin.source for each in lists if each.origin.source)
+    versions = (each.origin.version for each in lists if each.origin.version)
+    told = (", ".join(dict.fromkeys(parts)) for parts in (sources, versions))
+    return PriceList(prices=prices, origin=PriceSource(source=next(told), version=next(told)))
+
+
 def costs_of(member: MemberCluster, origin: PriceSource | None = None) -> tuple[Cost, ...]:
     """The costs that are known of a member, that of a core first."""
     found = member.status.properties

@@ -31,7 +31,7 @@ def work(ours, theirs):
     os.write(1, b"at work\\n")
     os.read(ours, 1)  # until the parent is gone
     with made or Interrupts() as told:
-        end = time.monotonic() + 20  # a process closes its files a moment before it is gone
+        end = time.monotonic() + 120  # a process closes its files a moment before it is gone
         while not told() and time.monotonic() < end:
             time.sleep(0.01)
         os.write(1, (told() + "\\n").encode())

@@ -60,7 +60,7 @@ def driver(tmp_path: Path) -> t.Callable[..., CommandDriver]:
 
 def ended(driver: CommandDriver) -> OperationProgress:
     reference = driver.begin(work())
-    end = time.monotonic() + 20
+    end = time.monotonic() + 120
     while (progress := driver.poll(work(reference))).state == IN_PROGRESS and not progress.reference:
         assert time.monotonic() < end
         time.sleep(0.01)
@@ -93,10 +93,10 @@ def test_an_observation_that_fails_is_none(driver: t.Any, broken: str, words: st
 
 def test_one_that_hangs_is_ended_with_all_its_children(driver: t.Any, tmp_path: Path):
     with pytest.raises(FleetError) as refused:
-        driver(observe="sleep 986 & echo $! > pid; sleep 986", timeout=0.3).observe("east")
-    assert "0.3 s" in refused.value.message
+        driver(observe="sleep 986 & echo $! > pid; sleep 986", timeout=3).observe("east")
+    assert "3 s" in refused.value.message
     pid = int((tmp_path / "pid").read_text())
-    end = time.monotonic() + 5
+    end = time.monotonic() + 120
     while Path(f"/proc/{pid}/stat").exists() and " Z " not in Path(f"/proc/{pid}/stat").read_text():
         assert time.monotonic() < end
         time.sleep(0.01)

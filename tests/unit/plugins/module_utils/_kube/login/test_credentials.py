@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import sys
 
 import pytest
 import yaml
@@ -404,6 +405,15 @@ def test_the_command_of_an_auth_provider_is_not_run(tmp_path):
     error = refused(connection_from_kubeconfig(path).credentials.get)
     assert error.code == "credentials-plugin" and "exec plugin" in error.hint
     assert not (tmp_path / "ran").exists()
+
+
+def test_the_library_that_an_auth_provider_needs_is_asked_for_before_anything_is_begun(tmp_path, monkeypatch):
+    """It was missed with the first request, in the middle of a run."""
+    monkeypatch.setitem(sys.modules, "kubernetes", None)
+    path = written(tmp_path, document({"auth-provider": {"name": "oidc", "config": {"id-token": "canary"}}}))
+    error = refused(lambda: connection_from_kubeconfig(path))
+    assert error.code == "missing-library" and "kubernetes" in error.message and "pip install" in error.hint
+    assert "canary" not in str(error)
 
 
 def test_an_auth_provider(tmp_path):

@@ -1,0 +1,75 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Labels of a member that its nodes tell: whose machines they are, and where.
+
+``spec.providerID`` is written by the cloud's own controller (AWS, Google and Azure document its form), region and zone
+are Kubernetes' well-known labels. What nodes tell differently, or not as a label can hold it, is left out.
+"""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+from ...objects.clusters.rules import SUBSCRIPTION
+from ...objects.identity import Manifest
+from ...values.parts import mapping, text, texts
+from ...values.selector import label_value_problem
+
+PROVIDER, ACCOUNT = "gitops.fleet/provider", "gitops.fleet/account"
+REGION, ZONE = "topology.kubernetes.io/region", "topology.kubernetes.io/zone"
+AZURE_LOCATION, AZURE_GROUP = "fleet.azure.com/location", "fleet.azure.com/resource-group"
+KEYS = (PROVIDER, ACCOUNT, REGION, ZONE, AZURE_LOCATION, AZURE_GROUP, SUBSCRIPTION)
+
+_AWS = re.compile(r"aws:///(?P<zone>(?P<region>[a-z]{2,}(-[a-z]+)+-[0-9]+)[a-z])/.+")
+_GOOGLE = re.compile(r"gce://(?P<account>[^/]+)/(?P<zone>(?P<region>[a-z]+-[a-z]+[0-9]+)-[a-z])/[^/]+")
+_AZURE = re.compile(
+    r"azure:///subscriptions/(?P<account>[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})/resourcegroups/(?P<group>[^/]+)/.+",
+    re.IGNORECASE,
+)
+# AKS keeps the machines in a group of its own, called after group, name and location of the cluster.
+_OF_AKS = re.compile(r"mc_(?P<group>[^_]+)_[^_]+_[^_]+", re.IGNORECASE)
+
+
+def cloud_labels(nodes: t.Iterable[Manifest]) -> dict[str, str]:
+    """What all the nodes that say anything agree on; nothing for machines of nobody we know. ValueError for nodes whose
+    parts are of other types than an API server's."""
+    told = list(filter(None, map(_of_node, nodes)))
+    found = {}
+    for key in KEYS:
+        values = {each.get(key, "") for each in told}
+        value = values.pop() if len(values) == 1 else ""
+        if value and label_value_problem(value) is None:
+            found[key] = value
+    return found
+
+
+def _of_node(node: Manifest) -> dict[str, str]:
+    given, labels = text(mapping(node, "spec"), "providerID"), texts(mapping(node, "metadata"), "labels")
+    if match := _AWS.fullmatch(given):
+        found = {PROVIDER: "aws"}
+    elif match := _GOOGLE.fullmatch(given):
+        found = {PROVIDER: "gce", ACCOUNT: match["account"]}
+    elif match := _AZURE.fullmatch(given):
+        return {PROVIDER: "azure", **_of_azure(match["account"], match["group"], labels)}
+    else:
+        return {}
+    return {**found, REGION: labels.get(REGION, match["region"]), ZONE: labels.get(ZONE, match["zone"])}
+
+
+def _of_azure(subscription: str, group: str, labels: t.Mapping[str, str]) -> dict[str, str]:
+    region, zone = labels.get(REGION, ""), labels.get(ZONE, "")
+    of_aks = _OF_AKS.fullmatch(group)
+    if of_aks:
+        group = of_aks["group"]
+    elif group.lower().startswith("mc_"):  # parts with a '_' of their own cannot be told apart
+        group = ""
+    # A machine outside of zones has a number of its own there.
+    return {
+        REGION: region,
+        ZONE: zone if region and zone.startswith(f"{region}-") else "",
+        AZURE_LOCATION: region,
+        AZURE_GROUP: group,
+        SUBSCRIPTION: subscription.lower(),
+    }

@@ -1,0 +1,46 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""How many columns of a terminal a text takes: East Asian letters and emoji take two, combining marks none (Unicode
+Standard Annex 11)."""
+
+from __future__ import annotations
+
+import textwrap
+import unicodedata
+
+# Asks for the coloured form of the sign before it, which takes two columns.
+_AS_EMOJI = "\N{VARIATION SELECTOR-16}"
+# Stands for the second column while lines are broken; no text that is shown has one.
+_SECOND = "\0"
+
+
+def columns_of(text: str) -> int:
+    """The columns that a line takes."""
+    if text.isascii():
+        return len(text)
+    taken = before = 0
+    for sign in text:
+        wide = 2 - before if sign == _AS_EMOJI and before else _columns(sign)
+        taken += wide
+        before = wide
+    return taken
+
+
+def padded(text: str, columns: int) -> str:
+    """The text with spaces behind it, up to so many columns."""
+    return text + " " * (columns - columns_of(text))
+
+
+def wrapped(text: str, columns: int, first: str = "", further: str = "") -> list[str]:
+    """Lines of at most so many columns, begun by ``first`` and ``further``; none for an empty text."""
+    if not text.isascii():
+        text = "".join(sign + _SECOND if _columns(sign) == 2 else sign for sign in text)
+    lines = textwrap.wrap(text, columns, initial_indent=first, subsequent_indent=further, break_on_hyphens=False)
+    return [line.replace(_SECOND, "") for line in lines]
+
+
+def _columns(sign: str) -> int:
+    if unicodedata.category(sign) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(sign) in "WF" else 1
