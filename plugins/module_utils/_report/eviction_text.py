@@ -8,18 +8,18 @@ from __future__ import annotations
 import typing as t
 
 from .._core.plan.evicted import DONE, UNDERWAY, EvictionResult
-from .text import member_lines, wrapped
+from .text import folded, member_lines
 
 
 def evictions_text(results: t.Sequence[EvictionResult], would: bool) -> list[str]:
     """A sentence for each, and below it what leaves the member; ``would`` says that nothing was done."""
     lines: list[str] = []
     for each in results:
-        lines += wrapped(f"{each.placement} from {each.cluster}: {_word(each.state, would)}: {each.verdict.message}")
+        lines += folded(f"{each.placement} from {each.cluster}: {_word(each.state, would)}: {each.verdict.message}")
         if each.outcome is not None:
             lines += member_lines(each.cluster, each.outcome)
         if each.next_pick:
-            lines += wrapped(each.next_pick, "  ")
+            lines += folded(each.next_pick, "  ")
     return lines or ["no eviction is asked for, and none is open"]
 
 

@@ -143,7 +143,7 @@ def reached_lines(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome]) 
     return lines + ([LOOK_AGAIN] if far.waiting else [])
 
 
-def wrapped(text: str, indent: str = "") -> list[str]:
+def folded(text: str, indent: str = "") -> list[str]:
     """A sentence in lines that fit."""
     return _folded(text, indent)
 

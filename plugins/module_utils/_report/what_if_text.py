@@ -9,7 +9,7 @@ import typing as t
 
 from .._core.errors import Problem
 from .._core.scheduling.what_if.what_if import Difference, Differences, listed
-from .text import MARKS, notes_text, some, table, wrapped
+from .text import MARKS, folded, notes_text, some, table
 
 
 def what_if_text(found: t.Sequence[tuple[Differences, t.Sequence[str]]], told: t.Sequence[Problem] = ()) -> list[str]:
@@ -22,13 +22,13 @@ def what_if_text(found: t.Sequence[tuple[Differences, t.Sequence[str]]], told: t
     for each, objects in found:
         if not each.rows:
             continue
-        lines += wrapped(each.sentence)
+        lines += folded(each.sentence)
         lines += table(("", "CLUSTER", "THEN, AND NOW"), some([_row(one) for one in each.rows]))
         if each.moves and objects:
-            lines += wrapped(f"moves with it: {listed(objects)}", "  ")
+            lines += folded(f"moves with it: {listed(objects)}", "  ")
         lines += notes_text(each.findings)
     if still:
-        lines += wrapped(f"{len(still)} of {len(found)} placements would stay where they are: {listed(still)}")
+        lines += folded(f"{len(still)} of {len(found)} placements would stay where they are: {listed(still)}")
     return lines + notes_text(told)
 
 
