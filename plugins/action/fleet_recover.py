@@ -7,7 +7,7 @@ import typing as t
 
 from ..module_utils._fleet.files import refuse_empty
 from ..module_utils._fleet.placements.placement import PlacementRequest
-from ..module_utils._fleet.placements.recovering import recover_records
+from ..module_utils._fleet.placements.recovery.recovering import recover_records
 from ..plugin_utils._libraries import SERVERS
 from ..plugin_utils._verb import Answer, Run, Verb
 

@@ -15,9 +15,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / ".cache" / "collections"))
 
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements import member_apply, rollout
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements import rollout
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.history.roll_back import RollBack
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.look import ApplyOptions, RolloutOptions
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.on_member import member_apply
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.placement import PlacementRequest, run
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import open_session
 

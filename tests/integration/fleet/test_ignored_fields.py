@@ -14,7 +14,7 @@ import yaml
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.member import MemberStep
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.look import ApplyOptions
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.object_writes import write_object
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.on_member.object_writes import write_object
 from ansible_collections.gitops.fleet.plugins.module_utils._report.text import plan_text
 from small_fleet import Document, Fleet
 

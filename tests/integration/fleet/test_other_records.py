@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes import BrakeLimits
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.recover import Recovered
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.recovering import recover_records
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.recovery.recover import Recovered
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.recovery.recovering import recover_records
 from small_fleet import Fleet, changes, codes
 
 TWO = ("m1", "m2")

@@ -14,9 +14,9 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes imp
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.rendering import Sealing
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.member_lease import MemberLeases
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import Clients, recorded_members
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements import recover as recover_module
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.placement import wanted_placements
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.recover import (
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.recovery import recover as recover_module
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.recovery.recover import (
     Described,
     Recovered,
     recover,

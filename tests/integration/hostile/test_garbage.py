@@ -16,8 +16,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.role i
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.facts import FleetReading, read_fleet
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.leave import LeaveRequest, leave
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import Clients, recorded_members
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements import member_apply
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.recovering import recover_records
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.on_member import member_apply
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.recovery.recovering import recover_records
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.conducting import observed
 from ansible_collections.gitops.fleet.plugins.module_utils._kube import client as kube_client
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import Timeouts
@@ -210,5 +210,5 @@ def test_what_makes_us_fall_over_is_still_the_error_of_that_member(bad: Bad, mon
     report = bad.fleet.look()
     (problem,) = report.problems
     assert (problem.code, problem.where) == ("member-fault", f"m1 ({bad.fleet.name})")
-    assert "KeyError at " in problem.message and "_fleet/placements/member_apply.py:" in problem.message
+    assert "KeyError at " in problem.message and "_fleet/placements/on_member/member_apply.py:" in problem.message
     assert "canary" not in str(problem) and not report.of(bad.fleet.name)["m2"].error

@@ -15,7 +15,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.leave 
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import recorded_members
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.binding_journal import BindingJournal
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.placement import Report, run
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.recovering import recover_records
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.recovery.recovering import recover_records
 from member_gateway import Gateway
 from small_fleet import PARENTS, Fleet, codes
 

@@ -13,7 +13,7 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes import BrakeLimits
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.applyset import parent_manifest
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.observe import parsed_parent
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.on_member.observe import parsed_parent
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.apply import apply_object
 from ansible_collections.gitops.fleet.plugins.module_utils._report.markdown import plans_markdown
 from ansible_collections.gitops.fleet.plugins.module_utils._report.text import plan_text

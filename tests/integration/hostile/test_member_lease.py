@@ -21,9 +21,9 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join i
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.leave import LeaveRequest, leave
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.member_lease import MemberLeases
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import Clients, recorded_members
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements import member_apply
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.on_member import member_apply
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.placement import Report
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.recovering import recover_records
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.recovery.recovering import recover_records
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import Timeouts
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.shared_lease import OWNER, WORKERS
 from ansible_collections.gitops.fleet.plugins.module_utils._local.kubeconfigs import client_kubeconfig

@@ -11,8 +11,8 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes import BrakeLimits
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.leave import LeaveRequest, Left, leave
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import recorded_members
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements import gone
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.look import ApplyOptions
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.on_member import gone
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.placement import run
 from member_gateway import until
 from small_fleet import PARENTS, Fleet, codes

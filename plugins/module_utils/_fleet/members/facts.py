@@ -35,7 +35,7 @@ from ..._kube.client import KubeClient
 from ..._kube.documents import damaged
 from ..._kube.lists import list_pages, read_each
 from ..._kube.parallel import in_parallel
-from ..placements.member_apply import WHOLE_MEMBER
+from ..placements.on_member.member_apply import WHOLE_MEMBER
 from .members import Clients, Member
 
 AVAILABLE = "resources.kubernetes-fleet.io/available-"

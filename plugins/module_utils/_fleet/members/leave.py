@@ -21,19 +21,24 @@ from ..conductor.interrupts import Interrupts
 from ..keeping import Keeper
 from ..leases import leaving_lease
 from ..placements.look import Writing, settled
-from ..placements.member_apply import (
+from ..placements.on_member.member_apply import (
     WHOLE_MEMBER,
     MemberProgress,
     MemberTask,
     run_on_member,
 )
-from ..placements.observe import PARENTS, parsed_parent
+from ..placements.on_member.observe import PARENTS, parsed_parent
 from ..placements.recorded import PARENT
 from ..placements.sources import PLACEMENT
 from ..session import Session
 from ..updates.claims import busy
 from .identity import recorded_uids, several_names
-from .members import Clients, Member, identified_members, open_clients
+from .members import (
+    Clients,
+    Member,
+    identified_members,
+    open_clients,
+)
 
 Ours = t.Container[tuple[str, str]]
 """Name and uid of each placement of these records."""

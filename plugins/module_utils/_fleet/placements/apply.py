@@ -12,7 +12,12 @@ from functools import partial
 
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.placements.cluster_resource_placement import PlacementStatus
-from ..._core.plan.document import GAINED, KEPT, LOST, PlacementPlan
+from ..._core.plan.document import (
+    GAINED,
+    KEPT,
+    LOST,
+    PlacementPlan,
+)
 from ..._core.plan.reached import reached
 from ..._core.plan.status import placement_status
 from ..._core.rollout.rolling.decide import RolloutSeen, RolloutState
@@ -37,7 +42,7 @@ from .look import (
     Writing,
     on_members,
 )
-from .member_apply import Seen
+from .on_member.member_apply import Seen
 from .plan import FleetPlan, PlanRequest
 from .recorded import RecordedPlacement
 from .rollout import MemberAct, Reach, RolloutSteering

@@ -18,7 +18,7 @@ from ..._core.plan.outcome import MemberOutcome
 from ..._core.resources.applyset import ApplySet
 from ..._kube.parallel import in_parallel
 from ..members.members import Clients
-from .member_apply import (
+from .on_member.member_apply import (
     MemberProgress,
     MemberTask,
     Seen,

@@ -24,7 +24,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta imp
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.facts import FleetReading, read_fleet
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.leave import applysets_on
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import Member
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.member_apply import (
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.on_member.member_apply import (
     MemberTask,
     run_on_member,
 )

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import typing as t
 
-from ..._core.errors import FleetError
-from ..._core.resources.applyset import MANAGER, ApplySet, parent_manifest
-from ..._kube.apply import apply_object, delete_object
-from ..._kube.client import KubeClient
-from ..._kube.errors import ApiError
-from ..members.home import at_home, empty_home, remove_home
+from ...._core.errors import FleetError
+from ...._core.resources.applyset import MANAGER, ApplySet, parent_manifest
+from ...._kube.apply import apply_object, delete_object
+from ...._kube.client import KubeClient
+from ...._kube.errors import ApiError
+from ...members.home import at_home, empty_home, remove_home
 from .observe import PARENTS
 
 T = t.TypeVar("T")

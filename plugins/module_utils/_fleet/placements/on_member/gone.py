@@ -8,12 +8,12 @@ from __future__ import annotations
 import time
 import typing as t
 
-from ..._core.objects.identity import ObjectId
-from ..._core.plan.member import NOT_GONE
-from ..._core.plan.outcome import ObjectFailure
-from ..._kube.client import KubeClient
-from ..._kube.discovery import resource_for
-from ..._kube.errors import ApiError
+from ...._core.objects.identity import ObjectId
+from ...._core.plan.member import NOT_GONE
+from ...._core.plan.outcome import ObjectFailure
+from ...._kube.client import KubeClient
+from ...._kube.discovery import resource_for
+from ...._kube.errors import ApiError
 
 GONE = ("not-found", "unknown-kind")
 FIRST_PAUSE, LONGEST_PAUSE, TELL_EVERY = 0.1, 2.0, 15.0

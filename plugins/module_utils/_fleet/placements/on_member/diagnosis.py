@@ -8,15 +8,15 @@ from __future__ import annotations
 import typing as t
 from dataclasses import replace
 
-from ..._core.errors import FleetError
-from ..._core.foreign import in_data
-from ..._core.objects.identity import ObjectId
-from ..._core.plan.outcome import MemberOutcome
-from ..._core.resources.availability import NOT_YET
-from ..._core.resources.pod_trouble import WORKLOADS, pod_trouble
-from ..._core.values.parts import mapping
-from ..._kube.client import KubeClient
-from ..._kube.lists import list_pages
+from ...._core.errors import FleetError
+from ...._core.foreign import in_data
+from ...._core.objects.identity import ObjectId
+from ...._core.plan.outcome import MemberOutcome
+from ...._core.resources.availability import NOT_YET
+from ...._core.resources.pod_trouble import WORKLOADS, pod_trouble
+from ...._core.values.parts import mapping
+from ...._kube.client import KubeClient
+from ...._kube.lists import list_pages
 
 MOST, PODS = 3, 50
 

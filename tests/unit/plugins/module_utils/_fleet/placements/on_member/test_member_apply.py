@@ -17,13 +17,13 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placeme
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.document import Rendered
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.outcome import MemberOutcome
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.applyset import ApplySet, InventoryEntry
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements import member_apply
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.member_apply import (
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.on_member import member_apply
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.on_member.member_apply import (
     MemberTask,
     Seen,
     run_on_member,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.observe import Observed, observe
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.on_member.observe import Observed, observe
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.connection import Connection

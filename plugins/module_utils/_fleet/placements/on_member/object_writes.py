@@ -7,20 +7,20 @@ from __future__ import annotations
 
 import typing as t
 
-from ..._core.errors import FleetError
-from ..._core.objects.identity import ObjectId, metadata_of
-from ..._core.objects.placements.rollout_strategy import ApplyStrategy
-from ..._core.plan.member import (
+from ...._core.errors import FleetError
+from ...._core.objects.identity import ObjectId, metadata_of
+from ...._core.objects.placements.rollout_strategy import ApplyStrategy
+from ...._core.plan.member import (
     ADOPT,
     PRUNE,
     RELEASE,
     MemberStep,
 )
-from ..._core.resources.applyset import MANAGER, PART_OF_LABEL
-from ..._kube.apply import apply_object, delete_object
-from ..._kube.client import KubeClient
-from ..._kube.discovery import resource_for
-from ..._kube.errors import ApiError
+from ...._core.resources.applyset import MANAGER, PART_OF_LABEL
+from ...._kube.apply import apply_object, delete_object
+from ...._kube.client import KubeClient
+from ...._kube.discovery import resource_for
+from ...._kube.errors import ApiError
 from .gone import GONE, live_object
 
 MERGE_PATCH = "application/merge-patch+json"

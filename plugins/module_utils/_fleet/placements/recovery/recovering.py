@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import typing as t
 
-from ..._core.errors import FleetError
-from ..._core.plan.rendering import Sealing
-from ..._core.resources.selection import Selected
-from ..._kube.client import Timeouts
-from ..._store.digest_key import digest_key, known_digest_key
-from ..members.members import members_to_write, open_clients, recorded_members
-from ..session import Session
-from .placement import PlacementRequest, wanted_placements
-from .recover import Described, Recovered, recover
-from .sources import (
+from ...._core.errors import FleetError
+from ...._core.plan.rendering import Sealing
+from ...._core.resources.selection import Selected
+from ...._kube.client import Timeouts
+from ...._store.digest_key import digest_key, known_digest_key
+from ...members.members import members_to_write, open_clients, recorded_members
+from ...session import Session
+from ..placement import PlacementRequest, wanted_placements
+from ..sources import (
     LoadedPlacement,
     credentials_of,
     rendered,
@@ -24,6 +23,7 @@ from .sources import (
     selected_from_files,
     selected_from_hub,
 )
+from .recover import Described, Recovered, recover
 
 
 def recover_records(session: Session, asked: PlacementRequest, former: t.Collection[str] = ()) -> Recovered:

@@ -10,12 +10,12 @@ import typing as t
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from ..._core.foreign import in_data
-from ..._core.objects.identity import ObjectId
-from ..._core.objects.placements.rollout_strategy import ApplyStrategy
-from ..._core.plan.changes import FieldChange
-from ..._core.plan.document import Rendered
-from ..._core.plan.member import (
+from ...._core.foreign import in_data
+from ...._core.objects.identity import ObjectId
+from ...._core.objects.placements.rollout_strategy import ApplyStrategy
+from ...._core.plan.changes import FieldChange
+from ...._core.plan.document import Rendered
+from ...._core.plan.member import (
     NOT_GONE,
     PRUNE,
     REFUSED,
@@ -25,16 +25,16 @@ from ..._core.plan.member import (
     as_planned,
     decide_member,
 )
-from ..._core.plan.outcome import APPLY_FAILED, MemberOutcome, ObjectFailure
-from ..._core.resources.applyset import MANAGER, ApplySet, InventoryEntry
-from ..._core.resources.availability import NOT_YET, availability, lacking
-from ..._core.resources.comparison.compare import FieldDiff
-from ..._core.resources.comparison.ownership import FieldDrift
-from ..._kube.apply import apply_object
-from ..._kube.client import KubeClient
-from ..._kube.errors import ApiError
-from ..members.home import HOME, empty_home
-from ..members.member_lease import Keep
+from ...._core.plan.outcome import APPLY_FAILED, MemberOutcome, ObjectFailure
+from ...._core.resources.applyset import MANAGER, ApplySet, InventoryEntry
+from ...._core.resources.availability import NOT_YET, availability, lacking
+from ...._core.resources.comparison.compare import FieldDiff
+from ...._core.resources.comparison.ownership import FieldDrift
+from ...._kube.apply import apply_object
+from ...._kube.client import KubeClient
+from ...._kube.errors import ApiError
+from ...members.home import HOME, empty_home
+from ...members.member_lease import Keep
 from .diagnosis import diagnosed
 from .gone import GONE, wait_until_gone
 from .member_parent import Parent

@@ -9,18 +9,18 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, replace
 
-from ..._core.errors import FleetError, Problem
-from ..._core.objects.placements.binding import ClusterResourceBinding
-from ..._core.resources.applyset import ApplySet
-from ..._core.resources.snapshots import (
+from ...._core.errors import FleetError, Problem
+from ...._core.objects.placements.binding import ClusterResourceBinding
+from ...._core.resources.applyset import ApplySet
+from ...._core.resources.snapshots import (
     next_index,
     policy_snapshot_name,
     resource_snapshot_name,
     snapshot_index,
 )
-from ..._core.schema.codec import decode
-from ..._store.records import Records
-from .recorded import PARENT, Document, is_recovering
+from ...._core.schema.codec import decode
+from ...._store.records import Records
+from ..recorded import PARENT, Document, is_recovering
 
 Held = t.Mapping[str, t.Mapping[str, ApplySet]]
 """By placement and cluster."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.applyset import ApplySet
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.former_records import (
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.recovery.former_records import (
     Ours,
     is_lost,
     named_apart,

@@ -8,21 +8,21 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, field
 
-from ..._core.errors import FleetError
-from ..._core.objects.identity import NAMESPACE, ObjectId, ObjectKey
-from ..._core.plan.document import Rendered
-from ..._core.resources.applyset import (
+from ...._core.errors import FleetError
+from ...._core.objects.identity import NAMESPACE, ObjectId, ObjectKey
+from ...._core.plan.document import Rendered
+from ...._core.resources.applyset import (
     PART_OF_LABEL,
     ApplySet,
     applyset_id,
     read_parent,
 )
-from ..._kube.client import KubeClient
-from ..._kube.discovery import resource_for
-from ..._kube.documents import an_object, read_object
-from ..._kube.errors import ApiError
-from ..._kube.lists import list_objects
-from ..._kube.paths import Resource
+from ...._kube.client import KubeClient
+from ...._kube.discovery import resource_for
+from ...._kube.documents import an_object, read_object
+from ...._kube.errors import ApiError
+from ...._kube.lists import list_objects
+from ...._kube.paths import Resource
 
 NAMESPACES = ("v1", "Namespace")
 FOREIGN = (

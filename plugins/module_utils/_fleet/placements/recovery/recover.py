@@ -9,31 +9,30 @@ import contextlib
 import typing as t
 from dataclasses import dataclass, replace
 
-from ..._core.errors import FleetError
-from ..._core.objects.api_groups import PLACEMENT_API
-from ..._core.objects.identity import Manifest, identify
-from ..._core.objects.placements.binding import left_out_mark
-from ..._core.objects.placements.cluster_resource_placement import ClusterResourcePlacement
-from ..._core.plan.compose import policy_snapshot_of
-from ..._core.plan.document import Rendered
-from ..._core.resources.applyset import ApplySet, InventoryEntry
-from ..._core.resources.sealing import sealed
-from ..._core.resources.snapshots import resource_hash
-from ..._core.scheduling.picking.bindings import binding_name
-from ..._core.schema.codec import encode
-from ..._kube.client import KubeClient
-from ..._kube.parallel import in_parallel
-from ..._store.records import Lease, Records
-from ..conductor.interrupts import Interrupts
-from ..keeping import Keeper
-from ..members.leave import applysets_on
-from ..members.member_lease import Keep
-from ..members.members import Clients
-from ..session import Session
-from .former_records import index_of, is_lost, known_of, named_apart, refuse_mixed
-from .member_parent import Parent
-from .observe import observe
-from .recorded import (
+from ...._core.errors import FleetError
+from ...._core.objects.api_groups import PLACEMENT_API
+from ...._core.objects.identity import Manifest, identify
+from ...._core.objects.placements.binding import left_out_mark
+from ...._core.objects.placements.cluster_resource_placement import ClusterResourcePlacement
+from ...._core.plan.compose import policy_snapshot_of
+from ...._core.plan.document import Rendered
+from ...._core.resources.applyset import ApplySet, InventoryEntry
+from ...._core.resources.sealing import sealed
+from ...._core.resources.snapshots import resource_hash
+from ...._core.scheduling.picking.bindings import binding_name
+from ...._core.schema.codec import encode
+from ...._kube.client import KubeClient
+from ...._kube.parallel import in_parallel
+from ...._store.records import Lease, Records
+from ...conductor.interrupts import Interrupts
+from ...keeping import Keeper
+from ...members.leave import applysets_on
+from ...members.member_lease import Keep
+from ...members.members import Clients
+from ...session import Session
+from ..on_member.member_parent import Parent
+from ..on_member.observe import observe
+from ..recorded import (
     CLEANUP,
     LATEST,
     PARENT,
@@ -44,7 +43,14 @@ from .recorded import (
     is_recovering,
     recovering,
 )
-from .sources import LoadedPlacement
+from ..sources import LoadedPlacement
+from .former_records import (
+    index_of,
+    is_lost,
+    known_of,
+    named_apart,
+    refuse_mixed,
+)
 
 EVERY_MEMBER = "records are rebuilt from all members or not at all: from some of them the others would be forgotten"
 
