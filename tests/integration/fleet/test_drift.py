@@ -184,3 +184,32 @@ def test_report_diff_tells_and_writes_nothing_on_members(fleet: Fleet) -> None:
     diffed = {each.name: each for each in status.placement_statuses[0].diffed_placements}
     assert diffed["settings"].observed_diffs[0].value_in_member == "theirs"
     assert not fleet.apply().problems
+
+
+def test_a_full_comparison_counts_fields_that_others_add(fleet: Fleet) -> None:
+    """It is told, in the status too, as long as it is there; no apply takes it away, and IfNotDrifted stops one for it.
+    What servers fill in is no drift."""
+    full = {"type": "ServerSideApply", "comparisonOption": "FullComparison"}
+    fleet.resources(fleet.configmap(), service(fleet))
+    placed(fleet, full)
+    assert not fleet.look().changed and codes(fleet.look()) == set()
+    fleet.servers["m1"].patch(settings(fleet), {"data": {"extra": "1"}}, "kubectl-edit")
+    found = step(fleet.look(), fleet)
+    (drift,) = found.drifts
+    assert (found.action, drift.path, drift.live, drift.managers) == ("differs", ".data.extra", "1", ("kubectl-edit",))
+    with fleet.servers["m1"].writing() as written:
+        report = fleet.apply()
+    assert written == [] and not report.problems and conditions(report.statuses[fleet.name])["Applied"] == "True"
+    (row,) = report.statuses[fleet.name].placement_statuses
+    assert [each.name for each in row.drifted_placements] == ["settings"]
+    fleet.place(strategy={**full, "whenToApply": "IfNotDrifted"})
+    refused = fleet.apply()
+    assert step(refused, fleet).reason == "FoundDrifts"
+    fleet.servers["m1"].patch(settings(fleet), {"data": {"extra": None}}, "kubectl-edit")
+    assert not fleet.apply().problems
+
+
+def service(fleet: Fleet) -> Document:
+    """An object that servers fill in much of."""
+    metadata = {"name": "web", "namespace": fleet.namespace}
+    return {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": {"ports": [{"port": 80}]}}

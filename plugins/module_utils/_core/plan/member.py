@@ -21,8 +21,8 @@ from ..resources.applyset import (
     InventoryEntry,
     part_of,
 )
-from ..resources.comparison.compare import FieldDiff, differences
-from ..resources.comparison.left_alone import IGNORE, compared, ignored, left_alone
+from ..resources.comparison.compare import FieldDiff, additions, differences
+from ..resources.comparison.left_alone import IGNORE, as_live, compared, ignored, left_alone
 from ..resources.comparison.ownership import FieldDrift, drift
 from ..resources.order import apply_wave
 from .brakes import permitted
@@ -183,7 +183,7 @@ def _applied(
     if live is None:
         return step(DIFFERS if report_only else CREATE, missing=held is not None or report_only)
     if report_only:
-        diffs = differences(compared(wanted.manifest, live), live)
+        diffs = differences(compared(wanted.manifest, live), live, full=_full(strategy))
         return (
             step(DIFFERS, reason="FoundDiff", message="the live object differs", diffs=diffs)
             if diffs
@@ -200,11 +200,18 @@ def _applied(
     if held is None or held.hash != wanted.hash:
         return step(UPDATE)
     drifts = drift(left_alone(manifest, live, MANAGER), live, MANAGER)
-    if not drifts:
-        return step(UNCHANGED)
-    if strategy.when_to_apply == "IfNotDrifted":
-        return step(REFUSED, reason="FoundDrifts", message="drifted, and whenToApply is IfNotDrifted", drifts=drifts)
-    return step(REPAIR, drifts=drifts)
+    added = additions(as_live(manifest, live, others), live, MANAGER) if _full(strategy) else ()
+    if (drifts or added) and strategy.when_to_apply == "IfNotDrifted":
+        message = "drifted, and whenToApply is IfNotDrifted"
+        return step(REFUSED, reason="FoundDrifts", message=message, drifts=(*drifts, *added))
+    if drifts:
+        return step(REPAIR, drifts=(*drifts, *added))
+    # No apply takes away what others have added beside it.
+    return step(DIFFERS, drifts=added) if added else step(UNCHANGED)
+
+
+def _full(strategy: ApplyStrategy) -> bool:
+    return strategy.comparison_option == "FullComparison"
 
 
 def _telling(step: MemberStep, live: t.Mapping[str, t.Any] | None) -> MemberStep:
@@ -227,7 +234,7 @@ def _taken_over(
     if metadata.get("ownerReferences") and not strategy.allow_co_ownership:
         return step(REFUSED, reason="FailedToTakeOver", message="has another owner, and allowCoOwnership is false")
     if strategy.when_to_take_over == "IfNoDiff":
-        diffs = differences(wanted, live)
+        diffs = differences(wanted, live, full=_full(strategy))
         if diffs:
             message = "exists with other values, and whenToTakeOver is IfNoDiff"
             return step(REFUSED, reason="FailedToTakeOver", message=message, diffs=diffs)

@@ -116,7 +116,9 @@ def diffed_placements(
 def _standing(outcome: MemberOutcome) -> tuple[MemberStep, ...]:
     repaired = outcome.done and not outcome.error
     failed = {each.id for each in outcome.failures}
-    return tuple(each for each in outcome.steps if not repaired or each.id in failed)
+    return tuple(
+        each for each in outcome.steps if not repaired or each.id in failed or (each.action == DIFFERS and each.drifts)
+    )
 
 
 def _place(each: ResourceIdentifier) -> ObjectKey:

@@ -21,10 +21,8 @@ def refusals(placement: ClusterResourcePlacement) -> tuple[Problem, ...]:
 def limitations(placement: ClusterResourcePlacement) -> tuple[Problem, ...]:
     """Wishes that are carried out in a simpler way than KubeFleet's, as docs/compatibility.md lists them."""
     strategy = placement.spec.strategy
-    apply = strategy.apply_strategy
     where = f"{placement.kind}/{placement.name} spec.strategy"
     said = {
-        "applyStrategy.comparisonOption": apply is not None and apply.comparison_option == "FullComparison",
         "reportBackStrategy": strategy.report_back_strategy is not None
         and strategy.report_back_strategy.type == "Mirror",
     }
@@ -37,6 +35,5 @@ def limitations(placement: ClusterResourcePlacement) -> tuple[Problem, ...]:
 SEE = "see docs/compatibility.md"
 SCOPE_LIMIT = "the status is written on the placement alone, not into the namespace"
 LIMITS = {
-    "applyStrategy.comparisonOption": "FullComparison compares only the fields that the manifest names",
     "reportBackStrategy": "status is not mirrored to the objects on the hub",
 }

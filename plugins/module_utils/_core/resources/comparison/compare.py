@@ -10,6 +10,7 @@ Lists are compared item by item as the live object's managedFields tell them apa
 
 from __future__ import annotations
 
+import json
 import typing as t
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -37,7 +38,7 @@ from .managed_fields import (
     match_items,
     owners,
 )
-from .ownership import OWNABLE_METADATA, UNOWNABLE
+from .ownership import OWNABLE_METADATA, UNOWNABLE, FieldDrift
 
 MAX_DIFFS = 100
 
@@ -110,19 +111,23 @@ class FieldDiff:
 
 @dataclass(frozen=True)
 class _Pair:
+    """``nodes`` are the fields here that managers own, ``names`` these managers."""
+
     path: str
     key: str
     parent: str
     desired: t.Any
     live: t.Any
     nodes: tuple[Node, ...]
+    names: tuple[str, ...]
     masked: bool = False
     quantities: bool = True
     full: bool = False
 
     def below(self, path: str, key: str, name: str, desired: t.Any, live: t.Any) -> _Pair:
-        nodes = tuple(node[name] for node in self.nodes if name in node)
-        return replace(self, path=path, key=key, parent=self.key, desired=desired, live=live, nodes=nodes)
+        held = [(node[name], who) for node, who in zip(self.nodes, self.names, strict=True) if name in node]
+        nodes, names = tuple(node for node, _who in held), tuple(who for _node, who in held)
+        return replace(self, path=path, key=key, parent=self.key, desired=desired, live=live, nodes=nodes, names=names)
 
     def field(self, key: str) -> _Pair:
         live = self.live.get(key, ABSENT) if isinstance(self.live, t.Mapping) else ABSENT
@@ -147,13 +152,25 @@ def differences(
     ``full`` adds what the manifest does not name, but for finalizers and for labels and annotations of Kubernetes and
     of the fleet.
     """
+    return tuple(islice((pair.diff() for pair in _all(desired, live, full)), limit))
+
+
+def additions(desired: Manifest, live: Manifest, manager: str) -> tuple[FieldDrift, ...]:
+    """What others than ``manager`` have put into the object beside what the manifest names; at most MAX_DIFFS. What
+    nobody owns is a server's default, and no addition."""
+    found = []
+    for pair in _all(desired, live, full=True):
+        others = tuple(dict.fromkeys(name for name in pair.names if name != manager))
+        if isinstance(pair.desired, Absent) and others:
+            found.append(FieldDrift(pair.path, None, pair.diff().live, others))
+    return tuple(found[:MAX_DIFFS])
+
+
+def _all(desired: Manifest, live: Manifest, full: bool) -> t.Iterator[_Pair]:
     _ours, everybody = owners(live, "")
-    nodes = tuple(one.fields for one in everybody)
-    root = _Pair("", "", "", desired, live, nodes, quantities=str(desired.get("kind")) not in TEXT_KINDS, full=full)
-    return tuple(islice(_all(root, desired), limit))
-
-
-def _all(root: _Pair, desired: Manifest) -> t.Iterator[FieldDiff]:
+    nodes, names = tuple(one.fields for one in everybody), tuple(one.name for one in everybody)
+    quantities = str(desired.get("kind")) not in TEXT_KINDS
+    root = _Pair("", "", "", desired, live, nodes, names, quantities=quantities, full=full)
     secret = is_secret(desired)
     for key in desired:
         if key not in UNOWNABLE:
@@ -161,10 +178,10 @@ def _all(root: _Pair, desired: Manifest) -> t.Iterator[FieldDiff]:
     yield from _differ_in_metadata(root)
     for key in _unnamed(root):
         if key not in UNOWNABLE:
-            yield replace(root.extra(key), masked=secret and key in SECRET_FIELDS).diff()
+            yield replace(root.extra(key), masked=secret and key in SECRET_FIELDS)
 
 
-def _differ_in_metadata(root: _Pair) -> t.Iterator[FieldDiff]:
+def _differ_in_metadata(root: _Pair) -> t.Iterator[_Pair]:
     desired, live = metadata_of(root.desired), metadata_of(root.live)
     metadata = root.below(".metadata", "metadata", "f:metadata", desired, live)
     hides = "annotations" if is_secret(root.desired) else ""
@@ -176,7 +193,7 @@ def _differ_in_metadata(root: _Pair) -> t.Iterator[FieldDiff]:
         pair = replace(metadata.below(f".metadata.{key}", key, f"f:{key}", named, found), masked=key == hides)
         for one in _unnamed(pair):
             if not any(domain in one for domain in RESERVED_DOMAINS):
-                yield pair.extra(one).diff()
+                yield pair.extra(one)
 
 
 def _unnamed(pair: _Pair) -> list[str]:
@@ -186,27 +203,27 @@ def _unnamed(pair: _Pair) -> list[str]:
     return [key for key, value in pair.live.items() if value is not None and pair.desired.get(key) is None]
 
 
-def _differ(pair: _Pair) -> t.Iterator[FieldDiff]:
+def _differ(pair: _Pair) -> t.Iterator[_Pair]:
     if pair.desired is None:
         return
     if pair.live is None or isinstance(pair.live, Absent):
         if not _omitted(pair):
-            yield pair.diff()
+            yield pair
     elif isinstance(pair.desired, t.Mapping) and isinstance(pair.live, t.Mapping):
         if pair.key in REPLACED_MAPS and not pair.live.keys() <= pair.desired.keys():
-            yield pair.diff()
+            yield pair
             return
         for key in pair.desired:
             yield from _differ(pair.field(key))
         for key in _unnamed(pair):
-            yield pair.extra(key).diff()
+            yield pair.extra(key)
     elif isinstance(pair.desired, list) and isinstance(pair.live, list):
         yield from _differ_in_list(pair)
     elif not same_json(pair.desired, pair.live) and not _same_quantity(pair):
-        yield pair.diff()
+        yield pair
 
 
-def _differ_in_list(pair: _Pair) -> t.Iterator[FieldDiff]:
+def _differ_in_list(pair: _Pair) -> t.Iterator[_Pair]:
     style = list_style(pair.nodes)
     if style == KEYED:
         yield from _differ_in_keyed_list(pair)
@@ -219,33 +236,35 @@ def _differ_in_list(pair: _Pair) -> t.Iterator[FieldDiff]:
         wanted = {item["name"] for item in pair.desired}
         for item in pair.live if pair.full else ():
             if item["name"] not in wanted:
-                yield pair.item(item_path(pair.path, {"name": item["name"]}), "", ABSENT, item).diff()
+                yield pair.item(item_path(pair.path, {"name": item["name"]}), "", ABSENT, item)
     elif len(pair.desired) != len(pair.live):
-        yield pair.diff()
+        yield pair
     else:
         for position, item in enumerate(pair.desired):
             yield from _differ(pair.item(f"{pair.path}[{position}]", f"i:{position}", item, pair.live[position]))
 
 
-def _differ_in_keyed_list(pair: _Pair) -> t.Iterator[FieldDiff]:
+def _differ_in_keyed_list(pair: _Pair) -> t.Iterator[_Pair]:
     matched = []
     for position, (name, keys) in enumerate(match_items(pair.desired, keys_of(pair.nodes))):
         path = item_path(pair.path, keys) if keys else f"{pair.path}[{position}]"
         found = item_with(pair.live, keys)
         matched.append(found)
         yield from _differ(pair.item(path, name, pair.desired[position], found))
-    for position, item in enumerate(pair.live if pair.full else ()):
+    others = match_items(pair.live, keys_of(pair.nodes)) if pair.full else ()
+    for position, (name, _keys) in enumerate(others):
+        item = pair.live[position]
         if not any(item is one for one in matched):
-            yield pair.item(f"{pair.path}[{position}]", "", ABSENT, item).diff()
+            yield pair.item(f"{pair.path}[{position}]", name, ABSENT, item)
 
 
-def _differ_in_set(pair: _Pair) -> t.Iterator[FieldDiff]:
+def _differ_in_set(pair: _Pair) -> t.Iterator[_Pair]:
     for value in pair.desired:
         if not any(same_json(value, one) for one in pair.live):
-            yield pair.item(value_path(pair.path, value), "", value, ABSENT).diff()
+            yield pair.item(value_path(pair.path, value), "", value, ABSENT)
     for value in pair.live if pair.full else ():
         if not any(same_json(value, one) for one in pair.desired):
-            yield pair.item(value_path(pair.path, value), "", ABSENT, value).diff()
+            yield pair.item(value_path(pair.path, value), f"v:{json.dumps(value)}", ABSENT, value)
 
 
 def _named(items: list[t.Any]) -> bool:

@@ -120,6 +120,37 @@ def test_taking_over_what_is_not_ours(there: Manifest, strategy: Manifest, expec
     assert bool(found.message) == (found.action == "refused")
 
 
+FULL = {"comparison_option": "FullComparison"}
+
+
+def added_to() -> Manifest:
+    """As it was applied, with a key that somebody has added."""
+    there = live(data={"a": "1", "extra": "2"})
+    value = {"f:data": {"f:extra": {}}}
+    there["metadata"]["managedFields"].append({"manager": "kubectl", "operation": "Update", "fieldsV1": value})
+    return there
+
+
+def test_a_full_comparison_tells_what_others_have_added_and_leaves_it() -> None:
+    assert step(added_to(), "1").action == "unchanged"
+    found = step(added_to(), "1", **FULL)
+    assert (found.action, found.drifted) == ("differs", True)
+    assert [(each.path, each.live, each.managers) for each in found.drifts] == [(".data.extra", "2", ("kubectl",))]
+    refused = step(added_to(), "1", **FULL, when_to_apply="IfNotDrifted")
+    assert (refused.action, refused.reason) == ("refused", "FoundDrifts") and refused.drifts == found.drifts
+    assert step(added_to(), "1", "2", **FULL).action == "update"
+    assert step(live(), "1", **FULL).action == "unchanged"
+
+
+def test_a_full_comparison_counts_for_takeovers_and_reports_too() -> None:
+    there = live(part_of="", data={"a": "1", "extra": "2"})
+    assert step(there, when_to_take_over="IfNoDiff").action == "adopt"
+    refused = step(there, when_to_take_over="IfNoDiff", **FULL)
+    assert refused.reason == "FailedToTakeOver" and [each.path for each in refused.diffs] == [".data.extra"]
+    assert step(there, type="ReportDiff").action == "unchanged"
+    assert step(there, type="ReportDiff", **FULL).action == "differs"
+
+
 def test_a_refused_take_over_tells_the_difference() -> None:
     found = step(live("", data={"a": "2"}), when_to_take_over="IfNoDiff")
     assert [(each.path, each.desired, each.live) for each in found.diffs] == [(".data.a", "1", "2")]

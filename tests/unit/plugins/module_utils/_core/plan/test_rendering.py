@@ -258,6 +258,7 @@ def test_what_an_override_changes_is_content_and_nothing_else_is() -> None:
     assert changes(second) == {"a": ("kept", "unchanged"), "b": ("kept", "content-changed")}
     assert not second.resource_snapshot_new and second.decides_change and second.digest != first.digest
     assert second.objects_on("a") == second.objects and second.objects_on("b") != second.objects
+    assert plan(wish(), FLEET, known).digest != second.digest
     third = plan(wish(of(rule("/data/color", "red", on(env="prod"), op="replace"))), FLEET, after(second, known))
     assert not third.decides_change and third.digest == second.digest
 

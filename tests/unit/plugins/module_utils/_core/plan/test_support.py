@@ -30,7 +30,6 @@ def test_staged_rollouts_are_refused() -> None:
 @pytest.mark.parametrize(
     ("strategy", "field"),
     [
-        ({"applyStrategy": {"comparisonOption": "FullComparison"}}, "applyStrategy.comparisonOption"),
         ({"reportBackStrategy": {"type": "Mirror", "destination": "OriginalResource"}}, "reportBackStrategy"),
     ],
 )

@@ -11,6 +11,7 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.comparison.compare import (
     MAX_DIFFS,
     FieldDiff,
+    additions,
     differences,
 )
 
@@ -176,3 +177,50 @@ def test_labels_that_are_no_map_are_a_difference_and_no_fault(named: t.Any) -> N
     """No server takes them; a manifest in a file may have them."""
     wanted, live = {"metadata": {"labels": named}}, {"metadata": {"labels": {"a": "b"}}}
     assert paths(wanted, live) == [".metadata.labels"]
+
+
+def owned(manager: str, **fields: t.Any) -> dict[str, t.Any]:
+    return {"manager": manager, "operation": "Apply", "fieldsV1": fields}
+
+
+def test_what_others_have_added_counts_and_what_servers_filled_in_does_not() -> None:
+    ports = {'k:{"port":80}': {".": {}, "f:port": {}}}
+    theirs = {**ports, 'k:{"port":81}': {".": {}, "f:port": {}}}
+    live = {
+        "metadata": {
+            "annotations": {"note": "x", "deployment.kubernetes.io/revision": "1"},
+            "managedFields": [
+                owned("us", **{"f:spec": {"f:ports": ports, "f:replicas": {}, "f:former": {}}}),
+                owned("helm", **{"f:spec": {"f:paused": {}, "f:ports": theirs}}),
+                owned("kubectl", **{"f:metadata": {"f:annotations": {"f:note": {}, "f:b": {}}}}),
+                owned("manager", **{"f:status": {"f:ready": {}}}),
+            ],
+        },
+        "spec": {
+            "replicas": 1,
+            "paused": True,
+            "policy": "Default",
+            "former": 1,
+            "ports": [{"port": 80}, {"port": 81}],
+        },
+        "status": {"ready": True},
+    }
+    wanted = {"metadata": {"annotations": {}}, "spec": {"replicas": 1, "ports": [{"port": 80}]}}
+    found = additions(wanted, live, "us")
+    assert {(each.path, each.desired, str(each.live), each.managers) for each in found} == {
+        (".spec.ports[1]", None, "{'port': 81}", ("helm",)),
+        (".spec.paused", None, "True", ("helm",)),
+        (".metadata.annotations.note", None, "x", ("kubectl",)),
+    }
+    assert additions(live, live, "us") == ()
+
+
+def test_what_others_have_added_to_a_secret_is_not_shown() -> None:
+    live = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"managedFields": [owned("kubectl", **{"f:data": {"f:b": {}}})]},
+        "data": {"a": "YQ==", "b": "c2VjcmV0"},
+    }
+    (found,) = additions({"apiVersion": "v1", "kind": "Secret", "data": {"a": "YQ=="}}, live, "us")
+    assert (found.path, found.live) == (".data.b", "<masked, 6 bytes>")
