@@ -33,9 +33,10 @@ class ActionModule(Verb):
         if options["dest"] and not run.check_mode:
             write_file(options["dest"], found.text)
         lines = [*facts_text(found.reading.snapshot), *(f"note: {each}" for each in found.notes)]
+        failed, snapshot = found.reading.failed, found.reading.snapshot
+        lines += [each.sentence for each in found.together]
         for line in lines:
             run.say(line)
-        failed, snapshot = found.reading.failed, found.reading.snapshot
         problems = found.reading.problems
         return Answer(
             changed=False,
@@ -45,6 +46,7 @@ class ActionModule(Verb):
                 "digest": found.digest,
                 "read": sorted(each.name for each in snapshot.members if each.name not in failed),
                 "unread": {name: error.problems[0].as_dict() for name, error in failed.items()},
+                "together": [each.as_dict() for each in found.together],
                 "problems": [each.as_dict() for each in problems],
                 "notes": [each.as_dict() for each in found.notes],
                 "costs": {each.name: [cost.as_dict() for cost in snapshot.costs(each)] for each in snapshot.members},

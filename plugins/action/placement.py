@@ -105,6 +105,7 @@ def _answer(report: Report, options: dict[str, t.Any], run_of: Run) -> Answer:
     lines = first_text(report.plan.findings)
     lines += [line for plan in report.plan.plans for line in plan_text(plan, report.of(plan.name))]
     lines += notes_text(report.plan.findings)
+    lines += [each.sentence for each in report.together]
     if len(report.plan.plans) > 1:
         lines.append(f"digest of all {len(report.plan.plans)} placements together: {report.plan.digest[:16]}")
     for line in lines:
@@ -120,6 +121,7 @@ def _answer(report: Report, options: dict[str, t.Any], run_of: Run) -> Answer:
         "digest": report.plan.digest,
         "table": lines,
         "rendered": list(report.rendered),
+        "together": [each.as_dict() for each in report.together],
         "members": {
             placement: {name: each.as_dict() for name, each in outcomes.items()}
             for placement, outcomes in report.outcomes.items()

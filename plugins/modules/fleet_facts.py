@@ -83,6 +83,13 @@ unread:
   description: Members that could not be read, each with code and message.
   returned: success
   type: dict
+together:
+  description:
+    - Groups of members that do not answer and have one value of a label in common, which no member has that answers; so
+      a region that is out of reach is told in one line (C(sentence)). Nothing is removed for that.
+  returned: success
+  type: list
+  elements: dict
 problems:
   description:
     - Every member, and every part of one (its nodes, its pods), that could not be read, each with C(code), C(message),

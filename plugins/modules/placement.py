@@ -284,6 +284,13 @@ due:
   returned: success
   type: list
   elements: dict
+together:
+  description:
+    - Groups of members that do not answer and have one value of a label in common, which no member has that answers; so
+      a region that is out of reach is told in one line (C(sentence)). Nothing is removed for that.
+  returned: success
+  type: list
+  elements: dict
 problems:
   description: Objects and members that failed or could not be reached.
   returned: success

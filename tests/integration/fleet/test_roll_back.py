@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import typing as t
@@ -19,6 +20,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.pla
 from ansible_collections.gitops.fleet.plugins.module_utils._report.snapshots_text import snapshots_text
 from small_fleet import Document, Fleet, changes
 
+API = "placement.kubernetes-fleet.io/v1beta1"
 WORD = "bm9ib2R5LWtub3dz"
 OTHER = "c29tZWJvZHk="
 
@@ -276,3 +278,37 @@ def test_a_secret_that_came_from_no_git_is_refused(file_fleet: Fleet) -> None:
         file_fleet.resources(secret(file_fleet, value))
         file_fleet.apply()
     assert "does not keep what it was [secret-gone]" in refusal(file_fleet)
+
+
+def test_a_secret_in_an_envelope_is_read_again_too(file_fleet: Fleet) -> None:
+    checkout = Checkout(file_fleet)
+    file_fleet.join("m1")
+    file_fleet.place()
+    for value in (WORD, OTHER):
+        metadata = {"name": "box", "namespace": file_fleet.namespace}
+        box = {"apiVersion": API, "kind": "ResourceEnvelope", "metadata": metadata}
+        file_fleet.resources({**box, "data": {"login": secret(file_fleet, value)}})
+        checkout.commit(value)
+        assert not file_fleet.apply().problems and word(file_fleet) == {"word": value}
+    assert not back(file_fleet, checkouts=checkout.resources).problems and word(file_fleet) == {"word": WORD}
+
+
+def test_overrides_are_those_of_today_and_are_not_lost_for_want_of_their_files(file_fleet: Fleet) -> None:
+    """F21: what an override does on a cluster is not undone by a roll back that does not know of it."""
+    file_fleet.join("m1")
+    file_fleet.place()
+    patch = {"op": "add", "path": "/data/by", "value": "override"}
+    rules = [{"clusterSelector": {"clusterSelectorTerms": []}, "jsonPatchOverrides": [patch]}]
+    selectors = [{"group": "", "version": "v1", "kind": "ConfigMap", "name": "settings"}]
+    spec = {"resourceSelectors": selectors, "policy": {"overrideRules": rules}}
+    metadata = {"name": "by", "namespace": file_fleet.namespace}
+    override = {"apiVersion": API, "kind": "ResourceOverride", "metadata": metadata, "spec": spec}
+    (file_fleet.folder / "placements" / "override.yml").write_text(json.dumps(override), encoding="utf-8")
+    for color in ("blue", "red"):
+        file_fleet.resources(file_fleet.configmap(color=color))
+        assert not file_fleet.apply().problems
+    assert "[overrides-missing]" in refusal(file_fleet)
+    assert not back(file_fleet, src=(str(file_fleet.folder / "placements"),)).problems
+    assert colors(file_fleet)[:1] == [{"color": "blue", "by": "override"}]
+    record = file_fleet.record()
+    assert record and record["metadata"]["annotations"]["gitops.fleet/source"].startswith("files:")

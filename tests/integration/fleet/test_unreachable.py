@@ -8,8 +8,10 @@ from __future__ import annotations
 import typing as t
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.prices import NO_PRICES
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes import BrakeLimits
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.capture import capture
 from ansible_collections.gitops.fleet.plugins.module_utils._local import cluster
 from small_fleet import Fleet, changes, codes, conditions
 
@@ -121,3 +123,21 @@ def test_no_member_at_all_can_be_reached(fleet: Fleet, absent: bool) -> None:
     assert {each.code for each in refused.value.problems} == {"unreachable"}
     assert {each.where for each in refused.value.problems} == {"m1", "m2"}
     assert written == [] and fleet.record() == before
+
+
+def test_a_region_that_is_lost_is_one_line_and_loses_nothing(fleet: Fleet) -> None:
+    """F1: members with a label in common that do not answer are told together, by facts and by placements."""
+    fleet.join("m1", "m2", labels={"region": "west"})
+    fleet.join("m3", "m4", labels={"region": "east"})
+    fleet.place()
+    assert not fleet.apply().problems
+    fleet.cut("m1", "m2")
+    lost = ["region west: 2 of 2 do not answer"]
+    found = capture(fleet.session(), pods=False, prices=NO_PRICES, threads=4, timeout=2.0, record=False)
+    assert [each.sentence for each in found.together] == lost
+    with fleet.writing() as written:
+        report = fleet.look()
+    assert written == [] and [each.sentence for each in report.together] == lost
+    assert set(changes(report, fleet.name).values()) == {"kept"}
+    fleet.mend("m2")
+    assert fleet.look().together == ()

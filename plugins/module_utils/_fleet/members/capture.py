@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from ..._core.cluster.facts.prices import PriceList
 from ..._core.cluster.facts.snapshot import write_snapshot
+from ..._core.cluster.together import SILENT, SilentGroup, silent_together
 from ..._core.errors import FleetError, Problem
 from ..._core.values.canonical import digest_of, json_by_lines
 from ..._kube.client import Timeouts
@@ -32,6 +33,12 @@ class Captured:
     document: t.Mapping[str, t.Any]
     digest: str
     notes: tuple[Problem, ...] = ()
+
+    @property
+    def together(self) -> tuple[SilentGroup, ...]:
+        """Members that do not answer, as far as a label is common to them and to no other."""
+        silent = {name for name, error in self.reading.failed.items() if error.code in SILENT}
+        return silent_together(silent, self.reading.snapshot.members)
 
     @property
     def text(self) -> str:

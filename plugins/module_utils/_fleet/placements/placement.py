@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from ..._core.cluster.facts.snapshot import FactsSnapshot
+from ..._core.cluster.together import SILENT, SilentGroup, silent_together
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.placements.cluster_resource_placement import PlacementStatus
 from ..._core.plan.brakes import BrakeLimits
@@ -101,7 +102,8 @@ class PlacementRequest:
 @dataclass(frozen=True, kw_only=True)
 class Report:
     """``changed`` is what the run changed, or would change; ``waits`` are rollouts that are not at their end;
-    ``problems`` name members and objects that failed. ``rendered`` is what one cluster gets, where that was asked."""
+    ``problems`` name members and objects that failed. ``rendered`` is what one cluster gets, where that was asked.
+    ``unread`` are members that did not answer when their facts were read."""
 
     plan: FleetPlan
     outcomes: t.Mapping[str, Outcomes]
@@ -110,6 +112,19 @@ class Report:
     waits: t.Mapping[str, Waiting] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
     rendered: t.Sequence[t.Mapping[str, t.Any]] = field(default=(), repr=False)
+    unread: frozenset[str] = frozenset()
+
+    @property
+    def together(self) -> tuple[SilentGroup, ...]:
+        """Members that do not answer, neither when their facts were read nor now, as far as a label is common to them
+        and to no other."""
+        silent = {
+            name
+            for outcomes in self.outcomes.values()
+            for name, each in outcomes.items()
+            if each.error is not None and each.error.code in SILENT
+        }
+        return silent_together(silent | self.unread, self.plan.facts.index.clusters)
 
     @property
     def short(self) -> tuple[str, list[Problem]]:
@@ -189,7 +204,7 @@ def run(session: Session, asked: PlacementRequest) -> Report:
         ways = replace(ways, shows=ways.shows or not asked.write)
         parts = () if asked.absent else facts.partly_read
         if not asked.write:
-            report = _looked(plan, clients, asked.look, ways, parts)
+            report = replace(_looked(plan, clients, asked.look, ways, parts), unread=_silent(facts))
             for note in clients.identities.notes():
                 session.say(f"note: {note}")
             return replace(report, rendered=rendered)
@@ -199,7 +214,11 @@ def run(session: Session, asked: PlacementRequest) -> Report:
             _still_eligible(members.keys() & _picked(plan), clients)
         replan = partial(plan_again, session, request, plan)
         done = carry_out(session, clients, plan, replan, request, ways)
-    return replace(_done(plan, done, parts), rendered=rendered)
+    return replace(_done(plan, done, parts), rendered=rendered, unread=_silent(facts))
+
+
+def _silent(facts: FactsSnapshot) -> frozenset[str]:
+    return frozenset(name for name, why in facts.failed.items() if why.get("code") in SILENT)
 
 
 def _unrecorded(records: Records, members: t.Container[str], asked: PlacementRequest) -> tuple[Problem, ...]:

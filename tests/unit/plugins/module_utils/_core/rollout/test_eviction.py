@@ -185,3 +185,16 @@ def test_evictions_one_after_another_never_break_the_budget(up, data):
 
 def is_up(each):
     return any(one.type == "Available" and one.status == "True" for one in each.status.conditions)
+
+
+@given(st.integers(1, 8), st.integers(0, 8), st.permutations("abcdefgh"), st.sets(st.sampled_from("abcdefgh")))
+def test_no_order_of_evictions_gets_round_a_budget(wanted, most, order, down):
+    """However often it is tried, at least as many stay available as the budget says, or were there before."""
+    names = "abcdefgh"[:wanted]
+    left = {name: binding(name, DOWN) if name in down else binding(name, READY) for name in names}
+    before = sum(1 for name in left if name not in down)
+    for name in [*order, *order]:
+        out = judge(pick_n(wanted), list(left.values()), budget(maxUnavailable=most), eviction=attempt(cluster=name))
+        if out.deleted:
+            del left[name]
+    assert sum(1 for name in left if name not in down) >= min(before, wanted - most)
