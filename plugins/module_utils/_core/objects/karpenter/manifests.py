@@ -20,7 +20,8 @@ from ...values.selector import LabelSelector
 from ..api_groups import PLACEMENT_GROUP
 from ..placements.cluster_resource_placement import PlacementSpec
 from .claim_schema import MAX_REQUIREMENTS, NodeClaimTemplateSpec, OverlayRequirement, check_claim, check_requirements
-from .node_class_schema import AksNodeClassSpec, Ec2NodeClassSpec, check_aks, check_ec2
+from .node_class_rules import check_aks, check_ec2
+from .node_class_schema import AksNodeClassSpec, Ec2NodeClassSpec
 
 _OF_THE_MACHINE = frozenset(("cpu", "memory", "ephemeral-storage", "pods"))
 Rules = Callable[[Mapping[str, t.Any]], t.Iterator[Found]]

@@ -2,18 +2,26 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """What the published definitions ask of the classes that machines are made from: ``EC2NodeClass`` of
-karpenter.k8s.aws/v1 and ``AKSNodeClass`` of karpenter.azure.com/v1beta1. Parts that are ``raw`` are not judged."""
+karpenter.k8s.aws/v1 and ``AKSNodeClass`` of karpenter.azure.com/v1beta1."""
 
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ...schema.meta import EMPTY
 from ...schema.prop import prop
-from ...schema.rules import Found
-from ...values.field_path import field
+from .node_class_parts import (
+    SIZE,
+    SWITCH,
+    AksLinux,
+    AksLocalDns,
+    Ec2ConnectionTracking,
+    Ec2CpuOptions,
+    Ec2NetworkInterface,
+    Ec2PlacementGroup,
+    Ec2ReservationTerm,
+)
 
 AMI_FAMILIES = ("AL2", "AL2023", "Bottlerocket", "Custom", "Windows2019", "Windows2022", "Windows2025")
 VOLUME_TYPES = ("standard", "io1", "io2", "gp2", "sc1", "st1", "gp3")
@@ -92,8 +100,8 @@ class Ec2Kubelet:
 
 @dataclass(frozen=True, kw_only=True)
 class Ec2MetadataOptions:
-    http_endpoint: str | None = prop("Endpoint.", default=None, enum=("enabled", "disabled"))
-    http_protocol: str | None = prop("IPv6.", json="httpProtocolIPv6", default=None, enum=("enabled", "disabled"))
+    http_endpoint: str | None = prop("Endpoint.", default=None, enum=SWITCH)
+    http_protocol: str | None = prop("IPv6.", json="httpProtocolIPv6", default=None, enum=SWITCH)
     http_put_response_hop_limit: int | None = prop("Hops.", default=None, minimum=1, maximum=64)
     http_tokens: str | None = prop("Tokens.", default=None, enum=("required", "optional"))
 
@@ -104,18 +112,20 @@ class Ec2NodeClassSpec:
     ami_selector_terms: tuple[Ec2AmiTerm, ...] = prop("Images.", min_items=1, max_items=MAX_TERMS)
     public_address: bool | None = prop("Public address.", json="associatePublicIPAddress", default=None)
     block_device_mappings: tuple[Ec2BlockDevice, ...] = prop("Disks.", default=(), max_items=50)
-    capacity_reservation_selector_terms: tuple[t.Any, ...] = prop("Reservations.", default=(), max_items=MAX_TERMS)
-    connection_tracking: t.Mapping[str, t.Any] = prop("Timeouts.", default=EMPTY, raw=True)
+    capacity_reservation_selector_terms: tuple[Ec2ReservationTerm, ...] = prop(
+        "Reservations.", default=(), max_items=MAX_TERMS
+    )
+    connection_tracking: Ec2ConnectionTracking | None = prop("Timeouts.", default=None)
     context: str | None = prop("Context.", default=None)
-    cpu_options: t.Mapping[str, t.Any] = prop("Processor.", default=EMPTY, raw=True)
+    cpu_options: Ec2CpuOptions | None = prop("Processor.", default=None)
     detailed_monitoring: bool | None = prop("Monitoring.", default=None)
     instance_profile: str | None = prop("Profile.", default=None, min_length=1)
     instance_store_policy: str | None = prop("Local disks.", default=None, enum=("RAID0",))
     ip_prefix_count: int | None = prop("Prefixes.", default=None, minimum=0)
     kubelet: Ec2Kubelet | None = prop("Kubelet.", default=None)
     metadata_options: Ec2MetadataOptions | None = prop("Metadata service.", default=None)
-    network_interfaces: tuple[t.Any, ...] = prop("Interfaces.", default=(), max_items=150)
-    placement_group_selector: t.Mapping[str, t.Any] = prop("Placement group.", default=EMPTY, raw=True)
+    network_interfaces: tuple[Ec2NetworkInterface, ...] = prop("Interfaces.", default=(), max_items=150)
+    placement_group_selector: Ec2PlacementGroup | None = prop("Placement group.", default=None)
     role: str | None = prop("Role.", default=None, min_length=1)
     security_group_selector_terms: tuple[Ec2SecurityGroupTerm, ...] = prop("Groups.", min_items=1, max_items=MAX_TERMS)
     subnet_selector_terms: tuple[Ec2SubnetTerm, ...] = prop("Subnets.", min_items=1, max_items=MAX_TERMS)
@@ -145,14 +155,11 @@ class AksArtifactStreaming:
     enabled: bool | None = prop("Whether images are streamed.", default=None)
 
 
-_SIZE: dict[str, t.Any] = {"pattern": r"[0-9]+(E|P|T|G|M|K|Ei|Pi|Ti|Gi|Mi|Ki)", "form": "a size such as 50Mi"}
-
-
 @dataclass(frozen=True, kw_only=True)
 class AksKubelet:
     allowed_unsafe_sysctls: tuple[str, ...] = prop("Names.", default=())
     container_log_max_files: int | None = prop("Files.", default=None, minimum=2)
-    container_log_max_size: str | None = prop("Size.", default=None, **_SIZE)
+    container_log_max_size: str | None = prop("Size.", default=None, **SIZE)
     cpu_cfs_quota: bool | None = prop("CPU limits are enforced.", json="cpuCFSQuota", default=None)
     cpu_cfs_quota_period: str | None = prop("Period.", json="cpuCFSQuotaPeriod", default=None)
     cpu_manager_policy: str | None = prop("Policy.", default=None, enum=("none", "static"))
@@ -174,8 +181,8 @@ class AksNodeClassSpec:
     gpu: AksGpu | None = prop("GPU.", default=None)
     image_family: str | None = prop("Image.", default=None, enum=("Ubuntu", "Ubuntu2204", "Ubuntu2404", "AzureLinux"))
     kubelet: AksKubelet | None = prop("Kubelet.", default=None)
-    linux_os_config: t.Mapping[str, t.Any] = prop("Kernel.", json="linuxOSConfig", default=EMPTY, raw=True)
-    local_dns: t.Mapping[str, t.Any] = prop("Name server.", json="localDNS", default=EMPTY, raw=True)
+    linux_os_config: AksLinux | None = prop("Kernel.", json="linuxOSConfig", default=None)
+    local_dns: AksLocalDns | None = prop("Name server.", json="localDNS", default=None)
     max_pods: int | None = prop("Pods.", default=None, minimum=10, maximum=250)
     os_disk_size: int | None = prop("GB.", json="osDiskSizeGB", default=None, minimum=30, maximum=2048)
     security: AksSecurity | None = prop("Security.", default=None)
@@ -187,40 +194,3 @@ class AksNodeClassSpec:
         pattern=r"(?i)/subscriptions/[^/]+/resourceGroups/[^/]+/providers/Microsoft\.Network/virtualNetworks/[^/]+/subnets/[^/]+",
         form="the id of a subnet",
     )
-
-
-def check_ec2(spec: Mapping[str, t.Any]) -> t.Iterator[Found]:
-    """Rules over several fields of ``spec``."""
-    if ("role" in spec) == ("instanceProfile" in spec):
-        hint = "write role" if "role" not in spec else "keep one of them"
-        yield Found("role-or-profile", "spec", "exactly one of role and instanceProfile is wanted", hint)
-    images = [each for each in spec.get("amiSelectorTerms") or () if isinstance(each, Mapping)]
-    aliased = [each for each in images if each.get("alias")]
-    if images and not aliased and "amiFamily" not in spec:
-        text = "amiFamily is needed where no term has an alias"
-        yield Found("missing-field", "spec.amiFamily", text, "write an alias such as al2023@latest")
-    if aliased and (len(images) > 1 or aliased[0].keys() & {"id", "tags", "name", "owner"}):
-        yield Found("alias-alone", "spec.amiSelectorTerms", "an alias stands alone, without other fields and terms")
-    for name, keys in (
-        ("amiSelectorTerms", ("alias", "id", "name", "ssmParameter", "tags")),
-        ("securityGroupSelectorTerms", ("id", "name", "tags")),
-        ("subnetSelectorTerms", ("id", "tags")),
-    ):
-        for index, term in enumerate(spec.get(name) or ()):
-            if isinstance(term, Mapping) and not any(key in term for key in keys):
-                yield Found("empty-term", f"spec.{name}[{index}]", f"one of {', '.join(keys)} is wanted here")
-    yield from _check_thresholds(spec)
-
-
-def check_aks(spec: Mapping[str, t.Any]) -> t.Iterator[Found]:
-    family = spec.get("imageFamily")
-    if spec.get("fipsMode") == "FIPS" and family in (None, "Ubuntu2404"):
-        yield Found("no-such-fips", "spec.fipsMode", f"FIPS is not there for {family or 'an image that is not named'}")
-    yield from _check_thresholds(spec)
-
-
-def _check_thresholds(spec: Mapping[str, t.Any]) -> t.Iterator[Found]:
-    high, low = (field(spec, f"kubelet.imageGC{name}ThresholdPercent") for name in ("High", "Low"))
-    if isinstance(high, int) and isinstance(low, int) and high <= low:
-        path = "spec.kubelet.imageGCHighThresholdPercent"
-        yield Found("threshold-order", path, f"{high} is not above imageGCLowThresholdPercent, {low}")

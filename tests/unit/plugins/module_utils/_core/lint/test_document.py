@@ -47,6 +47,8 @@ SOURCES = (
     "disruption/lint_pool.py",
     "objects/karpenter/claim_schema.py",
     "objects/karpenter/manifests.py",
+    "objects/karpenter/node_class_rules.py",
+    "objects/karpenter/node_class_parts.py",
     "objects/karpenter/node_class_schema.py",
     "lint/annotations.py",
     "lint/document.py",
@@ -56,7 +58,7 @@ SOURCES = (
 # Judged against what stands in the cluster, or by the plan.
 NOT_OF_FILES = {"override-placement-changed", "too-many-overrides"}
 # Values of fields.
-NOT_OF_FILES |= {"ephemeral-storage", "best-effort", "single-numa-node"}
+NOT_OF_FILES |= {"ephemeral-storage", "best-effort", "single-numa-node", "efa-only"}
 
 
 def judged(document: object) -> Judged:

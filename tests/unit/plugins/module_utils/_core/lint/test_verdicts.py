@@ -63,6 +63,25 @@ def test_what_is_mended_is_right(name: str):
     assert [each.code for each in remarks(mended) if each.level == "error" or each.code in REPAIRED] == []
 
 
+def test_the_repaired_form_is_taken_by_the_server_d0_18():
+    mended = mend(judge_document(DOCUMENTS["pools[26]"], NOW), consent=True)
+    assert mended == DOCUMENTS["pools[47]"]
+    assert (VERDICTS["pools[26]"], VERDICTS["pools[47]"]) == (False, True)
+
+
+@pytest.mark.parametrize("name", ["pools[0]", "pools[46]"])
+def test_the_server_takes_a_wait_with_either_policy_d0_12(name: str):
+    assert "consolidateAfter" in DOCUMENTS[name]["spec"]["disruption"] and VERDICTS[name]
+
+
+@pytest.mark.parametrize("name", ["pools[40]", "pools[48]"])
+def test_the_server_refuses_one_half_without_the_other_d0_74(name: str):
+    (budget,) = DOCUMENTS[name]["spec"]["disruption"]["budgets"]
+    assert ("schedule" in budget) != ("duration" in budget) and not VERDICTS[name]
+    (found,) = [each for each in remarks(DOCUMENTS[name]) if each.level == "error"]
+    assert found.code == "schedule-without-duration"
+
+
 @pytest.mark.parametrize("name", [name for name in DOCUMENTS if name.startswith("pools") and not VERDICTS[name]])
 def test_fragments_are_judged_like_the_whole(name: str):
     """Only what a fragment may leave out makes a difference."""

@@ -1,0 +1,160 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Rules over several fields of classes of machines, as their published definitions say them in CEL."""
+
+from __future__ import annotations
+
+import typing as t
+from collections import Counter
+from collections.abc import Mapping
+
+from ...schema.rules import Found
+from ...values.field_path import field
+
+Spec = Mapping[str, t.Any]
+TERMS = (
+    ("amiSelectorTerms", ("alias", "id", "name", "ssmParameter", "tags")),
+    ("capacityReservationSelectorTerms", ("id", "instanceMatchCriteria", "tags")),
+    ("securityGroupSelectorTerms", ("id", "name", "tags")),
+    ("subnetSelectorTerms", ("id", "tags")),
+)
+SYSCTLS = "spec.linuxOSConfig.sysctls"
+_IN_ORDER = (
+    ("netCoreRmemDefault", "netCoreRmemMax"),
+    ("netCoreWmemDefault", "netCoreWmemMax"),
+    ("netIPv4NeighDefaultGcThresh1", "netIPv4NeighDefaultGcThresh2"),
+    ("netIPv4NeighDefaultGcThresh2", "netIPv4NeighDefaultGcThresh3"),
+)
+CLUSTER_ZONE = "cluster.local"
+
+
+def check_ec2(spec: Spec) -> t.Iterator[Found]:
+    """Rules over several fields of ``spec``."""
+    if ("role" in spec) == ("instanceProfile" in spec):
+        hint = "write role" if "role" not in spec else "keep one of them"
+        yield Found("role-or-profile", "spec", "exactly one of role and instanceProfile is wanted", hint)
+    yield from _check_images(spec)
+    for name, keys in TERMS:
+        for index, term in enumerate(_rows(spec, name)):
+            if not any(key in term for key in keys):
+                yield Found("empty-term", f"spec.{name}[{index}]", f"one of {', '.join(keys)} is wanted here")
+    yield from _check_reservations(spec)
+    yield from _check_interfaces(_rows(spec, "networkInterfaces"))
+    tracking, group = spec.get("connectionTracking"), spec.get("placementGroupSelector")
+    if isinstance(tracking, Mapping) and not tracking:
+        yield Found("empty-term", "spec.connectionTracking", "one of the timeouts is wanted here")
+    if isinstance(group, Mapping) and ("name" in group) == ("id" in group):
+        yield Found("name-or-id", "spec.placementGroupSelector", "exactly one of name and id is wanted")
+    yield from _check_thresholds(spec)
+
+
+def _check_images(spec: Spec) -> t.Iterator[Found]:
+    images = _rows(spec, "amiSelectorTerms")
+    aliased = [each for each in images if each.get("alias")]
+    family = spec.get("amiFamily")
+    if images and not aliased and family is None:
+        text = "amiFamily is needed where no term has an alias"
+        yield Found("missing-field", "spec.amiFamily", text, "write an alias such as al2023@latest")
+    if aliased and (len(images) > 1 or aliased[0].keys() & {"id", "tags", "name", "owner"}):
+        yield Found("alias-alone", "spec.amiSelectorTerms", "an alias stands alone, without other fields and terms")
+    elif aliased and isinstance(family, str) and family != "Custom":
+        alias = str(aliased[0]["alias"]).partition("@")[0]
+        if alias != family.lower():
+            text = f"the alias is of the family {alias}, and not of {family}"
+            yield Found("alias-of-another-family", "spec.amiFamily", text, "take it out, or write Custom")
+
+
+def _check_reservations(spec: Spec) -> t.Iterator[Found]:
+    name = "capacityReservationSelectorTerms"
+    terms = _rows(spec, name)
+    if terms and all("id" in each and each.keys() & {"tags", "ownerID", "instanceMatchCriteria"} for each in terms):
+        yield Found("id-alone", f"spec.{name}", "an id stands alone, without other fields")
+
+
+def _check_interfaces(rows: t.Sequence[Spec]) -> t.Iterator[Found]:
+    path = "spec.networkInterfaces"
+    places = [(each.get("networkCardIndex"), each.get("deviceIndex")) for each in rows]
+    first = ((0, 0), "interface")
+    if rows and first not in [(place, each.get("interfaceType")) for place, each in zip(places, rows, strict=True)]:
+        text = "one of them has the type interface and both its indexes 0"
+        yield Found("no-primary-interface", path, text)
+    for place, count in Counter(places).items():
+        if count > 1:
+            yield Found("duplicate-interface", path, f"card {place[0]} has {count} interfaces at place {place[1]}")
+    efa = Counter(each.get("networkCardIndex") for each in rows if each.get("interfaceType") == "efa-only")
+    for card, count in efa.items():
+        if count > 1:
+            yield Found("duplicate-interface", path, f"card {card} has {count} interfaces of type efa-only")
+
+
+def check_aks(spec: Spec) -> t.Iterator[Found]:
+    """Rules over several fields of ``spec``."""
+    family = spec.get("imageFamily")
+    trusted = field(spec, "security.trustedLaunch") or {}
+    launched = isinstance(trusted, Mapping) and (trusted.get("vtpm") is True or trusted.get("secureBoot") is True)
+    if spec.get("fipsMode") == "FIPS":
+        if family in (None, "Ubuntu2404"):
+            yield Found(
+                "no-such-fips", "spec.fipsMode", f"FIPS is not there for {family or 'an image that is not named'}"
+            )
+        elif family == "Ubuntu2204" and not launched:
+            text = "FIPS is there for Ubuntu2204 with trusted launch only"
+            yield Found("no-such-fips", "spec.fipsMode", text, "set vtpm or secureBoot in security.trustedLaunch")
+        elif launched and family not in ("Ubuntu", "Ubuntu2204"):
+            yield Found("no-such-fips", "spec.fipsMode", f"FIPS with trusted launch is not there for {family}")
+    if field(spec, "linuxOSConfig.swapFileSize") and field(spec, "kubelet.failSwapOn") is not False:
+        path = "spec.linuxOSConfig.swapFileSize"
+        yield Found("swap-refused", path, "the kubelet refuses swap", "write kubelet.failSwapOn: false")
+    yield from _check_thresholds(spec)
+    yield from _check_sysctls(field(spec, "linuxOSConfig.sysctls"))
+    for name in ("kubeDNSOverrides", "vnetDNSOverrides"):
+        local = spec.get("localDNS")
+        if isinstance(local, Mapping) and name in local:
+            yield from _check_zones(_rows(local, name), f"spec.localDNS.{name}", name == "vnetDNSOverrides")
+
+
+def _check_sysctls(sysctls: t.Any) -> t.Iterator[Found]:
+    if not isinstance(sysctls, Mapping):
+        return
+    for low, high in _IN_ORDER:
+        small, large = sysctls.get(low), sysctls.get(high)
+        if isinstance(small, int) and isinstance(large, int) and small > large:
+            yield Found("threshold-order", f"{SYSCTLS}.{low}", f"{small} is above {high}, {large}")
+    first, _space, last = str(sysctls.get("netIPv4IPLocalPortRange") or "").partition(" ")
+    if first.isdecimal() and last.isdecimal():
+        ports = int(first), int(last)
+        if not (1024 <= ports[0] <= 60999 and 32768 <= ports[1] <= 65535 and ports[0] <= ports[1]):
+            text = "the first port is 1024 to 60999, the last one 32768 to 65535 and not below the first"
+            yield Found("port-range", f"{SYSCTLS}.netIPv4IPLocalPortRange", text)
+
+
+def _check_zones(zones: t.Sequence[Spec], path: str, of_vnet: bool) -> t.Iterator[Found]:
+    names = [str(each.get("zone")) for each in zones]
+    lacking = [each for each in (".", CLUSTER_ZONE) if each not in names]
+    if lacking:
+        yield Found("dns-zones", path, f"the zones . and {CLUSTER_ZONE} are wanted; {', '.join(lacking)} is missing")
+    for name, count in Counter(names).items():
+        if count > 1:
+            yield Found("duplicate-value", path, f"the zone {name} stands {count} times")
+    for index, each in enumerate(zones):
+        here, to = f"{path}[{index}]", each.get("forwardDestination")
+        of_cluster = names[index].endswith(CLUSTER_ZONE)
+        if of_cluster and to == "VnetDNS":
+            yield Found("dns-forward", f"{here}.forwardDestination", f"{CLUSTER_ZONE} is known to ClusterCoreDNS alone")
+        if of_vnet and not of_cluster and to == "ClusterCoreDNS":
+            text = f"{names[index]} is not known to ClusterCoreDNS"
+            yield Found("dns-forward", f"{here}.forwardDestination", text)
+        if each.get("serveStale") == "Verify" and each.get("protocol") == "ForceTCP":
+            yield Found("stale-over-tcp", f"{here}.serveStale", "Verify is not possible with ForceTCP")
+
+
+def _check_thresholds(spec: Spec) -> t.Iterator[Found]:
+    high, low = (field(spec, f"kubelet.imageGC{name}ThresholdPercent") for name in ("High", "Low"))
+    if isinstance(high, int) and isinstance(low, int) and high <= low:
+        path = "spec.kubelet.imageGCHighThresholdPercent"
+        yield Found("threshold-order", path, f"{high} is not above imageGCLowThresholdPercent, {low}")
+
+
+def _rows(spec: Spec, name: str) -> list[Spec]:
+    return [each for each in spec.get(name) or () if isinstance(each, Mapping)]
