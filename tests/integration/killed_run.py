@@ -36,7 +36,7 @@ def dies_of_news(
 
 def arm(point: str) -> None:
     """``intent``: the records know the plan, no member does. ``object``: a member has its intent and the first object.
-    ``members``: all members are done, the records do not know."""
+    ``members``: all members are done, the records do not know. Empty: it lives."""
     if point == "intent":
         member_apply.Parent.write = die
     elif point == "object":
@@ -47,7 +47,7 @@ def arm(point: str) -> None:
             return real(*arguments) if len(calls) == 1 else die()
 
         member_apply._carry_out = second
-    else:
+    elif point:
         rollout.RolloutSteering.record = dies_of_news  # type: ignore[method-assign]
 
 
@@ -55,7 +55,7 @@ def main() -> None:
     told = json.loads(sys.argv[1])
     arm(told["point"])
     session = open_session({"records": told["options"], "holder": told["holder"]}, {}, writes=True)
-    ways = ApplyOptions(rollout=RolloutOptions(max_idle=timedelta(0)))
+    ways = ApplyOptions(rollout=RolloutOptions(max_idle=timedelta(seconds=told["patience"])))
     if told["roll_back"]:
         asked = PlacementRequest(names=(told["roll_back"],), roll_back=RollBack(), write=True, ways=ways)
     else:

@@ -318,11 +318,18 @@ class Fleet:
     def killed(self, point: str, roll_back: str = "") -> None:
         """An apply, or the roll back of a placement, in a process that kills itself at that point; see
         ``killed_run.py``."""
-        files = {"src": [str(self.folder / "placements")], "resources": [str(self.folder / "resources")]}
-        told = {"roll_back": roll_back, "point": point, "options": self.options, "holder": self.holder, **files}
-        command = [sys.executable, str(Path(__file__).with_name("killed_run.py")), json.dumps(told)]
+        command = self._command(point=point, roll_back=roll_back)
         done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
         assert done.returncode == -signal.SIGKILL, done.stderr
+
+    def started(self) -> subprocess.Popen[bytes]:
+        """An apply in a process that stays until its members are available, or is killed by whoever started it."""
+        return subprocess.Popen(self._command(point="", patience=300))
+
+    def _command(self, **how: t.Any) -> list[str]:
+        files = {"src": [str(self.folder / "placements")], "resources": [str(self.folder / "resources")]}
+        told = {"roll_back": "", "patience": 0, **how, "options": self.options, "holder": self.holder, **files}
+        return [sys.executable, str(Path(__file__).with_name("killed_run.py")), json.dumps(told)]
 
     def end(self, **changes: t.Any) -> Report:
         return self.apply(absent=True, names=(self.name,), **changes)
