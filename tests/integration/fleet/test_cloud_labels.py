@@ -9,6 +9,8 @@ import typing as t
 from collections.abc import Iterator
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.prices import NO_PRICES
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.capture import capture
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join import Joined, MemberSpec, join
 from small_fleet import Fleet
 
@@ -25,7 +27,8 @@ def in_aws(file_fleet: Fleet) -> Iterator[Fleet]:
         client.post(NODES, {"metadata": {"name": f"of-aws-{zone}", "labels": {"of": "aws"}}, "spec": spec})
     yield file_fleet
     options = {"kind": "DeleteOptions", "apiVersion": "v1"}
-    client.request("DELETE", NODES, options, {"labelSelector": "of=aws"})
+    for name in ("m1", "m2"):
+        file_fleet.servers[name].client.request("DELETE", NODES, options, {"labelSelector": "of=aws"})
 
 
 def labels(fleet: Fleet, name: str = "m1") -> dict[str, t.Any]:
@@ -62,6 +65,23 @@ def test_a_rebuilt_cluster_is_asked_again(in_aws: Fleet) -> None:
     client.delete(f"{NODES}/of-aws-a")
     rebuilt(in_aws, {"env": "prod"})
     assert labels(in_aws) == {PROVIDER: "aws", REGION: "eu-central-1", ZONE: "eu-central-1b", "env": "prod"}
+
+
+def test_what_a_member_says_of_itself_later_changes_no_label(in_aws: Fleet) -> None:
+    """It could draw placements to itself."""
+    in_aws.join("m1", "m2", labels={"env": "prod"})
+    before = labels(in_aws), labels(in_aws, "m2")
+    for name, region in (("m1", "us-east-1"), ("m2", "eu-central-1")):
+        client = in_aws.servers[name].client
+        client.request("DELETE", NODES, {"kind": "DeleteOptions", "apiVersion": "v1"}, {"labelSelector": "of=aws"})
+        node = {
+            "metadata": {"name": "of-aws-x", "labels": {"of": "aws"}},
+            "spec": {"providerID": f"aws:///{region}a/i-0"},
+        }
+        client.post(NODES, node)
+    capture(in_aws.session(), pods=False, prices=NO_PRICES, threads=2, timeout=5.0, record=True)
+    assert in_aws.join("m1", "m2", labels={"env": "prod"}).unchanged == ("m1", "m2")
+    assert (labels(in_aws), labels(in_aws, "m2")) == before
 
 
 def test_a_placement_can_spread_by_them(in_aws: Fleet) -> None:
