@@ -32,12 +32,12 @@ CONDUCTING = {
     "timeout",
 }
 # What only an apply that may wait for its members needs.
-ROLLING = {"time_limit", "max_idle", "readiness"}
+ROLLING = {"time_limit", "max_idle", "readiness", "wait"}
 # Options that are no variables, by playbook: what it fixes itself, and what belongs to another playbook or to a task.
 FIXED = {
-    "apply": {"state", "definition", "to"},
+    "apply": {"state", "definition", "to", "wait"},
     "rollout": {"state", "definition", "to", "render"},
-    "rollback": {"state", "definition", "allow_older", "render"},
+    "rollback": {"state", "definition", "allow_older", "render", "wait"},
     "plan": {"state", "definition", "to", "validate", "removal_timeout", *ROLLING},
     "drift": {
         *("state", "definition", "digest", "approved_plan", "facts", "prune_kinds", "max_removals", "validate"),

@@ -75,6 +75,7 @@ def _asked(options: dict[str, t.Any], run_of: Run, approved: str) -> PlacementRe
                 time_limit=None if options["time_limit"] is None else timedelta(seconds=max(0, options["time_limit"])),
                 max_idle=timedelta(seconds=max(0, options["max_idle"])),
                 applied_only=options["readiness"] == "applied",
+                to_the_end=options["wait"],
             ),
         ),
         strict=options["strict"],

@@ -145,6 +145,12 @@ options:
         C(waiting), and says who waits for what.
     type: int
     default: 120
+  wait:
+    description:
+      - Whether to stay, as long as O(max_idle) says, until the clusters that were changed last are available too. No
+        cluster waits for them, so that the task ends without it as soon as everything is applied.
+    type: bool
+    default: false
   readiness:
     description:
       - When a cluster that was changed counts as ready, so that the next ones may be. V(available) is when its objects

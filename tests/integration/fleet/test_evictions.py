@@ -52,9 +52,10 @@ def evict(fleet: Fleet, *clusters: str, records: Records | None = None, **asked:
     return run_evictions(fleet.session(records, environ=dict(os.environ)), EvictionRequest(**{**request, **asked}))
 
 
-def placed(fleet: Fleet, policy: Document | None = THREE, names: t.Sequence[str] = ALL) -> None:
+def placed(fleet: Fleet, policy: Document | None = None, names: t.Sequence[str] = ALL) -> None:
+    """With THREE if no policy is given."""
     fleet.join(*names)
-    fleet.place(policy)
+    fleet.place(policy or THREE)
     assert not fleet.apply().problems
 
 

@@ -29,7 +29,7 @@ from small_fleet import Document, Fleet, Server
 
 NAMES = ("r1", "r2", "r3", "r4")
 HERE = Path(__file__).resolve().parents[1]
-PATIENT = ApplyOptions(rollout=RolloutOptions(max_idle=timedelta(minutes=5)))
+PATIENT = ApplyOptions(rollout=RolloutOptions(max_idle=timedelta(minutes=5), to_the_end=True))
 AT_ONCE = ApplyOptions(rollout=RolloutOptions(max_idle=timedelta(0)))
 
 
@@ -124,7 +124,9 @@ def test_no_more_clusters_lack_it_than_may_and_a_broken_version_stops(real_fleet
         assert "r2, r3, r4 wait for r1: Deployment" in wait.lines[0] and "Unschedulable" in wait.lines[0]
 
         release(fleet, "web:3")
-        assert not fleet.apply(ways=PATIENT).waits
+        report = fleet.apply(ways=PATIENT)
+        assert not report.waits
+        assert report.availability[fleet.name]["available"] == len(NAMES), "it stayed for the last one too"
         until(everywhere(watcher, "web:3"), 180)
         assert watcher.most_lacking() == 1
 

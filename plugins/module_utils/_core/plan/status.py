@@ -91,16 +91,13 @@ class NotBegun:
     reason: str
 
 
-NOBODY_WAITS: t.Mapping[str, NotBegun] = {}
-
-
 def placement_status(
     plan: PlacementPlan,
     outcomes: t.Mapping[str, MemberOutcome],
     previous: PlacementStatus,
     generation: int,
     now: datetime,
-    not_begun: t.Mapping[str, NotBegun] = NOBODY_WAITS,
+    not_begun: t.Mapping[str, NotBegun] | None = None,
 ) -> PlacementStatus:
     """Status of a placement that is not being deleted. Transition times change only where a status changes.
 
@@ -115,7 +112,7 @@ def placement_status(
         if cluster.change == LOST:
             continue
         old = before.get(cluster.cluster)
-        waits = not_begun.get(cluster.cluster)
+        waits = (not_begun or {}).get(cluster.cluster)
         if waits is not None:
             rows.append(_not_begun_status(cluster, waits, old, generation, now))
             continue

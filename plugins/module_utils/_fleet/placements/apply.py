@@ -14,8 +14,6 @@ from ..._core.errors import FleetError, Problem
 from ..._core.objects.placements.cluster_resource_placement import PlacementStatus
 from ..._core.plan.document import (
     GAINED,
-    KEPT,
-    LOST,
     PlacementPlan,
 )
 from ..._core.plan.reached import reached
@@ -46,7 +44,7 @@ from .on_member.member_apply import Seen
 from .plan import FleetPlan, PlanRequest
 from .recorded import RecordedPlacement
 from .rollout import MemberAct, Reach, RolloutSteering
-from .rollout_words import RolloutTelling, Waiting
+from .rollout_words import RolloutTelling, Waiting, summary
 from .write_records import Writer
 
 # The plan made under the lease must be the one that was looked at; another run may have written meanwhile.
@@ -196,7 +194,7 @@ def _begun(
     )
     placement = writer.spec()
     if due:
-        writer.event("ApplyIntended", _summary(current))
+        writer.event("ApplyIntended", summary(current))
     writer.snapshots(placement["metadata"]["generation"])
     tally.changed = tally.changed or due
     reach = partial(_reached, work, current, placement["metadata"]["uid"], keeper, new, seen)
@@ -213,7 +211,15 @@ def _conducted(
     reach: Reach,
 ) -> _Rollout:
     rollout, session = work.ways.rollout, work.session
-    steering = RolloutSteering(writer.plan, reach, looked, session.say, work.told, applied_only=rollout.applied_only)
+    steering = RolloutSteering(
+        writer.plan,
+        reach,
+        looked,
+        session.say,
+        work.told,
+        applied_only=rollout.applied_only,
+        to_the_end=rollout.to_the_end,
+    )
     journal = BindingJournal(session.records, writer.lease, keeper.check_leases, writer.plan, writer.recorded.bindings)
     journal.note(lambda state: steering.taken_up(state, session.clock()))
     limits = RunLimits(
@@ -222,7 +228,7 @@ def _conducted(
         max_idle=rollout.max_idle,
         interrupted=work.told,
     )
-    telling = RolloutTelling(writer.plan.name, _summary(writer.plan), session.say, steering.lines)
+    telling = RolloutTelling(writer.plan.name, summary(writer.plan), session.say, steering.lines)
     conductor = Conductor(journal, steering, session.clock, telling, limits)
     return _Rollout(
         writer=writer,
@@ -387,12 +393,3 @@ def _differs(fleet: FleetPlan, plan: PlacementPlan, status: PlacementStatus) -> 
         return True
     old = decode(PlacementStatus, document.get("status") or {})
     return bool(encode(old) != encode(status))
-
-
-def _summary(plan: PlacementPlan) -> str:
-    counts = {
-        "gained": len(plan.changed_clusters("gained")),
-        "kept": len(plan.changed_clusters(KEPT)),
-        "lost": len(plan.changed_clusters(LOST)),
-    }
-    return f"{len(plan.objects)} objects; clusters " + ", ".join(f"{count} {name}" for name, count in counts.items())

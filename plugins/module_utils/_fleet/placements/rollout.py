@@ -42,7 +42,7 @@ from ..._store.records import Lease
 from ..conductor.journal import Change
 from ..keeping import STOPS
 from .look import Outcomes
-from .rollout_words import some, waiting_lines
+from .rollout_words import late_lines, some, waiting_lines
 
 LOOK_AGAIN, LOOK_AT_ALL, TRY_AGAIN = timedelta(seconds=2), timedelta(seconds=30), timedelta(seconds=10)
 BLINK = 0.2
@@ -80,7 +80,8 @@ class RolloutSteering:
     """Steers one rollout for the conductor. All clusters of a wave are worked on at once, in ``wait``.
 
     ``looked`` is what was seen before the lease was taken: clusters that did not answer are not begun. ``applied_only``
-    lets a cluster count as ready once everything is applied. ``told`` says why this run is to end.
+    lets a cluster count as ready once everything is applied; ``to_the_end`` waits for the last ones too. ``told`` says
+    why this run is to end.
     """
 
     def __init__(
@@ -92,16 +93,18 @@ class RolloutSteering:
         told: t.Callable[[], str],
         *,
         applied_only: bool = False,
+        to_the_end: bool = False,
     ) -> None:
         self.outcomes: dict[str, MemberOutcome] = dict(looked)
         self.waits: tuple[BindingWait, ...] = ()
         self._plan = plan
         self._reach, self._say, self._told = reach, say, told
-        self._applied_only = applied_only
+        self._applied_only, self._to_the_end = applied_only, to_the_end
         self._out_of_reach = {name: each.error.message for name, each in looked.items() if each.error}
         self._queue: dict[str, RolloutAct | None] = {}
         self._looks: set[str] = set()
         self._news: list[_News] = []
+        self._now = datetime.min
         self._look_at: datetime | None = None
         self._last_all: datetime | None = None
         self._last_try: datetime | None = None
@@ -109,7 +112,8 @@ class RolloutSteering:
 
     def lines(self) -> list[str]:
         """Who waits for whom and what, for people."""
-        return waiting_lines(self.waits, self.outcomes)
+        lines = waiting_lines(self.waits, self.outcomes)
+        return lines or (late_lines(self.waits, self.outcomes) if self._to_the_end else [])
 
     @property
     def idle(self) -> bool:
@@ -140,6 +144,7 @@ class RolloutSteering:
 
     def decide(self, state: RolloutState, seen: RolloutSeen, now: datetime) -> Decision[RolloutState, MemberAct]:
         """The next wave; of a placement that ends, all clusters at once."""
+        self._now = now
         if self._plan.deleting:
             return _ended(state, seen.out_of_reach, now)
         decision = machine.decide(state, seen, now)
@@ -176,8 +181,10 @@ class RolloutSteering:
         return decision.state
 
     def stored(self, state: RolloutState, lease: Lease) -> None:
-        """Remembers what waits."""
+        """Remembers what waits, so that those it waits for are looked at again."""
         self.waits = state.report.waits
+        if self._look_at is None and self._waits_for_members:
+            self._look_at = self._now + LOOK_AGAIN
 
     def carry_out(self, act: MemberAct, state: RolloutState, resumed: bool) -> None:
         """Puts it into the wave. What a former run has begun is looked at before it is written, as everything is."""
@@ -196,8 +203,7 @@ class RolloutSteering:
 
     def keep(self, state: RolloutState, now: datetime) -> None:
         """Looks again at clusters that others wait for, and now and then at all."""
-        held_up = [each for each in self.waits if each.reason in (MAX_UNAVAILABLE, MAX_SURGE)]
-        if not held_up or self._plan.deleting:
+        if not self._waits_for_members:
             self._look_at = None
             return
         if self._look_at is not None and now < self._look_at:
@@ -218,7 +224,7 @@ class RolloutSteering:
         """Whether every cluster was given what it is to hold, or nothing of a placement that ends is left to try."""
         if self._plan.deleting:
             return all(each.cluster in self._out_of_reach for each in state.bindings)
-        return state.report.outcome == DONE
+        return state.report.outcome == DONE and not self._late
 
     def next_look(self) -> datetime | None:
         """When the clusters that others wait for are looked at again."""
@@ -250,6 +256,16 @@ class RolloutSteering:
             for each in state.bindings
             if not self._plan.deleting and not self._holds_wanted(each)
         }
+
+    @property
+    def _waits_for_members(self) -> bool:
+        held_up = any(each.reason in (MAX_UNAVAILABLE, MAX_SURGE) for each in self.waits)
+        return not self._plan.deleting and (held_up or self._late)
+
+    @property
+    def _late(self) -> bool:
+        """Whether somebody is still to be waited for although everything is applied."""
+        return self._to_the_end and any(each.reason in (NOT_READY, FAILED) for each in self.waits)
 
     def _holds_wanted(self, each: RolloutBinding) -> bool:
         return each.state == BOUND and not each.deleting and each.content == self._plan.content.of(each.cluster)

@@ -9,6 +9,7 @@ import typing as t
 from dataclasses import dataclass
 from datetime import datetime
 
+from ..._core.plan.document import GAINED, KEPT, LOST, PlacementPlan
 from ..._core.plan.outcome import MemberOutcome
 from ..._core.resources.availability import NOT_YET
 from ..._core.rollout.rolling.decide import RolloutState
@@ -37,6 +38,16 @@ class Waiting:
             for (reason, wants, blockers, message), names in groups.items()
         ]
         return {"why": self.why, "waits": waits, "lines": list(self.lines)}
+
+
+def summary(plan: PlacementPlan) -> str:
+    """What a placement is about to do, in numbers."""
+    counts = {
+        "gained": len(plan.changed_clusters(GAINED)),
+        "kept": len(plan.changed_clusters(KEPT)),
+        "lost": len(plan.changed_clusters(LOST)),
+    }
+    return f"{len(plan.objects)} objects; clusters " + ", ".join(f"{count} {name}" for name, count in counts.items())
 
 
 @dataclass
@@ -91,6 +102,13 @@ def waiting_lines(waits: t.Iterable[BindingWait], outcomes: t.Mapping[str, Membe
         more = f"; and {len(first.blockers) - NAMED} more" if len(first.blockers) > NAMED else ""
         lines.append(f"{names} {verb} for {whom}{more}")
     return lines
+
+
+def late_lines(waits: t.Iterable[BindingWait], outcomes: t.Mapping[str, MemberOutcome]) -> list[str]:
+    """The clusters that hold what they shall and are not ready, and what is missing there."""
+    late = [each.cluster for each in waits if not each.wants]
+    more = [f"and {len(late) - NAMED} more are not ready"] if len(late) > NAMED else []
+    return [*(f"not ready: {_lacking(name, outcomes.get(name))}" for name in late[:NAMED]), *more]
 
 
 def _lacking(name: str, outcome: MemberOutcome | None) -> str:

@@ -24,7 +24,7 @@ IGNORE = "gitops.fleet/ignore"
 WHOLE = "*"
 IGNORE_FORM = """give paths as drift shows them, '.spec.replicas, .metadata.labels["team"]', or '*' for the object"""
 
-Step = str | tuple[tuple[str, t.Any], ...]
+Step = t.Union[str, tuple[tuple[str, t.Any], ...]]  # noqa: UP007  # pylint takes the other form for an error
 """The name of a field, or the keys of an item of a list."""
 Path = tuple[Step, ...]
 

@@ -25,8 +25,8 @@ FLEET = [
 ]
 
 
-def told(*silent: str, fleet: Any = FLEET) -> list[str]:
-    return [each.sentence for each in silent_together(silent, fleet)]
+def told(*silent: str, fleet: Any = None) -> list[str]:
+    return [each.sentence for each in silent_together(silent, fleet or FLEET)]
 
 
 def test_a_region_of_which_none_answers_is_one_line() -> None:
