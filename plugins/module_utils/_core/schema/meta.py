@@ -51,4 +51,7 @@ class Condition:
 
 def find_condition(conditions: t.Iterable[Condition], kind: str) -> Condition | None:
     """The condition of that type, or None."""
-    return next((condition for condition in conditions if condition.type == kind), None)
+    for each in conditions:
+        if each.type == kind:
+            return each
+    return None

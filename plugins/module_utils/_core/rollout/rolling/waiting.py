@@ -54,20 +54,19 @@ class BindingWait:
 
 @dataclass(frozen=True)
 class _Spent:
-    """The clusters that use a budget up, and when time alone frees the first."""
+    """The clusters that use a budget up, when time alone frees the first, and their names in words."""
 
     names: tuple[str, ...] = ()
     until: datetime | None = None
+    named: str = ""
 
     @classmethod
     def by(cls, rows: t.Iterable[RolloutCandidate]) -> _Spent:
         found = list(rows)
         ends = [each.readiness.at for each in found if each.readiness.at]
-        return cls(tuple(sorted({each.held.cluster for each in found})), min(ends, default=None))
-
-    def named(self, before: str) -> str:
-        more = f" and {len(self.names) - NAMED} more" if len(self.names) > NAMED else ""
-        return f"{before}{', '.join(self.names[:NAMED])}{more}" if self.names else ""
+        names = tuple(sorted({each.held.cluster for each in found}))
+        more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+        return cls(names, min(ends, default=None), f"{', '.join(names[:NAMED])}{more}")
 
 
 def waiting(
@@ -103,7 +102,7 @@ def _over_surge(each: RolloutCandidate, limit: Limits, coming: _Spent) -> Bindin
 
 def _over_limit(each: RolloutCandidate, limit: Limits, unready: _Spent) -> BindingWait:
     message = f"{limit.max_unavailable} of {limit.target} clusters may be unavailable at once"
-    more = unready.named(", and not ready or on the way out are ")
+    more = f", and not ready or on the way out are {unready.named}" if unready.named else ""
     return _wait(each, MAX_UNAVAILABLE, message + more, unready.names, unready.until)
 
 
