@@ -11,7 +11,7 @@ import json
 import os
 import random
 import typing as t
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from types import SimpleNamespace
 
@@ -236,3 +236,29 @@ def run_course(seed: int) -> None:
     world.now += timedelta(hours=1)
     assert all(each.holds == "last" for each in world.members.values())
     assert all(map(world.available, world.members))
+
+
+def test_a_cluster_that_always_refuses_ends_the_wait() -> None:
+    """It is tried again meanwhile, and that nothing comes of it is no work."""
+    course = Course(0)
+    course.world.members = {name: Member() for name in ("c0", "c1", "c2")}
+    course.rolling = {"maxUnavailable": 1}
+    honest = course.answer
+
+    def answer(name: str, version: str, write: bool) -> MemberOutcome:
+        found = replace(honest(name, version, False), done=write)
+        if not write or found.steps[0].action == UNCHANGED:
+            return found
+        if (name, version) == ("c0", "2"):
+            refused = ObjectFailure(id=WEB.id, reason=APPLY_FAILED, message="refused")
+            return replace(found, failures=(refused,))
+        course.world.put(name, version)
+        return replace(honest(name, version, False), done=True)
+
+    course.answer = answer  # type: ignore[method-assign]
+    course.conducted("1")
+    course.world.now += timedelta(hours=1)
+    begun = course.world.now
+    assert course.conducted("2").why == "waiting"
+    assert course.world.now - begun < timedelta(minutes=5)
+    assert [each.holds for each in course.world.members.values()] == ["1", "1", "1"]

@@ -102,6 +102,7 @@ class RolloutSteering:
         self._applied_only, self._to_the_end = applied_only, to_the_end
         self._out_of_reach = {name: each.error.message for name, each in looked.items() if each.error}
         self._queue: dict[str, RolloutAct | None] = {}
+        self._retries: set[str] = set()
         self._looks: set[str] = set()
         self._news: list[_News] = []
         self._now = datetime.min
@@ -118,7 +119,7 @@ class RolloutSteering:
     @property
     def idle(self) -> bool:
         """Whether nobody is to be written or looked at just now."""
-        return not (self._queue or self._looks or self._news)
+        return not (self._queue or self._retries or self._looks or self._news)
 
     def taken_up(self, state: RolloutState, now: datetime) -> RolloutState:
         """The state with what was seen of the clusters; those that hold what they shall are brought up to date."""
@@ -202,7 +203,8 @@ class RolloutSteering:
             yield self._change(each, now)
 
     def keep(self, state: RolloutState, now: datetime) -> None:
-        """Looks again at clusters that others wait for, and now and then at all."""
+        """Looks again at clusters that others wait for, and now and then at all; what failed there is tried again. That
+        nothing comes of it is no work: the wait has its end."""
         if not self._waits_for_members:
             self._look_at = None
             return
@@ -217,7 +219,7 @@ class RolloutSteering:
         if self._last_try is None or now >= self._last_try + TRY_AGAIN:
             self._last_try = now
             wanted = {each.cluster for each in state.bindings if self._holds_wanted(each)}
-            self._queue |= dict.fromkeys(sorted(failed & wanted))
+            self._retries |= (failed & wanted) - self._queue.keys()
         self._looks |= late - failed - self._queue.keys() - self._out_of_reach.keys()
 
     def settled(self, state: RolloutState) -> bool:
@@ -232,8 +234,9 @@ class RolloutSteering:
 
     def wait(self, seconds: float) -> None:
         """Works on the wave; without one it waits for a while, or until this run is to end."""
-        if self._queue:
-            wave, self._queue = self._queue, {}
+        if self._queue or self._retries:
+            wave: dict[str, RolloutAct | None] = {**dict.fromkeys(sorted(self._retries)), **self._queue}
+            self._queue, self._retries = {}, set()
             self._tell(wave)
             for name, outcome in self._reach(wave, True).items():
                 self._news.append(_News(outcome, wave[name]))
