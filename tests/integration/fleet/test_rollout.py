@@ -145,6 +145,13 @@ def test_an_approved_rollout_needs_no_other_approval_for_its_rest(fleet: Fleet) 
     assert refused.value.code == "digest-mismatch"
 
 
+def test_a_digest_of_nothing_that_was_begun_is_refused_even_where_nothing_is_due(fleet: Fleet) -> None:
+    rolled_out(fleet)
+    with pytest.raises(FleetError) as refused:
+        fleet.apply(ways=at_once(), approved="0123456789abcdef")
+    assert refused.value.code == "digest-mismatch"
+
+
 def test_clusters_that_lose_it_go_under_the_same_budget(fleet: Fleet) -> None:
     """D4-78: who is not available leaves first; of the others no more than may be unavailable."""
     fleet.join(*MEMBERS)

@@ -81,16 +81,26 @@ def check_digest(plan: FleetPlan, approved: str) -> None:
 
 
 def _was_begun(plan: FleetPlan, approved: str) -> bool:
-    """Whether what is left to do is nothing but the rest of a rollout that was begun under this digest."""
-    return all(_is_rest_of(each, plan.recorded[each.name], approved) for each in plan.plans if each.decides_change)
+    """Whether something was begun under this digest, and what is left to do is nothing but the rest of it."""
+    begun = any(_is_under(plan.recorded[each.name], approved) for each in plan.plans)
+    return begun and all(
+        _is_rest_of(each, plan.recorded[each.name], approved) for each in plan.plans if each.decides_change
+    )
+
+
+def _is_under(recorded: RecordedPlacement, approved: str) -> bool:
+    begun = str(_annotations(recorded).get(APPROVED, ""))
+    return bool(begun) and approves(approved, begun)
+
+
+def _annotations(recorded: RecordedPlacement) -> t.Mapping[str, t.Any]:
+    return ((recorded.document or {}).get("metadata") or {}).get("annotations") or {}
 
 
 def _is_rest_of(plan: PlacementPlan, recorded: RecordedPlacement, approved: str) -> bool:
-    annotations = ((recorded.document or {}).get("metadata") or {}).get("annotations") or {}
-    begun = str(annotations.get(APPROVED, ""))
-    if not begun or not approves(approved, begun) or plan.resource_snapshot_new or plan.respecified or plan.deleting:
+    if not _is_under(recorded, approved) or plan.resource_snapshot_new or plan.respecified or plan.deleting:
         return False
-    if annotations.get(APPROVED_CONTENTS) != contents_digest(plan):
+    if _annotations(recorded).get(APPROVED_CONTENTS) != contents_digest(plan):
         return False
     states = {each.spec.target_cluster: each.spec.state for each in recorded.known.bindings}
     return all(
