@@ -180,6 +180,7 @@ def test_a_disk_that_is_full_after_the_members_were_written(
     """F24: what stands on the members is told, no other placement is begun, and the next run takes it up."""
     fleet = file_fleet
     ready(fleet, gateway)
+    fleet.place(rolling={"maxUnavailable": "100%"})  # both in one wave
     fleet.place(name=f"{fleet.name}-b")
     real, stored = BindingJournal.store, []
 
