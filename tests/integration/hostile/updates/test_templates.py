@@ -158,6 +158,10 @@ def test_verbs_over_records(canary: Canary, fleet: UpdateFleet, records: SqliteR
     canary.played("gate", {**given, "run": "hostile", "reason": FOREIGN})
     for state in ("present", "started", "stopped", "conducted", "absent"):
         canary.played("update_run", {**given, "name": "hostile", "state": state, "force": True}, told=False)
+    canary.played("placement_info", {**given, "names": ["hostile"], "snapshots": True}, told=False)
+    canary.played("placement_info", {**given, "what_if": {"gone": ["hostile", FOREIGN]}}, told=False)
+    canary.played("placement_eviction", {**given, "placement": "hostile", "clusters": ["hostile", FOREIGN]}, told=False)
+    canary.played("placement", {**given, "names": ["hostile"], "state": "rolled_back"}, told=False)
     canary.played("placement", {**given, "names": ["hostile"], "state": "absent"}, told=False)
     canary.played("fleet_recover", {**given, "timeout": 1}, told=False)
     canary.played("member_cluster", {**given, "state": "absent", "members": [{"name": "hostile"}]}, told=False)
@@ -188,6 +192,9 @@ def test_verbs_over_files(canary: Canary, fleet: UpdateFleet) -> None:
         planned = {**given, **sources, "facts": str(folder / f"{name}.json"), "state": "planned"}
         canary.played("placement", planned, told=False)
     canary.played("placement", {**given, **sources, "approved_plan": str(folder / "plan.json")})
+    eviction = all_at_once(KIND_OF["ClusterResourcePlacementEviction"], TEMPLATE)
+    (folder / "eviction.json").write_text(json.dumps(eviction))
+    canary.played("placement_eviction", {**given, "src": [str(folder / "eviction.json")]}, told=False)
     read = {"definition": "{{ lookup('ansible.builtin.file', file) | from_json }}"}
     canary.played("placement", {**given, **read, **facts_of, "state": "planned"}, file=str(folder / "placement.json"))
     canary.played("placement_info", {**given, **read, **facts_of}, told=False, file=str(folder / "placement.json"))
