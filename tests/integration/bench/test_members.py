@@ -518,10 +518,16 @@ DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 
 def _wait_until_served(both: Both, path: str) -> None:
-    end = time.monotonic() + 60
-    while any(_unserved(client, path) for client in both.clients.values()):
+    """A server serves a new kind a moment before its list of kinds tells it."""
+    end = time.monotonic() + 120
+    while any(_unserved(client, path) or not _told(client, path) for client in both.clients.values()):
         assert time.monotonic() < end, "the kind is not served in time"
         time.sleep(0.1)
+
+
+def _told(client: KubeClient, path: str) -> bool:
+    group, resource = path.split("/")[2], path.split("/")[-2]
+    return any((key[0], key[2]) == (group, resource) for key in _discovered(client, "/apis"))
 
 
 def _unserved(client: KubeClient, path: str) -> bool:
