@@ -159,7 +159,7 @@ class Course:
 
         known = {each["spec"]["targetCluster"] for each in self.shelf.documents.values()}
         looked = {name: self.answer(name, version, False) for name in known}
-        steering = RolloutSteering(plan, reach, looked, lambda _line: None, str)
+        steering = RolloutSteering(plan, reach, looked, lambda _line: None, str, self.world.now)
         lease = t.cast(t.Any, SimpleNamespace(epoch=1))
         journal = BindingJournal(t.cast(t.Any, self.shelf), lease, lambda: None, plan, dict(self.shelf.documents))
         journal.note(lambda state: steering.taken_up(state, self.world.now))

@@ -12,7 +12,7 @@ import re
 import typing as t
 from datetime import UTC, datetime, timedelta
 
-from .._core.errors import FleetError
+from .._core.errors import FleetError, Problem
 from .._store.records import Lease, Records
 
 UNKNOWN = "00000000"
@@ -56,6 +56,12 @@ def leaving_members(records: Records) -> dict[str, str]:
         for each in records.leases()
         if each.name.startswith(leaving_lease("")) and not each.expired(past) and not has_ended(each.holder)
     }
+
+
+def is_leaving(member: str, holder: str) -> Problem:
+    """Why nothing is written to a member that ``holder`` lets go."""
+    message = f"{holder} is letting it go; nothing is written to it"
+    return Problem("member-leaving", message, member, "run again when it is gone")
 
 
 def has_ended(holder: str) -> bool:

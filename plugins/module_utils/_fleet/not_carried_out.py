@@ -11,8 +11,7 @@ from .._core.errors import FleetError, Problem
 from .._core.objects.identity import metadata_of
 from .._core.objects.kinds import KIND_OF
 from .._kube.client import KubeClient
-from .._kube.lists import read_list
-from .._kube.paths import Resource
+from .._store.hub_objects import hub_objects
 from .._store.manifests import Manifest
 
 KINDS = (
@@ -40,13 +39,10 @@ def on_hub(hub: KubeClient) -> tuple[Problem, ...]:
     """A finding for each of these kinds of which objects lie on the hub; one where that could not be told."""
     found, unknown = [], []
     for name in KINDS:
-        kind = KIND_OF[name]
-        path = Resource(kind.group, kind.stored, kind.kind, kind.plural, kind.namespaced).path()
         try:
-            names = [str(metadata_of(each).get("name", "?")) for each in read_list(hub, path, metadata_only=True).items]
+            names = [str(metadata_of(each).get("name", "?")) for each in hub_objects(hub, name, metadata_only=True)]
         except FleetError as error:
-            if error.code != "not-found":  # not served, so that there are none
-                unknown.append(f"{name} [{error.code}]")
+            unknown.append(f"{name} [{error.code}]")
             continue
         if names:
             found.append(Problem(CODE, _text(names, name), "hub", HINT))

@@ -18,10 +18,16 @@ from .._kube.paths import Resource
 
 # Resources to place, which lie on the hub without being records.
 _PLACED = ("ClusterResourceEnvelope",)
+
+
+def resource_of(kind: str) -> Resource:
+    """How an API server with our definitions serves the kind, which is one of ours."""
+    found = KIND_OF[kind]
+    return Resource(found.group, found.stored, found.kind, found.plural, found.namespaced)
+
+
 KINDS: t.Mapping[str, Resource] = {
-    each.kind: Resource(each.group, each.stored, each.kind, each.plural, False)
-    for each in KNOWN
-    if not each.namespaced and each.kind not in _PLACED
+    each.kind: resource_of(each.kind) for each in KNOWN if not each.namespaced and each.kind not in _PLACED
 }
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 

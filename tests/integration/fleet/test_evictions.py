@@ -98,7 +98,8 @@ def test_what_the_budget_permits_leaves_the_member_and_the_records(fleet: Fleet)
     with fleet.writing() as written:
         foretold = evict(fleet, "m2", src=src, write=False)
     assert written == [] and foretold.changed and foretold.outcome == "done"
-    assert [str(each.id) for each in foretold.results[0].outcome.changes if each.action == "prune"] == [  # type: ignore[union-attr]
+    outcome = foretold.results[0].outcome
+    assert outcome and [str(each.id) for each in outcome.changes if each.action == "prune"] == [
         f"ConfigMap {fleet.namespace}/settings",
         "Namespace gitops-fleet",
     ]

@@ -37,8 +37,7 @@ class MemberOutcome:
     ``written`` names the objects that were written before, and ``doubtful`` one of which that is not known.
 
     ``availability`` holds upstream's availability reason of each object that is there, ``lacks`` in words what those
-    that are not available lack. ``done`` says that the steps
-    were carried out; otherwise they are what would be done.
+    that are not available lack. ``done`` says that the steps were carried out; otherwise they are what would be done.
     """
 
     cluster: str

@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ..rollout.rolling.budget import limits
-from .document import GAINED, KEPT, LOST, PlacementPlan
+from .document import GAINED, KEPT, LOST, ClusterPlan, PlacementPlan
 
 Wave = tuple[str, ...]
 
@@ -19,13 +19,16 @@ def waves(plan: PlacementPlan) -> tuple[Wave, ...]:
     As the rolling update decides: clusters that lose the placement and then those that change spend what may be
     unavailable, in the order of their bindings; clusters that gain it spend the surge. FleetError as of ``limits``.
     """
-    clusters = tuple(_by_binding(plan))
-    leaving = [name for name, change, _changed in clusters if change == LOST]
-    changing = [name for name, change, changed in clusters if change == KEPT and changed]
-    coming = [name for name, change, _changed in clusters if change == GAINED]
+    rows = [each for each in plan.clusters if each.cause != "left-the-fleet"]
+    kept = sum(1 for each in rows if each.change == KEPT)
+    changed = _by_binding(plan, (each for each in rows if each.change != KEPT or each.cause == "content-changed"))
+    leaving = [each.cluster for each in changed if each.change == LOST]
+    changing = [each.cluster for each in changed if each.change == KEPT]
+    coming = [each.cluster for each in changed if each.change == GAINED]
     if plan.deleting:
         return (tuple(leaving),) if leaving else ()
-    kept = sum(1 for _name, change, _changed in clusters if change == KEPT)
+    if not changed:
+        return ()
     limit = limits(plan.placement, kept + len(coming), upstream=False)
     spending, holding = [*leaving, *changing], kept + len(leaving)
     gone = set(leaving)
@@ -43,9 +46,8 @@ def waves(plan: PlacementPlan) -> tuple[Wave, ...]:
     return tuple(found)
 
 
-def _by_binding(plan: PlacementPlan) -> t.Iterator[tuple[str, str, bool]]:
-    """Cluster, change, and whether its content changes, in the order of the bindings' names."""
-    names = {each.spec.target_cluster: each.name for each in plan.bindings}
-    rows = (each for each in plan.clusters if each.cause != "left-the-fleet")
-    for each in sorted(rows, key=lambda row: names.get(row.cluster, row.cluster)):
-        yield each.cluster, each.change, each.cause == "content-changed"
+def _by_binding(plan: PlacementPlan, rows: t.Iterable[ClusterPlan]) -> list[ClusterPlan]:
+    """In the order of the bindings' names."""
+    found = list(rows)
+    names = {each.spec.target_cluster: each.name for each in plan.bindings} if found else {}
+    return sorted(found, key=lambda row: names.get(row.cluster, row.cluster))

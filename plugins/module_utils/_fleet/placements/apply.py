@@ -29,7 +29,7 @@ from ..conductor.loop import (
     RunLimits,
 )
 from ..keeping import INTERRUPTED, STOPS, Keeper
-from ..leases import leaving_members
+from ..leases import is_leaving, leaving_members
 from ..members.members import Clients
 from ..session import Session
 from .binding_journal import BindingJournal
@@ -124,6 +124,7 @@ def carry_out(
     """
     tally = _Tally()
     with Interrupts() as told, contextlib.ExitStack() as stack:
+        ways = replace(ways, diagnoses=True)
         work = _Work(session=session, clients=clients, replan=replan, request=request, ways=ways, told=told)
         open_rollouts: list[_Rollout] = []
         for place, each in enumerate(plan.plans):
@@ -169,8 +170,7 @@ def _begun(
     """The placement under its lease, with what is intended recorded; None if there is nothing to do."""
     uid, seen = plan.recorded[each.name].uid, dict[str, Seen]()
     new = _new_there(each, plan.recorded[each.name])
-    ways = replace(work.ways, diagnoses=True)
-    looked = on_members(each, uid, work.clients, ways, told=work.told, due=new, seen=seen)
+    looked = on_members(each, uid, work.clients, work.ways, told=work.told, due=new, seen=seen)
     _refuse_to_begin(work.told())
     due = bool(new) or changes(each, looked)
     status = _status(each, {name: replace(one, done=True) for name, one in looked.items()}, plan, work.request)
@@ -217,6 +217,7 @@ def _conducted(
         looked,
         session.say,
         work.told,
+        session.clock(),
         applied_only=rollout.applied_only,
         to_the_end=rollout.to_the_end,
     )
@@ -252,8 +253,7 @@ def _reached(
 ) -> Outcomes:
     """Goes to the clusters, and writes what is due there if asked to."""
     if not write:
-        ways = replace(work.ways, diagnoses=True)
-        return on_members(plan, uid, work.clients, ways, told=work.told, only=clusters)
+        return on_members(plan, uid, work.clients, work.ways, told=work.told, only=clusters)
     # Whoever lets a member go looks for bindings after it has said so; we look for such words after writing ours.
     barred = _barred(work.session.records, plan)
     writing = Writing(permit=keeper.check, say=work.session.say, barred=barred)
@@ -355,8 +355,7 @@ def _barred(records: Records, plan: PlacementPlan) -> dict[str, Problem]:
         if each.cluster not in members:
             barred[each.cluster] = Problem("not-a-member", "it has left the fleet meanwhile", each.cluster, "run again")
         elif each.cluster in leaving:
-            message = f"{leaving[each.cluster]} is letting it go; nothing is written to it"
-            barred[each.cluster] = Problem("member-leaving", message, each.cluster, "run again when it is gone")
+            barred[each.cluster] = is_leaving(each.cluster, leaving[each.cluster])
     return barred
 
 

@@ -19,8 +19,7 @@ from ..._core.objects.reading import read
 from ..._core.resources.overrides.overrides import attached
 from ..._core.schema.checking import Written, as_read
 from ..._kube.client import KubeClient
-from ..._kube.lists import read_list
-from ..._kube.paths import Resource
+from ..._store.hub_objects import hub_objects
 from ..._store.manifests import Manifest
 
 CLASSES: tuple[type[Override], ...] = (ClusterResourceOverride, ResourceOverride)
@@ -82,8 +81,7 @@ def overrides_on(hub: KubeClient) -> LoadedOverrides:
     broken: list[Unreadable] = []
     for name in KINDS:
         kind = KIND_OF[name]
-        path = Resource(kind.group, kind.stored, kind.kind, kind.plural, kind.namespaced).path()
-        for each in _listed(hub, path):
+        for each in hub_objects(hub, name):
             metadata = metadata_of(each)
             kept = {key: metadata[key] for key in ("name", "namespace", "labels", "annotations") if key in metadata}
             document = {"apiVersion": f"{kind.group}/{kind.stored}", "kind": name, "metadata": kept}
@@ -132,12 +130,3 @@ def _read(
     if not isinstance(reading.object, CLASSES):
         raise AssertionError("the kinds of overrides are read as such")
     return reading.object, tuple(Problem(each.code, each.message, each.where or where) for each in reading.findings)
-
-
-def _listed(hub: KubeClient, path: str) -> t.Sequence[dict[str, t.Any]]:
-    try:
-        return read_list(hub, path).items
-    except FleetError as error:
-        if error.code == "not-found":  # not served, so that there are none
-            return ()
-        raise

@@ -70,8 +70,7 @@ class PlanRequest:
     ``absent`` are names of placements that are to end. ``complete`` says that ``placements`` is everything the source
     holds, so that recorded ones of the same source that are not among them end too. ``members`` are the recorded ones,
     ``credentials`` the Secrets by which they are reached. ``key`` seals Secrets; without one their content is left out.
-    ``approved`` is the digest that was asked for, empty for none.
-    ``overrides`` are those of files and hub.
+    ``approved`` is the digest that was asked for, empty for none. ``overrides`` are those of files and hub.
     """
 
     placements: tuple[LoadedPlacement, ...]

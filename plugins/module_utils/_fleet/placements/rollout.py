@@ -91,6 +91,7 @@ class RolloutSteering:
         looked: Outcomes,
         say: t.Callable[[str], None],
         told: t.Callable[[], str],
+        now: datetime,
         *,
         applied_only: bool = False,
         to_the_end: bool = False,
@@ -105,10 +106,8 @@ class RolloutSteering:
         self._retries: set[str] = set()
         self._looks: set[str] = set()
         self._news: list[_News] = []
-        self._now = datetime.min
+        self._now = self._last_all = self._last_try = now
         self._look_at: datetime | None = None
-        self._last_all: datetime | None = None
-        self._last_try: datetime | None = None
         self._waves = 0
 
     def lines(self) -> list[str]:
@@ -123,7 +122,6 @@ class RolloutSteering:
 
     def taken_up(self, state: RolloutState, now: datetime) -> RolloutState:
         """The state with what was seen of the clusters; those that hold what they shall are brought up to date."""
-        self._last_all = self._last_try = now
         rows = []
         for each in state.bindings:
             seen = self.outcomes.get(each.cluster)
@@ -212,11 +210,11 @@ class RolloutSteering:
             return
         self._look_at = now + LOOK_AGAIN
         late = {each.cluster for each in self.waits if each.reason in (NOT_READY, FAILED)}
-        if self._last_all is None or now >= self._last_all + LOOK_AT_ALL:
+        if now >= self._last_all + LOOK_AT_ALL:
             self._last_all = now
             late |= {each.cluster for each in state.bindings if each.state == BOUND}
         failed = {name for name in late if self._failed(name)}
-        if self._last_try is None or now >= self._last_try + TRY_AGAIN:
+        if now >= self._last_try + TRY_AGAIN:
             self._last_try = now
             wanted = {each.cluster for each in state.bindings if self._holds_wanted(each)}
             self._retries |= (failed & wanted) - self._queue.keys()

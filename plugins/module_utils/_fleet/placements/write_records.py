@@ -97,7 +97,7 @@ class Writer:
             self._policy_snapshot(generation)
         if self.plan.resource_snapshot_new:
             self._resource_snapshot()
-        elif self.plan.respecified:
+        if self.plan.resource_snapshot_new or self.plan.respecified:
             self._retired(self.recorded.resource_snapshots, RESOURCE_INDEX, snapshot_index(self.plan.resource_snapshot))
 
     def status(self, placement: Document, status: PlacementStatus) -> Document:
@@ -180,7 +180,6 @@ class Writer:
                     "spec": {"selectedResources": list(manifests)},
                 }
             )
-        self._retired(self.recorded.resource_snapshots, RESOURCE_INDEX, index)
 
     def _origin(self) -> dict[str, str]:
         """What a snapshot says of where its content comes from, for people and for a roll back."""

@@ -41,7 +41,7 @@ from ...._kube.client import Timeouts
 from ...._store.records import Lease
 from ...conductor.interrupts import Interrupts
 from ...keeping import Keeper
-from ...leases import leaving_members
+from ...leases import is_leaving, leaving_members
 from ...members.members import (
     Clients,
     Member,
@@ -262,10 +262,7 @@ def _removed(work: _Evicting, placement: _Placement, plan: PlacementPlan, cluste
         return None
     held_by = leaving_members(work.session.records).get(cluster)
     if held_by:
-        text = f"{held_by} is letting it go; nothing is written to it"
-        return MemberOutcome(
-            cluster=cluster, error=Problem("member-leaving", text, cluster, "run again when it is gone")
-        )
+        return MemberOutcome(cluster=cluster, error=is_leaving(cluster, held_by))
     keeper = placement.keeper
     writing = Writing(permit=keeper.check, say=work.session.say) if keeper else None
     uid = placement.recorded.uid

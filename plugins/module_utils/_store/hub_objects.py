@@ -1,0 +1,23 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Objects of our kinds that people put on a hub beside the records."""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._core.errors import FleetError
+from .._kube.client import KubeClient
+from .._kube.lists import read_list
+from .kinds import resource_of
+
+
+def hub_objects(hub: KubeClient, kind: str, metadata_only: bool = False) -> t.Sequence[dict[str, t.Any]]:
+    """All of a kind, in every namespace; none where the kind is not served. FleetError if they cannot be read."""
+    try:
+        return read_list(hub, resource_of(kind).path(), metadata_only=metadata_only).items
+    except FleetError as error:
+        if error.code == "not-found":
+            return ()
+        raise
