@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """`make test`: binaries, all of pytest with real API servers, molecule; closes with the number of tests.
 
-Tests against clusters mostly wait, so what computes, and molecule, run beside them in a process of their own
-(``aside``), whose output comes when it is done. ``python tools/test.py molecule [SCENARIO]`` runs molecule alone, for
-`make molecule`.
+Tests against clusters mostly wait, so they run in two halves beside each other: ``CLUSTERS`` here, all other folders of
+tests/integration in a process of their own (``aside``), after what computes and molecule; its output comes when it is
+done. ``python tools/test.py molecule [SCENARIO]`` runs molecule alone, for `make molecule`.
 """
 
 from __future__ import annotations
@@ -23,10 +23,21 @@ import requirements as table
 from steps import ROOT, Step, StepFailed, call, run
 
 COMPUTING = ("tests/unit", "tests/conformance", "tests/simulation", "tests/mutation", "tests/records")
-CLUSTERS = ("tests/integration",)
+INTEGRATION = ROOT / "tests" / "integration"
+CLUSTERS = ("tests/integration/fleet", "tests/integration/hostile")
+OTHER_CLUSTERS = tuple(
+    sorted(
+        {f"tests/integration/{file.relative_to(INTEGRATION).parts[0]}" for file in INTEGRATION.rglob("test_*.py")}
+        - {*CLUSTERS}
+    )
+)
 SCENARIOS = ROOT / "extensions" / "molecule"
 BUILD = ROOT / "build"
-REPORTS = {COMPUTING: BUILD / "junit-computing.xml", CLUSTERS: BUILD / "junit-clusters.xml"}
+REPORTS = {
+    COMPUTING: BUILD / "junit-computing.xml",
+    CLUSTERS: BUILD / "junit-clusters.xml",
+    OTHER_CLUSTERS: BUILD / "junit-other-clusters.xml",
+}
 TOTALS, ASIDE = BUILD / "totals.txt", BUILD / "aside.txt"
 LOCAL = "ansible_collections.gitops.fleet.plugins.module_utils._local.binaries"
 
@@ -136,8 +147,9 @@ def main(arguments: list[str]) -> int:
     if arguments[:1] == ["molecule"]:
         report = run([Step("binaries", binaries), Step("molecule", lambda: molecule(totals, arguments[1:]))])
     elif arguments == ["aside"]:
-        steps = [Step("tests that compute", lambda: pytest(totals, COMPUTING))]
-        report = run([*steps, Step("molecule", lambda: molecule(totals, []))])
+        computing = Step("tests that compute", lambda: pytest(totals, COMPUTING))
+        others = Step("tests against other clusters", lambda: pytest(totals, OTHER_CLUSTERS))
+        report = run([computing, Step("molecule", lambda: molecule(totals, [])), others])
         ASIDE.write_text(f"{totals.passed} {totals.failed} {totals.skipped}\n")
         return 1 if report.failed or totals.failed else 0
     else:
