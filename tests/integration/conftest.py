@@ -97,7 +97,7 @@ def hub_server(hub: LocalOutcome) -> Server:
     server = Server(hub)
     names = [f"{each.plural}.{each.group}" for each in KINDS.values()]
     install(server.client, write=True)
-    end = time.monotonic() + 60
+    end = time.monotonic() + 300
     while established(server.client, names) or not all(_served(server, each.path()) for each in KINDS.values()):
         assert time.monotonic() < end, "the kinds are not served in time"
         time.sleep(0.1)

@@ -43,7 +43,7 @@ def api_server(tmp_path_factory: pytest.TempPathFactory) -> t.Iterator[ApiServer
 def _install_crds(client: KubeClient) -> None:
     for manifest in read_manifests([CRDS]):
         client.post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", manifest.document)
-    end = time.monotonic() + 60
+    end = time.monotonic() + 300
     for resource in KINDS.values():
         while True:
             try:

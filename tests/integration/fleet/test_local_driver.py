@@ -150,7 +150,7 @@ def test_killed_in_the_middle_and_taken_up_again_it_happens_once(place: Place, d
 def test_killed_with_the_old_server_gone_and_the_new_one_not_there(place: Place, tmp_path: Path) -> None:
     hangs = replace(place.driver, binaries_dir=_binaries_that_hang(tmp_path / "binaries"))
     reference = hangs.begin(place.work())
-    end = time.monotonic() + 60
+    end = time.monotonic() + 300
     while not place.lines():
         assert time.monotonic() < end
         time.sleep(0.02)
@@ -178,7 +178,7 @@ def _binaries_that_hang(folder: Path) -> Path:
 def _carry_out(place: Place, work: Work) -> Ended:
     executor = Executor({place.name: place.driver}, versions, Pace(interval=0.1))
     executor.begin(work)
-    end = time.monotonic() + 60
+    end = time.monotonic() + 300
     while time.monotonic() < end:
         executor.wait(1)
         for event in executor.events():

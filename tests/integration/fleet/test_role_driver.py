@@ -100,7 +100,7 @@ def driver(tmp_path: Path) -> t.Iterator[RoleDriver]:
 
 
 def ended(driver: RoleDriver, one: Work) -> OperationProgress:
-    end = time.monotonic() + 60
+    end = time.monotonic() + 300
     while (progress := driver.poll(one)).state == contract.IN_PROGRESS:
         assert time.monotonic() < end, progress
         time.sleep(0.05)

@@ -26,14 +26,14 @@ def test_the_second_of_two_runners_is_told_who_works(fleet: Fleet) -> None:
 
     def say(_line: str) -> None:  # it is first called under the lease, before any member is written
         holds.set()
-        go.wait(30)
+        go.wait(300)
 
     def work() -> None:
         done.append(run(fleet.session(fleet.open(), holder="runner-1", say=say), fleet.asked(write=True)))
 
     first = threading.Thread(target=work)
     first.start()
-    assert holds.wait(30)
+    assert holds.wait(300)
     try:
         with pytest.raises(FleetError) as refused:
             fleet.apply(holder="runner-2")
@@ -43,7 +43,7 @@ def test_the_second_of_two_runners_is_told_who_works(fleet: Fleet) -> None:
         assert not fleet.look(holder="runner-3").problems  # who only looks needs no lease
     finally:
         go.set()
-        first.join(30)
+        first.join(300)
     assert done and not done[0].problems and fleet.holders() == ["m1"]
     with fleet.writing() as written:
         assert not fleet.apply(holder="runner-2").changed

@@ -37,7 +37,7 @@ class Held:
         def rule(method: str, path: str) -> None:
             if at(method, path) and not self.reached.is_set():
                 self.reached.set()
-                self._go.wait(120)
+                self._go.wait(600)
 
         def worked() -> None:
             try:
@@ -48,7 +48,7 @@ class Held:
         gateway.rule = rule
         self._thread = threading.Thread(target=worked)
         self._thread.start()
-        assert self.reached.wait(60)
+        assert self.reached.wait(300)
 
     def go(self) -> t.Any:
         self._go.set()

@@ -44,7 +44,7 @@ class Paused:
             placements = [getattr(each, "placement", "") for each in arguments]
             if fleet.name in placements and not self.holds.is_set():
                 self.holds.set()
-                assert self.go.wait(120)
+                assert self.go.wait(600)
             return real(*arguments)
 
         monkeypatch.setattr(member_apply, at, slow)
@@ -58,17 +58,17 @@ class Paused:
 
     def __enter__(self) -> Paused:
         self._thread.start()
-        assert self.holds.wait(60)
+        assert self.holds.wait(300)
         return self
 
     def __exit__(self, *_error: object) -> None:
         self.go.set()
-        self._thread.join(60)
+        self._thread.join(300)
 
     @property
     def report(self) -> Report:
         self.go.set()
-        self._thread.join(60)
+        self._thread.join(300)
         (found,) = self.done
         assert isinstance(found, Report), found
         return found

@@ -42,7 +42,7 @@ class Slow:
     def _hold(self, method: str, path: str) -> None:
         if method == "PATCH" and path.endswith("/c-first") and not self.held.is_set():
             self.held.set()
-            self._go.wait(120)
+            self._go.wait(600)
 
     def _run(self, fleet: Fleet) -> None:
         try:
@@ -94,7 +94,7 @@ def test_a_run_that_lost_its_lease_overwrites_nothing_and_says_what_it_wrote(
     monkeypatch.setattr(keeping.Keeper.__init__, "__defaults__", (keeping.LEASE_SECONDS, lambda: passed[0]))
     ready(fleet)
     slow = Slow(fleet, gateway)
-    assert slow.held.wait(60)
+    assert slow.held.wait(300)
     until(lambda: data(fleet, "m1", "d-last") == {"by": "slow"})
     passed[0] = keeping.LEASE_SECONDS + 60.0
     overtake(fleet)
@@ -114,7 +114,7 @@ def test_a_slow_run_keeps_its_lease(fleet: Fleet, gateway: Gateway, monkeypatch:
     monkeypatch.setattr(keeping.Keeper.__init__, "__defaults__", (2, keeping.running_time))
     ready(fleet)
     slow = Slow(fleet, gateway)
-    assert slow.held.wait(60)
+    assert slow.held.wait(300)
     name = f"placement/{fleet.name}"
     epochs = set()
     seen = set()

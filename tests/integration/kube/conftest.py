@@ -78,7 +78,7 @@ def _start(folder: Path, name: str, command: list[str]) -> subprocess.Popen[byte
 def _end(process: subprocess.Popen[bytes]) -> None:
     process.send_signal(signal.SIGTERM)
     try:
-        process.wait(10)
+        process.wait(300)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
@@ -123,7 +123,7 @@ def _flags(folder: Path, etcd: int, port: int, authority: Authority) -> list[str
 
 
 def _wait(real: Server, process: subprocess.Popen[bytes], folder: Path) -> None:
-    end = time.monotonic() + 60
+    end = time.monotonic() + 300
     with real.client() as client:
         while time.monotonic() < end and process.poll() is None:
             try:

@@ -46,7 +46,7 @@ def edit_state() -> t.Callable[[str, t.Callable[[dict[str, t.Any]], object]], No
 @pytest.fixture
 def eventually() -> t.Callable[[t.Callable[[], bool]], None]:
     def wait(holds: t.Callable[[], bool]) -> None:
-        end = time.monotonic() + 60
+        end = time.monotonic() + 300
         while not holds():
             assert time.monotonic() < end, "still not so after 60 s"
             time.sleep(0.1)

@@ -119,7 +119,7 @@ class Plays:
         for each in self.started:
             if each.process.poll() is None:
                 each.kill(signal.SIGKILL, *children(each.pid), each.pid)
-                each.process.wait(10)
+                each.process.wait(300)
 
 
 def children(pid: int) -> list[int]:

@@ -32,7 +32,7 @@ def hub_with_kinds(hub: LocalOutcome) -> LocalOutcome:
     names = [f"{each.plural}.{each.group}" for each in KINDS.values()]
     with KubeClient(connection_from_kubeconfig(hub.kubeconfig)) as client:
         install(client, write=True)
-        end = time.monotonic() + 60
+        end = time.monotonic() + 300
         while established(client, names) or not all(each is True for each in _served(client).values()):
             assert time.monotonic() < end, "the kinds are not served in time"
             time.sleep(0.1)

@@ -183,7 +183,7 @@ def test_two_builders_at_once_build_once(go, tmp_path):
     def first(text: str) -> None:
         if text.startswith("building"):
             building.set()
-            waiting.wait(30)
+            waiting.wait(300)
 
     def second(text: str) -> None:
         said.append(text)
@@ -191,7 +191,7 @@ def test_two_builders_at_once_build_once(go, tmp_path):
 
     builder = threading.Thread(target=binaries.provide, args=(ETCD, tmp_path / "cache", first))
     builder.start()
-    assert building.wait(30)
+    assert building.wait(300)
     binaries.provide(ETCD, tmp_path / "cache", second)
     builder.join()
     assert sum(call.startswith("build") for call in go()) == 1

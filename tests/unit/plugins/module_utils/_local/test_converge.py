@@ -50,7 +50,7 @@ def test_no_cluster_goes_while_its_keys_are_read(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(converge, "write_merged", slow)
     converge.merge_kubeconfigs(tmp_path)
     assert contexts(tmp_path) == ["east", "west"]
-    removal.join(60)
+    removal.join(300)
     monkeypatch.undo()
     converge.merge_kubeconfigs(tmp_path)
     assert contexts(tmp_path) == ["east"]

@@ -104,7 +104,7 @@ def carried_out(
     executor.begin(one or work(), resumed, only_follow)
     found: list[Event] = []
     while not (found and isinstance(found[-1], Ended | Blocked)):
-        assert executor.wait(5), found
+        assert executor.wait(300), found
         found += executor.events()
     assert not executor.events()
     return found
@@ -181,7 +181,7 @@ def test_what_was_blocked_may_be_begun_again_as_soon_as_that_is_known():
     for _try in range(3):
         executor.begin(work())
         while not (found := executor.events()) or not isinstance(found[-1], Ended | Blocked):
-            assert executor.wait(5)
+            assert executor.wait(300)
         results.append(type(found[-1]))
     assert results == [Blocked, Blocked, Ended]
 
@@ -223,7 +223,7 @@ def test_a_fault_in_a_driver_is_an_event_and_no_silence():
 def test_a_member_without_driver_fails():
     executor = Executor({}, versions)
     executor.begin(work())
-    assert executor.wait(5)
+    assert executor.wait(300)
     (event,) = executor.events()
     assert isinstance(event, Ended) and event.reason == "PreconditionFailed" and "no-driver" in event.message
 
@@ -319,13 +319,13 @@ def test_closed_it_begins_nothing_and_says_nothing():
     class Slow(Scripted):
         def observe(self, member: str) -> Observation:
             looking.set()
-            go_on.wait(5)
+            go_on.wait(300)
             return super().observe(member)
 
     driver = Slow()
     executor = Executor({"east": driver}, versions)
     executor.begin(work())
-    assert looking.wait(5) and executor.in_flight == ("run-1.east.1",)
+    assert looking.wait(300) and executor.in_flight == ("run-1.east.1",)
     executor.begin(work())
     threading.Timer(0.01, go_on.set).start()
     executor.close(5)
@@ -341,7 +341,7 @@ def test_closing_ends_the_wait_between_two_looks_at_once():
     executor.begin(work())
     said: list[Event] = []
     while not any(isinstance(each, Said) for each in said):
-        assert executor.wait(5)
+        assert executor.wait(300)
         said += executor.events()
     executor.close(5)
     assert executor.in_flight == ()

@@ -80,5 +80,5 @@ def test_the_end_of_the_parent_is_noticed(number: signal.Signals, early: bool):
     with parent.stdout as said:
         assert said.readline() == "at work\n"
         parent.send_signal(number)
-        parent.wait(30)
+        parent.wait(300)
         assert said.readline() == "the process that started this one has ended\n"

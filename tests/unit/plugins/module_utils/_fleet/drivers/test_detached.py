@@ -117,7 +117,7 @@ def test_repeated_it_is_started_once(folder: Path):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(20)
+        thread.join(300)
     assert ended(folder).state == SUCCEEDED
     references.add(detached.start(folder, request))
     assert len(references) == 1
@@ -142,7 +142,7 @@ def test_it_survives_its_beginner_and_its_group(folder: Path, number: signal.Sig
     with beginner.stdout:
         reference = beginner.stdout.readline().strip()
     os.killpg(beginner.pid, number)
-    beginner.wait(10)
+    beginner.wait(300)
     assert detached.look(folder, reference).state == IN_PROGRESS
     assert ended(folder) == OperationProgress(state=SUCCEEDED, message="up\nend")
 
