@@ -28,15 +28,16 @@ MAX_JSON = 1_000_000_000
 
 def facts_file(path: str, now: datetime) -> FactsSnapshot:
     """The facts snapshot in a file."""
-    return read_snapshot(json_file(path, "facts-missing", "facts-invalid"), path, now)
+    hint = f"ansible-playbook gitops.fleet.facts -e dest={path} reads the facts of all members and writes it"
+    return read_snapshot(json_file(path, "facts-missing", "facts-invalid", hint), path, now)
 
 
-def json_file(path: str, missing: str, invalid: str) -> t.Any:
-    """A JSON file's content; FleetError with one of the codes otherwise."""
+def json_file(path: str, missing: str, invalid: str, hint: str = "") -> t.Any:
+    """A JSON file's content; FleetError with one of the codes otherwise. ``hint`` is how to get one that is missing."""
     try:
         return json.loads(read_file(path, MAX_JSON), parse_constant=_no_number, object_pairs_hook=_unrepeated)
     except OSError as error:
-        raise FleetError(missing, f"the file cannot be read: {error.strerror}", path) from None
+        raise FleetError(missing, f"the file cannot be read: {error.strerror}", path, hint) from None
     except (ValueError, RecursionError) as error:
         reason = "it is nested too deep" if isinstance(error, RecursionError) else error
         raise FleetError(invalid, f"the file is no JSON: {reason}", path) from None

@@ -209,7 +209,13 @@ OPTIONS = (
     placed("names that are nowhere", "no-such-placement", "shopp", names=["shopp"]),
     placed("no threads", "bad-option", "threads", threads=0),
     placed("no time", "bad-option", "timeout", timeout=0),
-    placed("no facts", "facts-missing", "{folder}/nowhere.json", "No such file", facts="{folder}/nowhere.json"),
+    placed(
+        "no facts",
+        "facts-missing",
+        "{folder}/nowhere.json",
+        "gitops.fleet.facts -e dest=",
+        facts="{folder}/nowhere.json",
+    ),
     placed("facts that are no JSON", "facts-invalid", "broken.json", facts="{folder}/broken.json"),
     placed(
         "facts that are something else", "facts-invalid", "no-facts.json", "fleet_facts", facts="{folder}/no-facts.json"

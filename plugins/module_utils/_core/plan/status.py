@@ -239,9 +239,14 @@ def _applied_rows(outcome: MemberOutcome | None) -> list[Row]:
     judged = list((outcome.availability or {}).values())
     late = judged.count(NOT_YET)
     if late:
-        return [applied, ("Available", "False", "NotAllWorkAreAvailable", f"{late} objects are not available yet")]
+        return [
+            applied,
+            ("Available", "False", "NotAllWorkAreAvailable", f"not available yet: {late} of {len(judged)} objects"),
+        ]
     if NOT_TRACKABLE in judged:
-        message = f"{judged.count(NOT_TRACKABLE)} objects are of kinds whose availability cannot be tracked"
+        message = (
+            f"of a kind whose availability cannot be tracked: {judged.count(NOT_TRACKABLE)} of {len(judged)} objects"
+        )
         return [applied, ("Available", "True", "NotAllWorkAreAvailabilityTrackable", message)]
     return [
         applied,
@@ -286,10 +291,11 @@ def _aggregate(
     found = [find_condition(each.conditions, rule.type) for each in rows]
     unknown = sum(1 for each in found if each is None or each.status == "Unknown")
     failed = sum(1 for each in found if each is not None and each.status == "False")
+    so_far = f"{rule.text} {len(rows) - unknown - failed} of {len(rows)} clusters"
     if unknown:
-        row = ("Unknown", rule.unknown, f"not known on {unknown} of {len(rows)} clusters whether {rule.text} them")
+        row = ("Unknown", rule.unknown, f"{so_far}, not known of {unknown}")
     elif failed:
-        row = ("False", rule.false, f"not true on {failed} of {len(rows)} clusters that {rule.text} them")
+        row = ("False", rule.false, so_far)
     else:
         row = ("True", rule.true, f"{rule.text} all {len(rows)} clusters")
     return next_condition(find_condition(previous.conditions, kind), kind, row, now, generation)

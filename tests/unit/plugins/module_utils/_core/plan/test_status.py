@@ -173,7 +173,7 @@ def test_unknown_comes_before_false() -> None:
     )
     assert of_placement(found)["Applied"] == ("Unknown", "ApplyPending")
     applied = find_condition(found.conditions, PREFIX + "Applied")
-    assert applied is not None and "1 of 2 clusters" in applied.message
+    assert applied is not None and "0 of 2 clusters, not known of 1" in applied.message
     assert of_cluster(found, "aks-member-2")["Applied"] == ("Unknown", "ApplyPending")
 
 
@@ -198,9 +198,9 @@ def test_availability(judged: tuple[str, str], row: tuple[str, str], whole: tupl
 @pytest.mark.parametrize(
     ("judged", "message"),
     [
-        ((AVAILABLE, NOT_YET), "1 objects are not available yet"),
-        ((NOT_YET, NOT_YET), "2 objects are not available yet"),
-        ((AVAILABLE, NOT_TRACKABLE), "1 objects are of kinds whose availability cannot be tracked"),
+        ((AVAILABLE, NOT_YET), "not available yet: 1 of 2 objects"),
+        ((NOT_YET, NOT_YET), "not available yet: 2 of 2 objects"),
+        ((AVAILABLE, NOT_TRACKABLE), "of a kind whose availability cannot be tracked: 1 of 2 objects"),
         ((AVAILABLE, AVAILABLE), "all 2 objects are available"),
     ],
 )
