@@ -63,6 +63,19 @@ def bench_apply_50x100() -> t.Iterator[Row]:
     yield from _rows("apply_50x100_again", "the same a second time, when Deployments have become available", [again])
 
 
+def bench_apply_50x4() -> t.Iterator[Row]:
+    """What keeps few threads busy if placements are carried out one after another."""
+    with joined_fleet(200, delay_ms=50) as fleet:
+        options = fleet.place(50, clusters=4, apart=True)
+        fleet.fresh()
+        applied = fleet.run("placement", options)
+        again = fleet.run("placement", options)
+    assert applied.took.result["members"] == 200, applied
+    setup = f"50 placements of 3 objects ({OBJECTS}) to 4 members each, none of which is another's; {fleet.setup}"
+    yield from _rows("apply_50x4", f"{setup}, facts just recorded; {PROCESS}", [applied])
+    yield from _rows("apply_50x4_again", "the same a second time, when Deployments have become available", [again])
+
+
 def bench_apply_curve() -> t.Iterator[Row]:
     """Ends at the first point that takes too long."""
     found: dict[int, float] = {}

@@ -77,11 +77,15 @@ class JoinedFleet:
         if time.monotonic() - self.recorded > FACTS_AGE:
             self.record_facts()
 
-    def place(self, count: int, clusters: int = 100) -> Options:
-        """Files of placements, each with a Namespace, a ConfigMap and a Deployment; the options that name them."""
+    def place(self, count: int, clusters: int = 100, apart: bool = False) -> Options:
+        """Files of placements, each with a Namespace, a ConfigMap and a Deployment; the options that name them. Placed
+        ``apart``, no two share a cluster."""
         for number in range(count):
             name = f"app-{number:04d}"
-            write(self.folder / "placements" / f"{name}.yml", [placement(name, number, clusters)])
+            names = self.members.names[number * clusters : (number + 1) * clusters]
+            fixed = {"placementType": "PickFixed", "clusterNames": list(names)}
+            made = manifest_of(name, fixed) if apart else placement(name, number, clusters)
+            write(self.folder / "placements" / f"{name}.yml", [made])
             write(self.folder / "resources" / f"{name}.yml", resources(name))
         return {"src": [str(self.folder / "placements")], "resources": [str(self.folder / "resources")]}
 

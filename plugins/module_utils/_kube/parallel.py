@@ -10,6 +10,7 @@ import threading
 import time
 import typing as t
 from collections import deque
+from dataclasses import dataclass, field
 
 from .._core.errors import FleetError, fault
 
@@ -23,77 +24,117 @@ def in_parallel(
     deadline: float | None = None,
     told: t.Callable[[], str] = str,
 ) -> dict[str, T | FleetError]:
-    """Result or FleetError by name, in the order of ``work``.
+    """Result or FleetError by name, in the order of ``work``, as of ``WorkPool.run``; in a pool of its own."""
+    return WorkPool(min(threads, len(work)), told).run(work, deadline)
 
-    Once ``told`` says why all is to end, nothing new is started, and what has not ended within ``GRACE`` seconds counts
-    as FleetError ``interrupted``.
 
-    After ``deadline`` seconds whatever has not ended counts as FleetError ``timeout``; its thread is left to itself and
-    does not keep the process alive. Any other exception becomes FleetError ``member-fault``, with its type and its
-    place in our code: what one member makes us fall over stops no other. An interrupt starts nothing new and is raised
-    at once.
+@dataclass
+class _Batch:
+    """What one call of ``run`` waits for."""
+
+    expected: int
+    done: dict[str, t.Any] = field(default_factory=dict)
+    ends: list[BaseException] = field(default_factory=list)
+    stopped: bool = False
+
+    @property
+    def ended(self) -> bool:
+        return len(self.done) + len(self.ends) >= self.expected
+
+
+class WorkPool:
+    """At most ``threads`` pieces of work at once, whoever asks for them and for how many clusters.
+
+    ``run`` may be called from several threads: work on a cluster of one name is done in the order in which it was asked
+    for, and never two pieces of it at once. ``told`` says why all is to end, or nothing. Threads end when nothing is
+    left to do, and keep no process alive.
     """
-    pool = _Pool(work, told)
-    for _thread in range(min(threads, len(work))):
-        threading.Thread(target=pool.run, daemon=True).start()
-    pool.wait(deadline)
-    if pool.ends:
-        raise pool.ends[0]
-    code, why = ("interrupted", told()) if told() else ("timeout", f"no answer within {deadline or 0:g} s")
-    return {name: pool.done.get(name, FleetError(code, why, name)) for name in work}
 
-
-class _Pool(t.Generic[T]):
-    def __init__(self, work: t.Mapping[str, t.Callable[[], T]], told: t.Callable[[], str]) -> None:
+    def __init__(self, threads: int, told: t.Callable[[], str] = str) -> None:
+        self._threads = threads
         self._told = told
-        self._waiting = deque(work.items())
-        self._expected = len(work)
-        self._ended = threading.Condition()
-        self._stopped = False
-        self.done: dict[str, T | FleetError] = {}
-        self.ends: list[BaseException] = []
+        self._changed = threading.Condition()
+        self._running = 0
+        self._ready: deque[tuple[str, t.Callable[[], t.Any], _Batch]] = deque()
+        # By name what waits for the piece before it; a name without a row is free.
+        self._behind: dict[str, deque[tuple[t.Callable[[], t.Any], _Batch]]] = {}
 
-    def run(self) -> None:
+    def run(self, work: t.Mapping[str, t.Callable[[], T]], deadline: float | None = None) -> dict[str, T | FleetError]:
+        """Result or FleetError by name, in the order of ``work``.
+
+        Once ``told`` says why all is to end, nothing new is started, and what has not ended within ``GRACE`` seconds
+        counts as FleetError ``interrupted``. After ``deadline`` seconds whatever has not ended counts as FleetError
+        ``timeout``; its thread is left to itself. Any other exception becomes FleetError ``member-fault``, with its
+        type and its place in our code: what one member makes us fall over stops no other. An interrupt starts nothing
+        new of this work and is raised at once.
+        """
+        batch = _Batch(len(work))
+        with self._changed:
+            for name, function in work.items():
+                if name in self._behind:
+                    self._behind[name].append((function, batch))
+                else:
+                    self._behind[name] = deque()
+                    self._ready.append((name, function, batch))
+            starting = min(self._threads - self._running, len(self._ready))
+            self._running += starting
+        for _thread in range(starting):
+            threading.Thread(target=self._work, daemon=True).start()
+        self._wait(batch, deadline)
+        if batch.ends:
+            raise batch.ends[0]
+        told = self._told()
+        code, why = ("interrupted", told) if told else ("timeout", f"no answer within {deadline or 0:g} s")
+        return {name: batch.done.get(name, FleetError(code, why, name)) for name in work}
+
+    def _work(self) -> None:
         while True:
-            with self._ended:
-                if self._stopped or not self._waiting or self._told():
+            with self._changed:
+                if self._told() or not self._ready:
+                    self._running -= 1
                     return
-                name, function = self._waiting.popleft()
-            outcome: T | FleetError | None = None
+                name, function, batch = self._ready.popleft()
+            outcome: t.Any = None
             end: BaseException | None = None
             try:
-                outcome = function()
+                if not batch.stopped:
+                    outcome = function()
             except FleetError as error:
                 outcome = error
             except Exception as error:  # noqa: BLE001  # told as an error of this member
                 outcome = fault(error, "member-fault", name)
-            except BaseException as error:  # noqa: BLE001  # raised again by in_parallel
+            except BaseException as error:  # noqa: BLE001  # raised again by run
                 end = error
-            self._end(name, outcome, end)
+            self._end(name, outcome, end, batch)
 
-    def _end(self, name: str, outcome: t.Any, end: BaseException | None) -> None:
-        with self._ended:
-            if self._stopped:
+    def _end(self, name: str, outcome: t.Any, end: BaseException | None, batch: _Batch) -> None:
+        with self._changed:
+            if self._behind[name]:
+                function, other = self._behind[name].popleft()
+                self._ready.append((name, function, other))
+            else:
+                del self._behind[name]
+            if batch.stopped:
                 return
             if end is not None:
-                self.ends.append(end)
-                self._expected -= 1
+                batch.ends.append(end)
             else:
-                self.done[name] = outcome
-            self._ended.notify()
+                batch.done[name] = outcome
+            if batch.ended or batch.ends:
+                self._changed.notify_all()
 
-    def wait(self, deadline: float | None) -> None:
+    def _wait(self, batch: _Batch, deadline: float | None) -> None:
         end = None if deadline is None else time.monotonic() + deadline
         graceful = False
-        with self._ended:
+        with self._changed:
             try:
-                while len(self.done) < self._expected:
+                while not batch.ended:
                     if not graceful and self._told():
                         graceful, end = True, min(end or math.inf, time.monotonic() + GRACE)
                     left = None if end is None else end - time.monotonic()
                     if left is not None and left <= 0:
                         return
                     # A signal wakes nobody up: whether one came is looked at now and then.
-                    self._ended.wait(LOOK if left is None else min(LOOK, left))
+                    self._changed.wait(LOOK if left is None else min(LOOK, left))
             finally:
-                self._stopped = True
+                batch.stopped = True

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Carrying out a fleet plan: each placement under its lease, by waves through the conductor, then its status."""
+"""Carrying out a fleet plan: each placement under its lease, by waves through the conductor, then its status; several
+side by side."""
 
 from __future__ import annotations
 
@@ -20,6 +21,7 @@ from ..._core.plan.reached import reached
 from ..._core.plan.status import placement_status
 from ..._core.rollout.rolling.decide import RolloutSeen, RolloutState
 from ..._core.schema.codec import decode, encode
+from ..._kube.parallel import WorkPool, in_parallel
 from ..._store.records import Records
 from ..conductor.interrupts import Interrupts
 from ..conductor.loop import (
@@ -28,12 +30,14 @@ from ..conductor.loop import (
     Ending,
     RunLimits,
 )
-from ..keeping import INTERRUPTED, STOPS, Keeper
+from ..keeping import INTERRUPTED, Keeper
 from ..leases import is_leaving, leaving_members
 from ..members.members import Clients
 from ..session import Session
+from .abreast import PlacementWork, abreast
 from .binding_journal import BindingJournal
 from .checks import failures
+from .cut_short import cut_short, not_begun, refuse_to_begin, unrecorded
 from .look import (
     ApplyOptions,
     Outcomes,
@@ -79,26 +83,32 @@ def changes(plan: PlacementPlan, outcomes: Outcomes) -> bool:
 
 @dataclass
 class _Tally:
-    """What became of the placements so far."""
+    """What became of one placement so far; ``ended`` says why no other is begun any more."""
 
+    leases: contextlib.ExitStack
     changed: bool = False
     outcomes: dict[str, Outcomes] = field(default_factory=dict)
     statuses: dict[str, PlacementStatus] = field(default_factory=dict)
     waits: dict[str, Waiting] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
     ended: str = ""
+    begun: bool = True
+    waiting: _Rollout | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Work:
-    """What is needed to carry out one placement after the other. ``told`` says why this run is to end."""
+    """What is needed to carry out placements. ``pool`` is the one for the members of all of them; ``told`` says why
+    this run is to end, ``stops`` whether nothing more is begun."""
 
     session: Session
     clients: Clients
     replan: Replan
     request: PlanRequest
     ways: ApplyOptions
+    pool: WorkPool
     told: t.Callable[[], str]
+    stops: t.Callable[[], bool]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,7 +118,6 @@ class _Rollout:
     writer: Writer
     placement: dict[str, t.Any]
     keeper: Keeper
-    leases: contextlib.ExitStack
     steering: RolloutSteering
     conductor: Conductor[RolloutState, RolloutSeen, MemberAct]
 
@@ -116,70 +125,76 @@ class _Rollout:
 def carry_out(
     session: Session, clients: Clients, plan: FleetPlan, replan: Replan, request: PlanRequest, ways: ApplyOptions
 ) -> ApplyResult:
-    """Begins the placements one after another, the members of each wave in parallel; one that waits for its members
-    holds back no other.
+    """Carries out the placements side by side; on a member one after another, in the plan's order, as a later one may
+    need there what an earlier one brings. One that waits for its members holds back no other.
 
     Placements that another run holds or has changed are passed over and named. When this run is told to end, or its
     records fail, nothing further is begun, and what was written is told. The problems are raised if nothing was done.
     """
-    tally = _Tally()
     with Interrupts() as told, contextlib.ExitStack() as stack:
-        ways = replace(ways, diagnoses=True)
-        work = _Work(session=session, clients=clients, replan=replan, request=request, ways=ways, told=told)
-        open_rollouts: list[_Rollout] = []
-        for place, each in enumerate(plan.plans):
-            leases = stack.enter_context(contextlib.ExitStack())
-            try:
-                _refuse_to_begin(told())
-                begun = _begun(work, plan, each, tally, leases)
-                if begun is not None and not _goes_on(work, begun, tally):
-                    open_rollouts.append(begun)
-            except FleetError as error:
-                leases.close()
-                tally.problems += [replace(problem, where=problem.where or each.name) for problem in error.problems]
-                if error.code not in ("lease-held", "records-moved"):
-                    tally.ended = error.code
-            if tally.ended:
-                tally.problems += _not_begun(plan.plans[place + 1 :])
-                break
-        _until_all_end(work, open_rollouts, tally)
-    if tally.problems and not tally.outcomes:
-        raise FleetError.of(tally.problems)
+        tallies = [_Tally(stack.enter_context(contextlib.ExitStack())) for _each in plan.plans]
+        work = _Work(
+            session=session,
+            clients=clients,
+            replan=replan,
+            request=request,
+            ways=replace(ways, diagnoses=True),
+            pool=WorkPool(ways.threads, told),
+            told=told,
+            stops=lambda: any(each.ended for each in tallies),
+        )
+        courses = [
+            PlacementWork([row.cluster for row in each.clusters], partial(_first_go, work, plan, each, tally))
+            for each, tally in zip(plan.plans, tallies, strict=True)
+        ]
+        for place in abreast(courses, ways.threads, stops=work.stops):
+            tallies[place].begun = False
+        _until_all_end(work, [each for each in tallies if each.waiting])
+    left = [each for each, tally in zip(plan.plans, tallies, strict=True) if not tally.begun]
+    problems = (*(problem for each in tallies for problem in each.problems), *not_begun(left))
+    if problems and not any(each.outcomes for each in tallies):
+        raise FleetError.of(problems)
     return ApplyResult(
-        changed=tally.changed,
-        outcomes=tally.outcomes,
-        statuses=tally.statuses,
-        waits=tally.waits,
-        stopped=tuple(tally.problems),
+        changed=any(each.changed for each in tallies),
+        outcomes={name: outcomes for each in tallies for name, outcomes in each.outcomes.items()},
+        statuses={name: status for each in tallies for name, status in each.statuses.items()},
+        waits={name: waits for each in tallies for name, waits in each.waits.items()},
+        stopped=problems,
     )
 
 
-def _refuse_to_begin(came: str) -> None:
-    if came:
-        raise FleetError(INTERRUPTED, f"{came}; nothing was written", hint="run again")
+def _first_go(work: _Work, plan: FleetPlan, each: PlacementPlan, tally: _Tally) -> None:
+    """Begins the placement, and carries it on until it has ended or waits for its members."""
+    try:
+        refuse_to_begin(work.told())
+        begun = _begun(work, plan, each, tally)
+        if begun is not None and not _goes_on(work, begun, tally):
+            tally.waiting = begun
+    except FleetError as error:
+        tally.leases.close()
+        tally.problems += [replace(problem, where=problem.where or each.name) for problem in error.problems]
+        if error.code not in ("lease-held", "records-moved"):
+            tally.ended = error.code
 
 
-def _not_begun(plans: t.Sequence[PlacementPlan]) -> list[Problem]:
-    names = ", ".join(each.name for each in plans)
-    return [Problem("not-begun", "these placements were not begun", names, "run again")] if plans else []
-
-
-def _begun(
-    work: _Work, plan: FleetPlan, each: PlacementPlan, tally: _Tally, leases: contextlib.ExitStack
-) -> _Rollout | None:
-    """The placement under its lease, with what is intended recorded; None if there is nothing to do."""
+def _begun(work: _Work, plan: FleetPlan, each: PlacementPlan, tally: _Tally) -> _Rollout | None:
+    """The placement under its lease, with what is intended recorded; None if there is nothing to do, or nothing is
+    begun any more."""
     uid, seen = plan.recorded[each.name].uid, dict[str, Seen]()
     new = _new_there(each, plan.recorded[each.name])
-    looked = on_members(each, uid, work.clients, work.ways, told=work.told, due=new, seen=seen)
-    _refuse_to_begin(work.told())
+    looked = on_members(each, uid, work.clients, work.ways, due=new, seen=seen, pool=work.pool)
+    refuse_to_begin(work.told())
     due = bool(new) or changes(each, looked)
     status = _status(each, {name: replace(one, done=True) for name, one in looked.items()}, plan, work.request)
     if not due and not _differs(plan, each, status):
         tally.outcomes[each.name], tally.statuses[each.name] = looked, status
         return None
+    if work.stops():
+        tally.begun = False
+        return None
     if not uid:
         seen.clear()  # whether a member is held by a placement of another fleet can only be told by the uid
-    keeper = leases.enter_context(Keeper(work.session.records, work.session.holder, work.told))
+    keeper = tally.leases.enter_context(Keeper(work.session.records, work.session.holder, work.told))
     lease = keeper.take(f"placement/{each.name}")
     current, recorded = work.replan(each)
     writer = Writer(
@@ -198,7 +213,7 @@ def _begun(
     writer.snapshots(placement["metadata"]["generation"])
     tally.changed = tally.changed or due
     reach = partial(_reached, work, current, placement["metadata"]["uid"], keeper, new, seen)
-    return _conducted(work, writer, placement, keeper, leases, looked, reach)
+    return _conducted(work, writer, placement, keeper, looked, reach)
 
 
 def _conducted(
@@ -206,7 +221,6 @@ def _conducted(
     writer: Writer,
     placement: dict[str, t.Any],
     keeper: Keeper,
-    leases: contextlib.ExitStack,
     looked: Outcomes,
     reach: Reach,
 ) -> _Rollout:
@@ -235,7 +249,6 @@ def _conducted(
         writer=writer,
         placement=placement,
         keeper=keeper,
-        leases=leases,
         steering=steering,
         conductor=conductor,
     )
@@ -253,12 +266,12 @@ def _reached(
 ) -> Outcomes:
     """Goes to the clusters, and writes what is due there if asked to."""
     if not write:
-        return on_members(plan, uid, work.clients, work.ways, told=work.told, only=clusters)
+        return on_members(plan, uid, work.clients, work.ways, only=clusters, pool=work.pool)
     # Whoever lets a member go looks for bindings after it has said so; we look for such words after writing ours.
     barred = _barred(work.session.records, plan)
     writing = Writing(permit=keeper.check, say=work.session.say, barred=barred)
     return on_members(
-        plan, uid, work.clients, work.ways, told=work.told, writing=writing, due=new, seen=seen, only=clusters
+        plan, uid, work.clients, work.ways, writing=writing, due=new, seen=seen, only=clusters, pool=work.pool
     )
 
 
@@ -275,16 +288,26 @@ def _goes_on(work: _Work, rollout: _Rollout, tally: _Tally) -> bool:
         _finished(work, rollout, ending, tally)
     except FleetError as error:
         tally.outcomes[name] = steering.outcomes
-        tally.problems.append(_unrecorded(name, error, steering.outcomes))
+        tally.problems.append(unrecorded(name, error, steering.outcomes))
         tally.ended = error.code
-    rollout.leases.close()
+    tally.leases.close()
     return True
 
 
-def _until_all_end(work: _Work, waiting: list[_Rollout], tally: _Tally) -> None:
+def _until_all_end(work: _Work, waiting: list[_Tally]) -> None:
+    """Carries on those that wait for their members, all of them at each turn."""
     while waiting:
-        waiting[0].steering.wait(POLL)
-        waiting = [each for each in waiting if not _goes_on(work, each, tally)]
+        rollouts = [each.waiting for each in waiting if each.waiting]
+        rollouts[0].steering.wait(POLL)
+        turns = {
+            one.writer.plan.name: partial(_goes_on, work, one, tally)
+            for one, tally in zip(rollouts, waiting, strict=True)
+        }
+        ended = in_parallel(turns, work.ways.threads)
+        for each in ended.values():
+            if isinstance(each, FleetError):
+                raise each
+        waiting = [tally for tally, each in zip(waiting, ended.values(), strict=True) if not each]
 
 
 def _finished(work: _Work, rollout: _Rollout, ending: Ending[RolloutState], tally: _Tally) -> None:
@@ -295,7 +318,7 @@ def _finished(work: _Work, rollout: _Rollout, ending: Ending[RolloutState], tall
     tally.statuses[current.name] = _recorded(rollout, ending.state, work)
     came = work.told()
     if came:
-        tally.problems.append(_cut_short(current.name, came, outcomes))
+        tally.problems.append(cut_short(current.name, came, outcomes))
         tally.ended = INTERRUPTED
         return
     if ending.why != "settled" and steering.waits:
@@ -357,26 +380,6 @@ def _barred(records: Records, plan: PlacementPlan) -> dict[str, Problem]:
         elif each.cluster in leaving:
             barred[each.cluster] = is_leaving(each.cluster, leaving[each.cluster])
     return barred
-
-
-def _unrecorded(name: str, error: FleetError, outcomes: Outcomes) -> Problem:
-    """The members were written and the records could not follow: lost to another run, or out of reach."""
-    hint = "run again: it looks at the members and takes up what stands there"
-    message = f"the records were not brought up to date: {error.message}. On members this run has written"
-    return Problem(error.code, f"{message} {_account(outcomes)}", name, hint)
-
-
-def _cut_short(name: str, came: str, outcomes: Outcomes) -> Problem:
-    left = sorted(cluster for cluster, each in outcomes.items() if each.error and each.error.code in STOPS)
-    rest = f"not done: {', '.join(left)}" if left else "all its clusters are done"
-    message = f"{came}; on members this run has written {_account(outcomes)}; {rest}"
-    return Problem(INTERRUPTED, message, name, "run again: it goes on from here")
-
-
-def _account(outcomes: Outcomes) -> str:
-    """What was written, by cluster."""
-    told = [f"{cluster}: {each.account}" for cluster, each in outcomes.items() if each.wrote or each.doubtful]
-    return "; ".join(told) or "nothing"
 
 
 def _status(plan: PlacementPlan, outcomes: Outcomes, fleet: FleetPlan, request: PlanRequest) -> PlacementStatus:

@@ -16,7 +16,7 @@ from ..._core.plan.document import LOST, ClusterPlan, PlacementPlan
 from ..._core.plan.member import Deletable, abandons
 from ..._core.plan.outcome import MemberOutcome
 from ..._core.resources.applyset import ApplySet
-from ..._kube.parallel import in_parallel
+from ..._kube.parallel import WorkPool
 from ..members.members import Clients
 from .on_member.member_apply import (
     MemberProgress,
@@ -75,14 +75,14 @@ def on_members(
     uid: str,
     clients: Clients,
     ways: ApplyOptions,
-    told: t.Callable[[], str] = str,
     writing: Writing | None = None,
     due: t.Container[str] = (),
     seen: dict[str, Seen] | None = None,
     only: t.Container[str] | None = None,
+    pool: WorkPool | None = None,
 ) -> Outcomes:
     """Outcome by cluster, in the plan's order; without ``writing`` nothing is written. A member that cannot be reached
-    hides no other. ``told`` says why this run is to end at once. ``only`` are the clusters to go to, None for all.
+    hides no other. ``only`` are the clusters to go to, None for all. ``pool`` is one that several placements share.
 
     On clusters in ``due`` something is surely to be written: a look passes over them, and they are held before they are
     looked at. A look puts what it saw of the others into ``seen``; ``writing`` takes it out and does not look again.
@@ -101,7 +101,7 @@ def on_members(
         task = replace(_task(plan, each, uid, ways), write=writing is not None, due=surely)
         task = replace(task, progress=note, permit=how.permit, say=how.say, seen=sights.pop(each.cluster, None))
         work[each.cluster] = _work(clients, task)
-    answers = in_parallel(work, threads=ways.threads, deadline=ways.deadline, told=told)
+    answers = (pool or WorkPool(ways.threads)).run(work, ways.deadline)
     if seen is not None and writing is None:
         seen |= {name: each.seen for name, each in progress.items() if each.seen is not None}
     barred = {name: why for name, why in how.barred.items() if only is None or name in only}

@@ -15,14 +15,14 @@ from ..._core.cluster.together import SILENT, SilentGroup, silent_together
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.placements.cluster_resource_placement import PlacementStatus
 from ..._core.plan.brakes import BrakeLimits
-from ..._core.plan.document import NOTHING_RECORDED
+from ..._core.plan.document import NOTHING_RECORDED, PlacementPlan
 from ..._core.plan.outcome import MemberOutcome
 from ..._core.plan.reached import reached
 from ..._core.plan.waves import waves
 from ..._core.values.instants import write_time
 from ..._kube.access import ready
 from ..._kube.client import Timeouts
-from ..._kube.parallel import in_parallel
+from ..._kube.parallel import WorkPool, in_parallel
 from ..._store.digest_key import digest_key, known_digest_key
 from ..._store.manifests import Manifest, read_manifests
 from ..._store.records import Records
@@ -38,6 +38,7 @@ from ..members.members import (
 from ..members.recorded_facts import facts_of, young_members
 from ..not_carried_out import in_files, on_hub
 from ..session import Session
+from .abreast import PlacementWork, abreast
 from .apply import ApplyResult, carry_out, changes
 from .checks import (
     check_brakes,
@@ -330,9 +331,16 @@ def _as_written(document: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
 
 
 def _looked(plan: FleetPlan, clients: Clients, look: bool, ways: ApplyOptions, parts: tuple[Problem, ...]) -> Report:
-    outcomes: dict[str, Outcomes] = {}
-    for each in plan.plans if look else ():
-        outcomes[each.name] = on_members(each, plan.recorded[each.name].uid, clients, ways)
+    found: dict[str, Outcomes] = {}
+    pool = WorkPool(ways.threads)
+
+    def looks(each: PlacementPlan) -> None:
+        found[each.name] = on_members(each, plan.recorded[each.name].uid, clients, ways, pool=pool)
+
+    asked = plan.plans if look else ()
+    courses = [PlacementWork([row.cluster for row in each.clusters], partial(looks, each)) for each in asked]
+    abreast(courses, ways.threads, ordered=False)
+    outcomes = {each.name: found[each.name] for each in asked}
     changed = any(changes(each, outcomes.get(each.name, {})) for each in plan.plans)
     return Report(plan=plan, outcomes=outcomes, statuses={}, changed=changed, problems=(*parts, *failures(outcomes)))
 

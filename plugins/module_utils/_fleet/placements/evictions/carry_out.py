@@ -38,6 +38,7 @@ from ...._core.schema.codec import encode
 from ...._core.schema.meta import find_condition
 from ...._core.values.instants import write_time
 from ...._kube.client import Timeouts
+from ...._kube.parallel import WorkPool
 from ...._store.records import Lease
 from ...conductor.interrupts import Interrupts
 from ...keeping import Keeper
@@ -266,7 +267,8 @@ def _removed(work: _Evicting, placement: _Placement, plan: PlacementPlan, cluste
     keeper = placement.keeper
     writing = Writing(permit=keeper.check, say=work.session.say) if keeper else None
     uid = placement.recorded.uid
-    return on_members(plan, uid, work.clients, work.request.ways, told=work.told, writing=writing)[cluster]
+    ways = work.request.ways
+    return on_members(plan, uid, work.clients, ways, writing=writing, pool=WorkPool(ways.threads, work.told))[cluster]
 
 
 def _after(

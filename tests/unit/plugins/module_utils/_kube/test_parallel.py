@@ -12,7 +12,7 @@ import threading
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.order import apply_wave
-from ansible_collections.gitops.fleet.plugins.module_utils._kube.parallel import in_parallel
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.parallel import WorkPool, in_parallel
 
 
 def test_results_and_errors_by_name_in_the_order_given():
@@ -100,3 +100,61 @@ def test_when_all_is_to_end_nothing_new_begins_and_what_hangs_is_left() -> None:
     assert [getattr(each, "code", "") for each in errors] == ["interrupted"] * 2
     assert all("SIGTERM" in str(each) for each in errors)
     never.set()
+
+
+def test_a_shared_pool_never_does_two_things_on_one_cluster_and_keeps_their_order() -> None:
+    """A client has one clock for what is asked of its server at a time."""
+    pool, lock, busy, order = WorkPool(4), threading.Lock(), set[str](), list[tuple[str, int]]()
+
+    def work(name: str, number: int) -> int:
+        with lock:
+            assert name not in busy
+            busy.add(name)
+            order.append((name, number))
+        with lock:
+            busy.remove(name)
+        return number
+
+    def asked(number: int) -> None:
+        names = [f"c{each}" for each in range(8)]
+        found = pool.run({name: (lambda name=name: work(name, number)) for name in names})
+        assert found == dict.fromkeys(names, number)
+
+    callers = [threading.Thread(target=asked, args=(number,)) for number in range(20)]
+    for each in callers:
+        each.start()
+    for each in callers:
+        each.join(60)
+    assert len(order) == 160
+    for number in range(8):
+        assert [each for name, each in order if name == f"c{number}"] == [each for name, each in order if name == "c0"]
+
+
+def test_a_shared_pool_uses_no_more_threads_than_it_has() -> None:
+    pool, lock, running, most = WorkPool(2), threading.Lock(), [0], [0]
+
+    def work() -> None:
+        with lock:
+            running[0] += 1
+            most[0] = max(most[0], running[0])
+        with lock:
+            running[0] -= 1
+
+    callers = [
+        threading.Thread(target=pool.run, args=({f"{caller}-{each}": work for each in range(20)},))
+        for caller in range(6)
+    ]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join(60)
+    assert 1 <= most[0] <= 2 and not running[0]
+
+
+def test_what_was_asked_for_in_vain_holds_up_nobody_who_comes_later() -> None:
+    never, pool = threading.Event(), WorkPool(2)
+    hung = pool.run({"c1": never.wait}, deadline=0.1)
+    assert getattr(hung["c1"], "code", "") == "timeout"
+    assert pool.run({"c2": lambda: 2}) == {"c2": 2}
+    never.set()
+    assert pool.run({"c1": lambda: 1}) == {"c1": 1}

@@ -1,0 +1,89 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Placements side by side, but one after another on a member: a later one may need there what an earlier one brings."""
+
+from __future__ import annotations
+
+import threading
+import typing as t
+from dataclasses import dataclass
+from queue import SimpleQueue
+
+# So many times the threads are the members that are asked for at once; two placements, however many they have.
+DEPTH, FEWEST = 4, 2
+
+
+@dataclass(frozen=True)
+class PlacementWork:
+    """What is done for one placement, on ``members``."""
+
+    members: t.Collection[str]
+    run: t.Callable[[], None]
+
+
+def abreast(
+    courses: t.Sequence[PlacementWork], threads: int, ordered: bool = True, stops: t.Callable[[], bool] = lambda: False
+) -> list[int]:
+    """Runs the courses, each in a thread, until all have ended; gives the places of those that were not begun.
+
+    With ``ordered`` a course begins when every earlier one that shares a member with it has ended. As many run at once
+    as give ``threads`` threads enough to do. Once ``stops``, or one of them raises, none begins any more; what was
+    raised first is raised again when the others have ended.
+    """
+    waiting = dict(enumerate(_masks(courses, ordered)))
+    running: dict[int, int] = {}
+    ended: SimpleQueue[tuple[int, BaseException | None]] = SimpleQueue()
+    raised: list[BaseException] = []
+    while True:
+        for place in _next(waiting, running, courses, threads) if not (raised or stops()) else ():
+            running[place] = waiting.pop(place)
+            threading.Thread(target=_run, args=(place, courses[place], ended), daemon=True).start()
+        if not running:
+            break
+        place, error = ended.get()
+        del running[place]
+        raised += [error] if error else []
+    if raised:
+        raise raised[0]
+    return sorted(waiting)
+
+
+def _run(place: int, course: PlacementWork, ended: SimpleQueue[tuple[int, BaseException | None]]) -> None:
+    error: BaseException | None = None
+    try:
+        course.run()
+    except BaseException as caught:  # noqa: BLE001  # raised again by abreast
+        error = caught
+    ended.put((place, error))
+
+
+def _masks(courses: t.Sequence[PlacementWork], ordered: bool) -> t.Iterator[int]:
+    """A bit for each member."""
+    bits: dict[str, int] = {}
+    for each in courses:
+        mask = 0
+        for member in each.members if ordered else ():
+            mask |= 1 << bits.setdefault(member, len(bits))
+        yield mask
+
+
+def _next(
+    waiting: t.Mapping[int, int], running: t.Mapping[int, int], courses: t.Sequence[PlacementWork], threads: int
+) -> list[int]:
+    """Places of the courses that begin now, in order. One for which there is no room holds back those after it."""
+    found: list[int] = []
+    taken = 0
+    for mask in running.values():
+        taken |= mask
+    members = sum(len(courses[place].members) for place in running)
+    for place, mask in waiting.items():
+        count = len(running) + len(found)
+        room = count < FEWEST or members + len(courses[place].members) <= DEPTH * threads
+        if count >= max(threads, FEWEST) or not room:
+            break
+        if not taken & mask:
+            found.append(place)
+            members += len(courses[place].members)
+        taken |= mask
+    return found

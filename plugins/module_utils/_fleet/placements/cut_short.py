@@ -1,0 +1,46 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What is told of placements that a run could not carry to their end, and of what it has written by then."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..._core.errors import FleetError, Problem
+from ..._core.plan.document import PlacementPlan
+from ..keeping import INTERRUPTED, STOPS
+from .look import Outcomes
+
+
+def refuse_to_begin(came: str) -> None:
+    """FleetError ``interrupted`` where ``came`` says what has interrupted this run."""
+    if came:
+        raise FleetError(INTERRUPTED, f"{came}; nothing was written", hint="run again")
+
+
+def not_begun(plans: t.Sequence[PlacementPlan]) -> list[Problem]:
+    """One problem that names all that were not begun; none where there are none."""
+    names = ", ".join(each.name for each in plans)
+    return [Problem("not-begun", "these placements were not begun", names, "run again")] if plans else []
+
+
+def unrecorded(name: str, error: FleetError, outcomes: Outcomes) -> Problem:
+    """The members were written and the records could not follow: lost to another run, or out of reach."""
+    hint = "run again: it looks at the members and takes up what stands there"
+    message = f"the records were not brought up to date: {error.message}. On members this run has written"
+    return Problem(error.code, f"{message} {_account(outcomes)}", name, hint)
+
+
+def cut_short(name: str, came: str, outcomes: Outcomes) -> Problem:
+    """The run was interrupted by what ``came``: what was written, and on which clusters not all is done."""
+    left = sorted(cluster for cluster, each in outcomes.items() if each.error and each.error.code in STOPS)
+    rest = f"not done: {', '.join(left)}" if left else "all its clusters are done"
+    message = f"{came}; on members this run has written {_account(outcomes)}; {rest}"
+    return Problem(INTERRUPTED, message, name, "run again: it goes on from here")
+
+
+def _account(outcomes: Outcomes) -> str:
+    """What was written, by cluster."""
+    told = [f"{cluster}: {each.account}" for cluster, each in outcomes.items() if each.wrote or each.doubtful]
+    return "; ".join(told) or "nothing"
