@@ -31,18 +31,20 @@ CONDUCTING = {
     *("allow_self_approval", "verified_approvals", "approval_expires", "interval", "settle", "lost_after", "threads"),
     "timeout",
 }
-# What only an apply that may wait for its members needs.
+# What only an apply that may wait for its members needs, and what moves placements between clusters.
 ROLLING = {"time_limit", "max_idle", "readiness", "wait"}
+MOVING = {"evacuate", "readmit"}
 # Options that are no variables, by playbook: what it fixes itself, and what belongs to another playbook or to a task.
 FIXED = {
-    "apply": {"state", "definition", "to", "wait"},
-    "rollout": {"state", "definition", "to", "render"},
-    "rollback": {"state", "definition", "allow_older", "render", "wait"},
+    "apply": {"state", "definition", "to", "wait", *MOVING},
+    "evacuate": {"state", "definition", "to", "render"},
+    "rollout": {"state", "definition", "to", "render", *MOVING},
+    "rollback": {"state", "definition", "allow_older", "render", "wait", *MOVING},
     "plan": {"state", "definition", "to", "validate", "removal_timeout", *ROLLING},
     "drift": {
         *("state", "definition", "digest", "approved_plan", "facts", "prune_kinds", "max_removals", "validate"),
         *("max_object_removals", "allow_empty", "allow_no_objects", "allow_older", "removal_timeout"),
-        *("write_plan", "write_markdown", "fail_on", "to", "render", *ROLLING),
+        *("write_plan", "write_markdown", "fail_on", "to", "render", *ROLLING, *MOVING),
     },
     "facts": {"return_snapshot"},
     "join": {"state", "members", "forget_unreachable", "max_removals", "placed", "prune_kinds", "removal_timeout"},
@@ -53,7 +55,7 @@ FIXED = {
     "leave": {"kubeconfig", "context_pattern", "labels", "taints"},
     "end": {
         *("src", "definition", "resources", "facts", "strict", "digest", "approved_plan", "max_object_removals"),
-        *("allow_no_objects", "max_facts_age", "allow_older", "validate", "fail_on", "to", "render", *ROLLING),
+        *("allow_no_objects", "max_facts_age", "allow_older", "validate", "fail_on", "to", "render", *ROLLING, *MOVING),
     },
     "explain": {"definition", "what_if", "snapshots"},
     "what_if": {"definition", "explain", "snapshots"},

@@ -53,6 +53,9 @@ def _asked(options: dict[str, t.Any], run_of: Run, approved: str) -> PlacementRe
         raise FleetError("nothing-asked", f"state {options['state']} needs the names of the placements", "names")
     back = _roll_back(options)
     refuse_unwritable(options["write_plan"], options["write_markdown"])
+    if options["state"] in ("absent", "rolled_back") and (options["evacuate"] or options["readmit"]):
+        text = f"state {options['state']} moves no placement from one cluster to another"
+        raise FleetError("bad-option", text, "evacuate, readmit", "use state present")
     age = options["max_facts_age"]
     plan_only = options["state"] == "planned"
     return PlacementRequest(
@@ -61,6 +64,8 @@ def _asked(options: dict[str, t.Any], run_of: Run, approved: str) -> PlacementRe
         names=tuple(options["names"]),
         absent=options["state"] == "absent",
         roll_back=back,
+        evacuate=options["evacuate"] or "",
+        readmit=options["readmit"] or "",
         resources=tuple(options["resources"]) if options["resources"] and back is None else None,
         facts=None if options["facts"] in (AUTO, READ) else facts_file(options["facts"], run_of.now),
         read=options["facts"] == READ,
@@ -103,7 +108,7 @@ def _roll_back(options: dict[str, t.Any]) -> RollBack | None:
 
 
 def _answer(report: Report, options: dict[str, t.Any], run_of: Run) -> Answer:
-    lines = first_text(report.plan.findings)
+    lines = [*first_text(report.plan.findings), *report.evacuation.lines]
     lines += [line for plan in report.plan.plans for line in plan_text(plan, report.of(plan.name))]
     lines += notes_text(report.plan.findings)
     lines += [each.sentence for each in report.together]
@@ -122,6 +127,8 @@ def _answer(report: Report, options: dict[str, t.Any], run_of: Run) -> Answer:
         "digest": report.plan.digest,
         "table": lines,
         "rendered": list(report.rendered),
+        "evacuated": sorted(report.evacuation.evacuated),
+        "left_behind": [each.as_dict() for each in report.left_behind],
         "together": [each.as_dict() for each in report.together],
         "members": {
             placement: {name: each.as_dict() for name, each in outcomes.items()}

@@ -36,6 +36,11 @@ clusters:
   returned: success
   type: list
   elements: dict
+evacuated:
+  description: Names of the clusters that are evacuated, see O(gitops.fleet.placement#module:evacuate).
+  returned: success
+  type: list
+  elements: str
 placements:
   description: The C(ClusterResourcePlacement) objects.
   returned: success

@@ -70,7 +70,9 @@ options:
             Those that are given stand above them.
         type: dict
       taints:
-        description: Taints of the member, exactly these.
+        description:
+          - Taints of the member, exactly these; whether it is evacuated (C(gitops.fleet/evacuated)) stays as it is, see
+            O(gitops.fleet.placement#module:evacuate).
         type: list
         elements: dict
       group:

@@ -38,6 +38,24 @@ options:
       - Where the latest snapshot was made by a roll back, the default is to stay there; so one that was cut short goes
         on, and asking twice changes nothing.
     type: int
+  evacuate:
+    description:
+      - A label selector as C(kubectl -l) takes it, such as C(region=west). The clusters that it selects count as not
+        available, whatever a placement tolerates; the placements of this run that they hold go to other clusters under
+        the same policy, and are taken off them when the others are available, under the budgets of the rollout.
+      - It is recorded as the taint C(gitops.fleet/evacuated) of each C(MemberCluster), so that no later apply moves
+        anything back; it holds until O(readmit). M(gitops.fleet.member_cluster) keeps it.
+      - A cluster that cannot be reached keeps what it holds, which is told in RV(left_behind); the first apply that it
+        answers takes it away.
+      - Clusters that are evacuated do not count for O(max_removals).
+      - Give the same O(src) and O(resources) as in every apply. With O(state=planned) or in check mode nothing is
+        recorded.
+    type: str
+  readmit:
+    description:
+      - A label selector; the clusters that it selects are evacuated no longer. What still lies there of a placement
+        that is at home elsewhere by now is taken away.
+    type: str
   src:
     description:
       - Files and folders with manifests of placements. Without O(src) and O(definition) those on the hub are taken.
@@ -209,6 +227,12 @@ EXAMPLES = r"""
     facts: fleet/facts.json
     write_markdown: plan.md
 
+- name: Move everything off a region that is lost
+  gitops.fleet.placement:
+    src: [fleet/placements]
+    resources: [fleet/resources]
+    evacuate: topology.kubernetes.io/region=west
+
 - name: See what one cluster gets, overrides included
   gitops.fleet.placement:
     state: planned
@@ -287,6 +311,17 @@ due:
   description:
     - Objects that were written, or would be, with what is done to each. After a look with nothing due an apply would
       write nothing to any member.
+  returned: success
+  type: list
+  elements: dict
+evacuated:
+  description: Names of the clusters that O(evacuate) selects.
+  returned: success
+  type: list
+  elements: str
+left_behind:
+  description:
+    - What evacuated clusters that cannot be reached still hold, with C(placement), C(cluster) and C(objects).
   returned: success
   type: list
   elements: dict

@@ -18,6 +18,7 @@ from .._core.objects.clusters.member_cluster import MemberCluster
 from .._core.plan.document import (
     GAINED,
     KEPT,
+    LEFT_BEHIND,
     LEFTOVER,
     LOST,
     NOTHING_RECORDED,
@@ -275,11 +276,18 @@ def _object_lines(plan: PlacementPlan) -> list[str]:
     lines = (
         [] if plan.deleting else [f"{len(plan.objects)} objects: {_listed([str(each.id) for each in plan.objects])}"]
     )
-    return lines + [
-        f"{verb} {', '.join(clusters)}: {', '.join(map(str, objects))}"
-        for way, verb in GOING.items()
-        for objects, clusters in plan.going(way)
-    ]
+    return (
+        lines
+        + [
+            f"{verb} {', '.join(clusters)}: {', '.join(map(str, objects))}"
+            for way, verb in GOING.items()
+            for objects, clusters in plan.going(way, LEFT_BEHIND)
+        ]
+        + [
+            f"left behind on {', '.join(clusters)}: {', '.join(map(str, objects))}"
+            for objects, clusters in plan.left_behind
+        ]
+    )
 
 
 def _listed(names: t.Sequence[str], most: int = 6) -> str:

@@ -4,12 +4,14 @@
 """Real Deployments on members with controllers, scheduler and simulated nodes: a rollout as somebody else measures it.
 
 A watcher of its own process, which knows nothing of us, writes down when a member's Deployment is whole; a version that
-fits on no node is a broken one.
+fits on no node is a broken one. REAL_MEMBERS and REAL_KILLS in the environment make it larger than its 4 members and 6
+kills.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import random
 import signal
 import subprocess
@@ -21,13 +23,15 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.look import ApplyOptions, RolloutOptions
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.rollout_words import some
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.parallel import in_parallel
 from ansible_collections.gitops.fleet.plugins.module_utils._local.outcome import LocalOutcome
 from ansible_collections.gitops.fleet.plugins.module_utils._local.spec import NodesSpec
 from member_gateway import until
 from small_fleet import Document, Fleet, Server
 
-NAMES = ("r1", "r2", "r3", "r4")
+NAMES = tuple(f"r{number}" for number in range(1, int(os.environ.get("REAL_MEMBERS", "4")) + 1))
+KILLS = int(os.environ.get("REAL_KILLS", "6"))
 HERE = Path(__file__).resolve().parents[1]
 PATIENT = ApplyOptions(rollout=RolloutOptions(max_idle=timedelta(minutes=5), to_the_end=True))
 AT_ONCE = ApplyOptions(rollout=RolloutOptions(max_idle=timedelta(0)))
@@ -121,7 +125,7 @@ def test_no_more_clusters_lack_it_than_may_and_a_broken_version_stops(real_fleet
         waiting = ApplyOptions(rollout=RolloutOptions(max_idle=timedelta(seconds=5)))
         (wait,) = fleet.apply(ways=waiting).waits.values()
         assert [image for image, _whole in watcher.now().values()].count("web:broken") == 1
-        assert "r2, r3, r4 wait for r1: Deployment" in wait.lines[0] and "Unschedulable" in wait.lines[0]
+        assert f"{some(NAMES[1:])} wait for r1: Deployment" in wait.lines[0] and "Unschedulable" in wait.lines[0]
 
         release(fleet, "web:3")
         report = fleet.apply(ways=PATIENT)
@@ -132,20 +136,25 @@ def test_no_more_clusters_lack_it_than_may_and_a_broken_version_stops(real_fleet
 
 
 def test_kills_at_random_instants_change_no_final_state(real_fleet: Fleet) -> None:
-    fleet, draw = real_fleet, random.Random(7)
+    """Whenever a run comes to its end between the kills, the next version follows."""
+    fleet, draw, version, kills = real_fleet, random.Random(7), 5, 0
     release(fleet, "web:4")
     assert not fleet.apply(ways=PATIENT).problems
     with Watcher(fleet) as watcher:
         until(everywhere(watcher, "web:4"), 180)
         release(fleet, "web:5")
-        for _kill in range(6):
+        while kills < KILLS:
             process = fleet.started()
             try:
                 process.wait(draw.uniform(0.5, 3.0))
             except subprocess.TimeoutExpired:
                 process.send_signal(signal.SIGKILL)
-            process.wait()
+                kills += 1
+            if process.wait() == 0:
+                until(everywhere(watcher, f"web:{version}"), 180)
+                version += 1
+                release(fleet, f"web:{version}")
         assert not fleet.apply(ways=PATIENT).waits
-        until(everywhere(watcher, "web:5"), 180)
+        until(everywhere(watcher, f"web:{version}"), 180)
         assert watcher.most_lacking() == 1
     assert not fleet.apply(ways=AT_ONCE).changed

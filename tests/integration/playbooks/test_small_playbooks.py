@@ -97,6 +97,33 @@ def test_a_placement_is_rolled_back_and_its_snapshots_are_listed(play: Player, f
         play("gitops.fleet.end", **records, **ends)
 
 
+def test_a_cluster_is_evacuated_and_readmitted(play: Player, fleet: Fleet):
+    """F1: first in check mode and as a plan; it is listed as long as it holds, and asked twice changes nothing."""
+    values = given(play.folder, fleet, fleet.admin)
+    play("member_cluster", **values).clean()
+    west = {"kubeconfig": values["kubeconfig"], "pattern": "west", "labels": {"env": "west"}}
+    play("gitops.fleet.join", records=values["records"], **west).clean()
+    records = {"records": values["records"]}
+    files = {**records, **FILES, "prune_kinds": ["Namespace"]}
+    try:
+        play("gitops.fleet.apply", **files).clean()
+        play("gitops.fleet.facts", **records, dest=str(play.folder / "facts.json")).clean()
+        planned = play("gitops.fleet.plan", **files, facts=str(play.folder / "facts.json"), evacuate="env=west").clean()
+        assert "evacuated, until they are readmitted: west" in planned.output
+        assert play("gitops.fleet.evacuate", "--check", **files, evacuate="env=west").clean().changed == 1
+        assert play("gitops.fleet.evacuate", **files, evacuate="env=west").clean().changed == 1
+        assert play("gitops.fleet.evacuate", **files, evacuate="env=west").clean().changed == 0
+        assert play("gitops.fleet.apply", **files).clean().changed == 0
+        told = play("gitops.fleet.explain", **records, placement="shop", clusters="west").clean()
+        assert "it is evacuated, until it is readmitted" in " ".join(told.output.split())
+        refused = play("gitops.fleet.evacuate", **files, evacuate="env=wets")
+        assert refused.code == 2 and "no cluster of the fleet has 'env=wets'" in refused.output
+        assert play("gitops.fleet.evacuate", **files, readmit="env=west").clean().changed == 1
+    finally:
+        ends = {"names": "shop", "max_removals": "100%", "allow_empty": True, "prune_kinds": ["Namespace"]}
+        play("gitops.fleet.end", **records, **ends)
+
+
 def test_a_placement_is_taken_off_a_cluster(play: Player, fleet: Fleet):
     values = given(play.folder, fleet, fleet.admin)
     play("member_cluster", **values).clean()

@@ -46,10 +46,12 @@ from .changes import (
 )
 from .digest import plan_digest
 from .document import (
+    EVACUATED,
     GAINED,
     KEPT,
     KEPT_UNREADABLE,
     LEAVING,
+    LEFT_BEHIND,
     LEFTOVER,
     LOST,
     PRUNE,
@@ -58,6 +60,7 @@ from .document import (
     PlacementPlan,
     Rendered,
 )
+from .losses import LOSSES, loss_cause
 from .member import (
     abandons,
     stays,
@@ -224,7 +227,9 @@ def _brakes(
 ) -> tuple[Brake, ...]:
     name = wanted.placement.name
     held = {each.spec.target_cluster: len(_held(known, each)) for each in known.bindings if _had(each)}
-    lost = sum(1 for each in clusters if each.change == LOST)
+    losing = [each.cause for each in clusters if each.change == LOST]
+    # Who is evacuated was named, and goes when another has the placement.
+    lost = sum(1 for cause in losing if cause not in (EVACUATED, LEFT_BEHIND))
     kept = [
         ObjectLoss(cluster=each.cluster, held=held.get(each.cluster, 0), deleted=len(each.prune))
         for each in clusters
@@ -239,7 +244,7 @@ def _brakes(
         found.append(brakes.object_removals(name, kept, limits.max_object_removals))
         found.append(brakes.no_objects(name, most, len(wanted.objects), limits.allow_no_objects))
     if wanted.deleting != "deleted":  # a file that is gone may be a slip; a deletion is not
-        found.append(brakes.emptied(name, len(held), len(clusters) - lost, limits.allow_empty))
+        found.append(brakes.emptied(name, len(held), len(clusters) - len(losing), limits.allow_empty))
     if wanted.older_source:
         found.append(wanted.older_source)
     return tuple(found)
@@ -283,7 +288,7 @@ def _clusters(
         if not _holds(binding) and old is None:
             continue
         if not _holds(binding):
-            change, cause = LOST, _loss_cause(binding, index, policy, wanted.deleting)
+            change, cause = LOST, loss_cause(binding, index, policy, wanted.deleting)
             reason = LOSSES[cause]
         elif had:
             same = old is not None and _holds_already(old, contents.named.of(cluster))
@@ -301,6 +306,7 @@ def _clusters(
                 reason=reason,
                 affinity_score=scores.affinity_score if scores else None,
                 spread_score=scores.priority_score if scores else None,
+                decided=old is not None and old.spec.state == UNSCHEDULED,
                 **leaving_objects(wanted, known, old, change, cause, contents.on(cluster)),
             )
         )
@@ -368,24 +374,3 @@ def _had(binding: ClusterResourceBinding) -> bool:
 
 def _holds(binding: ClusterResourceBinding) -> bool:
     return binding.spec.state in (SCHEDULED, BOUND) and binding.metadata.deletion_timestamp is None
-
-
-LOSSES = {
-    "deleted": "the placement is deleted",
-    "source-gone": "the placement's manifest is gone from its source",
-    "left-the-fleet": "the cluster has left the fleet; what is there stays",
-    "policy-changed": "the changed policy does not pick it any more",
-    "scaled-down": "fewer clusters are wanted, and it ranks lowest",
-}
-
-
-def _loss_cause(binding: ClusterResourceBinding, index: FleetIndex, policy: str, deleting: str) -> str:
-    """The binding still names the policy under which it was picked, also when it was lost in an earlier run."""
-    position = index.positions.get(binding.spec.target_cluster)
-    if position is None:
-        return "left-the-fleet"
-    if deleting:
-        return deleting
-    if index.leaving >> position & 1:
-        return "left-the-fleet"
-    return "scaled-down" if binding.spec.scheduling_policy_snapshot_name == policy else "policy-changed"

@@ -27,6 +27,8 @@ from .changes import ClusterChanges, ObjectChange
 NOTHING_RECORDED = "nothing-recorded"
 GAINED, KEPT, LOST = "gained", "kept", "lost"
 KEPT_UNREADABLE = "kept-unreadable"
+# Why an evacuated cluster loses a placement: at once, or, where it could not be read, as soon as it answers.
+EVACUATED, LEFT_BEHIND = "evacuated", "left-behind"
 PRUNE, RELEASE, LEFTOVER = LEAVING = ("prune", "release", "leftover")
 SCHEMA = 2
 
@@ -78,7 +80,8 @@ class ClusterPlan:
     """One cluster that has, gets or loses the placement.
 
     ``cause`` is the machine-readable trigger (``picked``, ``scaled-down``, ``policy-changed``, ``left-the-fleet``,
-    ``deleted``, ``source-gone``, ``content-changed``, ``unchanged``, ``kept-unreadable``, ``evicted``).
+    ``deleted``, ``source-gone``, ``content-changed``, ``unchanged``, ``kept-unreadable``, ``evicted``, ``evacuated``,
+    ``left-behind``). ``decided`` says that an earlier run has recorded already that it loses the placement.
 
     ``prune`` are objects that are held there and would be deleted, ``release`` those that would stay there without our
     label. ``leftover`` are objects that an unfinished run may have put there; if they are there they are deleted too.
@@ -93,11 +96,19 @@ class ClusterPlan:
     prune: tuple[ObjectId, ...] = ()
     release: tuple[ObjectId, ...] = ()
     leftover: tuple[ObjectId, ...] = ()
+    decided: bool = False
 
     @property
     def leaving(self) -> tuple[ObjectId, ...]:
         """Everything that may be deleted or released there."""
         return (*self.prune, *self.release, *self.leftover)
+
+    @property
+    def decides_change(self) -> bool:
+        """Whether this is other than what is recorded, the member not looked at."""
+        if self.cause == LEFT_BEHIND:
+            return not self.decided
+        return self.change != KEPT or bool(self.leaving) or self.cause != "unchanged"
 
     def as_dict(self) -> dict[str, t.Any]:
         """The cluster as plan files have it; scores are None where nothing was scored, objects are references."""
@@ -206,16 +217,17 @@ class PlacementPlan:
             if each.cluster not in staying
         )
 
-    def going(self, way: str) -> list[tuple[tuple[ObjectId, ...], tuple[str, ...]]]:
+    def going(self, way: str, but: str = "") -> list[tuple[tuple[ObjectId, ...], tuple[str, ...]]]:
         """Objects that leave clusters (``prune``, ``release``, ``leftover``), each set with all clusters that it
-        leaves; those that leave most clusters first."""
-        sets: dict[tuple[ObjectId, ...], list[str]] = {}
-        for each in self.clusters:
-            objects = tuple(sorted(getattr(each, way), key=str))
-            if objects:
-                sets.setdefault(objects, []).append(each.cluster)
-        ordered = sorted(sets.items(), key=lambda item: (-len(item[1]), item[1]))
-        return [(objects, tuple(clusters)) for objects, clusters in ordered]
+        leaves; those that leave most clusters first. Clusters of the cause ``but`` are left out."""
+        rows = [each for each in self.clusters if each.cause != but]
+        return _alike({each.cluster: getattr(each, way) for each in rows})
+
+    @property
+    def left_behind(self) -> list[tuple[tuple[ObjectId, ...], tuple[str, ...]]]:
+        """What goes from evacuated clusters that could not be read, once they answer, in the same way."""
+        rows = [each for each in self.clusters if each.cause == LEFT_BEHIND]
+        return _alike({each.cluster: each.leaving for each in rows})
 
     @property
     def changes_first(self) -> tuple[ClusterPlan, ...]:
@@ -236,7 +248,7 @@ class PlacementPlan:
             self.resource_snapshot_new
             or self.respecified
             or self.deleting
-            or any(each.change != KEPT or each.leaving or each.cause != "unchanged" for each in self.clusters)
+            or any(each.decides_change for each in self.clusters)
         )
 
     def as_dict(self) -> dict[str, t.Any]:
@@ -258,3 +270,13 @@ class PlacementPlan:
             "brakes": [each.as_dict() for each in self.brakes if each.tripped],
             "findings": [each.as_dict() for each in self.findings],
         }
+
+
+def _alike(found: t.Mapping[str, tuple[ObjectId, ...]]) -> list[tuple[tuple[ObjectId, ...], tuple[str, ...]]]:
+    """Each set of objects with its clusters; those of most clusters first, none for an empty set."""
+    sets: dict[tuple[ObjectId, ...], list[str]] = {}
+    for cluster, objects in found.items():
+        if objects:
+            sets.setdefault(tuple(sorted(objects, key=str)), []).append(cluster)
+    ordered = sorted(sets.items(), key=lambda item: (-len(item[1]), item[1]))
+    return [(objects, tuple(clusters)) for objects, clusters in ordered]

@@ -77,6 +77,7 @@ def evicted(
         reason=why,
         affinity_score=None,
         spread_score=None,
+        decided=False,
         **leaving,
     )
     return PlacementPlan(

@@ -93,6 +93,13 @@ def _kept(asked: SchedulingRequest, bindings: t.Iterable[ClusterResourceBinding]
     return [each for each in obsolete if _refused(profile, index.positions[each.spec.target_cluster]) is None]
 
 
+def out_of_reach(index: FleetIndex, cluster: str) -> bool:
+    """Whether the cluster did not answer, or was not well, whatever else speaks against it."""
+    position = index.positions.get(cluster)
+    found = () if position is None else cluster_eligibility.faults(index.clusters[position], index.now)
+    return any(each.code in UNREAD for each in found)
+
+
 def _unread(index: FleetIndex, cluster: str) -> bool:
     position = index.positions.get(cluster)
     if position is None or index.eligible >> position & 1:

@@ -8,7 +8,14 @@ from __future__ import annotations
 import typing as t
 
 from ..rollout.rolling.budget import limits
-from .document import GAINED, KEPT, LOST, ClusterPlan, PlacementPlan
+from .document import (
+    GAINED,
+    KEPT,
+    LEFT_BEHIND,
+    LOST,
+    ClusterPlan,
+    PlacementPlan,
+)
 
 Wave = tuple[str, ...]
 
@@ -19,7 +26,7 @@ def waves(plan: PlacementPlan) -> tuple[Wave, ...]:
     As the rolling update decides: clusters that lose the placement and then those that change spend what may be
     unavailable, in the order of their bindings; clusters that gain it spend the surge. FleetError as of ``limits``.
     """
-    rows = [each for each in plan.clusters if each.cause != "left-the-fleet"]
+    rows = [each for each in plan.clusters if each.cause not in ("left-the-fleet", LEFT_BEHIND)]
     kept = sum(1 for each in rows if each.change == KEPT)
     changed = _by_binding(plan, (each for each in rows if each.change != KEPT or each.cause == "content-changed"))
     leaving = [each.cluster for each in changed if each.change == LOST]

@@ -9,6 +9,7 @@ import typing as t
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from ..objects.clusters.evacuation import is_evacuated
 from ..objects.clusters.member_cluster import MemberCluster
 from ..schema.meta import Condition, find_condition
 from .reasons import Refusal
@@ -43,9 +44,12 @@ def judge(cluster: MemberCluster, now: datetime) -> Refusal | None:
 
 
 def faults(cluster: MemberCluster, now: datetime) -> t.Iterator[Refusal]:
-    """All that makes a cluster not eligible at ``now``, in upstream's order; both limits are exclusive."""
+    """All that makes a cluster not eligible at ``now``, in upstream's order; both limits are exclusive. That it is
+    evacuated is ours."""
     if cluster.metadata.deletion_timestamp is not None:
         yield Refusal(NAME, "leaving")
+    if is_evacuated(cluster):
+        yield Refusal(NAME, "evacuated")
     agent = next((each for each in cluster.status.agent_status if each.type == "MemberAgent"), None)
     if agent is None:
         yield Refusal(NAME, "agent-not-online")

@@ -9,6 +9,7 @@ import typing as t
 from dataclasses import dataclass
 from datetime import datetime
 
+from ..objects.clusters.evacuation import is_evacuated
 from ..objects.clusters.member_cluster import MemberCluster, Taint
 from ..values.selector import (
     EXISTS,
@@ -55,6 +56,7 @@ class FleetIndex:
         self.size = len(self.names)
         self.everyone = (1 << self.size) - 1
         self.leaving = self._where(lambda cluster: cluster.metadata.deletion_timestamp is not None)
+        self.evacuated = self._where(is_evacuated)
         self.eligible = self._where(lambda cluster: cluster_eligibility.judge(cluster, now) is None)
         self.taint_sets: t.Mapping[tuple[Taint, ...], int] = self._sets(cluster.taints for cluster in self.clusters)
         self._labels: dict[str, LabelColumn] = {}

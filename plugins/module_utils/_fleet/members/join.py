@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from ..._core.cluster.facts.cloud_labels import KEYS, cloud_labels
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.api_groups import CLUSTER_API, FLEET_API
+from ..._core.objects.clusters.evacuation import EVACUATED
 from ..._core.objects.clusters.fleet_member import ClusterConnection, FleetMember
 from ..._core.objects.reading import read
 from ..._core.schema.codec import encode
@@ -151,7 +152,10 @@ def _documents(records: Records, wish: MemberSpec) -> dict[str, Document]:
     fleet = records.get("FleetMember", wish.name)
     spec = dict((cluster or {}).get("spec") or {"identity": IDENTITY})
     if wish.taints is not None:
-        spec["taints"] = [{key: value for key, value in taint.items() if value} for taint in wish.taints]
+        # Who is evacuated stays so until it is readmitted, whatever taints people list.
+        mark = [each for each in spec.get("taints") or () if each.get("key") == EVACUATED]
+        given = [{key: value for key, value in taint.items() if value} for taint in wish.taints]
+        spec["taints"] = [*(each for each in given if each.get("key") != EVACUATED), *mark]
     metadata = dict((cluster or {}).get("metadata") or {"name": wish.name})
     if wish.labels is not None:
         before = {} if wish.rebuilt else metadata.get("labels") or {}

@@ -13,10 +13,7 @@ from functools import partial
 
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.placements.cluster_resource_placement import PlacementStatus
-from ..._core.plan.document import (
-    GAINED,
-    PlacementPlan,
-)
+from ..._core.plan.document import GAINED, LOST, PlacementPlan
 from ..._core.plan.reached import reached
 from ..._core.plan.status import placement_status
 from ..._core.rollout.rolling.decide import RolloutSeen, RolloutState
@@ -78,7 +75,10 @@ class ApplyResult:
 
 def changes(plan: PlacementPlan, outcomes: Outcomes) -> bool:
     """Whether carrying out the plan would change anything on a member or in what the records decide."""
-    return plan.decides_change or any(outcome.changes for outcome in outcomes.values())
+    waiting = {each.cluster for each in plan.clusters if each.change == LOST}
+    return plan.decides_change or any(
+        outcome.changes or (outcome.error is None and name in waiting) for name, outcome in outcomes.items()
+    )
 
 
 @dataclass

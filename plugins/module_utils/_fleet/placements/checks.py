@@ -6,16 +6,26 @@
 from __future__ import annotations
 
 import typing as t
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+from ..._core.cluster.together import SILENT
 from ..._core.errors import FleetError, Problem
+from ..._core.objects.identity import ObjectId
 from ..._core.objects.placements.binding import UNSCHEDULED
 from ..._core.plan.digest import contents_digest
-from ..._core.plan.document import LOST, PlacementPlan
+from ..._core.plan.document import (
+    EVACUATED,
+    LEFT_BEHIND,
+    LOST,
+    PlacementPlan,
+)
 from ..._core.plan.member import NOT_GONE
 from ..._core.plan.outcome import APPLY_FAILED
 from ..._core.values.approved_digest import approves, lack
+from ..._kube.access import ready
+from ..._kube.parallel import in_parallel
 from ..keeping import STOPS
+from ..members.members import Clients
 from .look import Outcomes
 from .plan import FleetPlan
 from .recorded import APPROVED, APPROVED_CONTENTS, RecordedPlacement
@@ -34,6 +44,31 @@ def failures(outcomes: t.Mapping[str, Outcomes]) -> tuple[Problem, ...]:
             for each in outcome.failures:
                 code = CODES.get(each.reason, "refused-on-member")
                 found.append(Problem(code, f"{each.id}: {each.message}", f"{cluster} ({placement})", each.reason))
+    return tuple(found)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeftBehind:
+    """What an evacuated cluster that cannot be reached still holds of a placement."""
+
+    placement: str
+    cluster: str
+    objects: tuple[ObjectId, ...]
+
+    def as_dict(self) -> dict[str, t.Any]:
+        """Plain data, as results have it."""
+        return {**vars(self), "objects": list(map(str, self.objects))}
+
+
+def left_behind(plans: t.Iterable[PlacementPlan], outcomes: t.Mapping[str, Outcomes]) -> tuple[LeftBehind, ...]:
+    """By what was seen of the members, or by the facts where nobody looked."""
+    found = []
+    for plan in plans:
+        for each in plan.clusters:
+            seen = outcomes.get(plan.name, {}).get(each.cluster)
+            silent = seen.error is not None and seen.error.code in SILENT if seen else each.cause == LEFT_BEHIND
+            if silent and each.cause in (EVACUATED, LEFT_BEHIND):
+                found.append(LeftBehind(placement=plan.name, cluster=each.cluster, objects=each.leaving))
     return tuple(found)
 
 
@@ -78,6 +113,28 @@ def check_digest(plan: FleetPlan, approved: str) -> None:
             f"the approved plan has digest {approved[:16]}, the plan made now has {plan.digest[:16]}{lack(approved)}",
             hint="plan again, compare, and have the new digest approved",
         )
+
+
+def check_still_eligible(plan: FleetPlan, members: t.Collection[str], clients: Clients) -> None:
+    """An approved plan rests on older facts: each cluster that it picked must still answer before anything is done."""
+    picked = {each.cluster for one in plan.plans for each in one.clusters if each.change != LOST}
+    answers = in_parallel({name: _asks_ready(clients, name) for name in sorted(picked & set(members))})
+    problems = [
+        Problem(
+            "became-ineligible",
+            "a cluster that the approved plan picks is not ready any more",
+            name,
+            "plan again with fresh facts",
+        )
+        for name, answer in answers.items()
+        if answer is not True
+    ]
+    if problems:
+        raise FleetError.of(problems)
+
+
+def _asks_ready(clients: Clients, name: str) -> t.Callable[[], bool]:
+    return lambda: bool(ready(clients.get(name)))
 
 
 def _was_begun(plan: FleetPlan, approved: str) -> bool:

@@ -20,13 +20,18 @@ from ..._core.plan.outcome import MemberOutcome
 from ..._core.plan.reached import reached
 from ..._core.plan.waves import waves
 from ..._core.values.instants import write_time
-from ..._kube.access import ready
 from ..._kube.client import Timeouts
-from ..._kube.parallel import WorkPool, in_parallel
+from ..._kube.parallel import WorkPool
 from ..._store.digest_key import digest_key, known_digest_key
 from ..._store.manifests import Manifest, read_manifests
 from ..._store.records import Records
 from ..._store.revision import source_revision
+from ..members.evacuation import (
+    Evacuation,
+    evacuation,
+    record_marks,
+    still_held,
+)
 from ..members.facts import needs_pods
 from ..members.members import (
     Clients,
@@ -41,9 +46,12 @@ from ..session import Session
 from .abreast import PlacementWork, abreast
 from .apply import ApplyResult, carry_out, changes
 from .checks import (
+    LeftBehind,
     check_brakes,
     check_digest,
+    check_still_eligible,
     failures,
+    left_behind,
     stopping,
     unfulfilled,
 )
@@ -78,7 +86,7 @@ class PlacementRequest:
     enough, and all other members are read, with ``read`` all of them.
 
     ``write`` carries the plan out, ``look`` compares with the members; neither needs a member for a plan alone.
-    ``render`` is a cluster of which everything that it gets is told.
+    ``render`` is a cluster of which everything that it gets is told. ``evacuate`` and ``readmit`` are label selectors.
     """
 
     src: tuple[str, ...] = ()
@@ -86,6 +94,8 @@ class PlacementRequest:
     names: tuple[str, ...] = ()
     absent: bool = False
     roll_back: RollBack | None = None
+    evacuate: str = ""
+    readmit: str = ""
     resources: tuple[str, ...] | None = None
     facts: FactsSnapshot | None = None
     read: bool = False
@@ -104,7 +114,8 @@ class PlacementRequest:
 class Report:
     """``changed`` is what the run changed, or would change; ``waits`` are rollouts that are not at their end;
     ``problems`` name members and objects that failed. ``rendered`` is what one cluster gets, where that was asked.
-    ``unread`` are members that did not answer when their facts were read."""
+    ``unread`` are members that did not answer when their facts were read. ``evacuation`` says who was marked, or would
+    be. That an evacuated cluster cannot be reached is no problem, but told in ``left_behind``."""
 
     plan: FleetPlan
     outcomes: t.Mapping[str, Outcomes]
@@ -114,6 +125,12 @@ class Report:
     problems: tuple[Problem, ...] = ()
     rendered: t.Sequence[t.Mapping[str, t.Any]] = field(default=(), repr=False)
     unread: frozenset[str] = frozenset()
+    evacuation: Evacuation = Evacuation()
+
+    @property
+    def left_behind(self) -> tuple[LeftBehind, ...]:
+        """What evacuated clusters that cannot be reached still hold."""
+        return left_behind(self.plan.plans, self.outcomes)
 
     @property
     def together(self) -> tuple[SilentGroup, ...]:
@@ -197,7 +214,10 @@ def run(session: Session, asked: PlacementRequest) -> Report:
         if facts is None:
             facts = facts_of(members, young, clients, now, pods)
         request = plan_request(session, asked, placements, beside, members, facts, now)
-        request = replace(request, findings=(*_unrecorded(session.records, members, asked), *told, *request.findings))
+        moves = evacuation(asked.evacuate, asked.readmit, [each.cluster for each in members.values()] or facts.members)
+        told = (*told, *still_held(session.records, moves, {each.placement.name for each in placements}))
+        told = (*_unrecorded(session.records, members, asked), *told, *request.findings)
+        request = replace(request, findings=told, evacuation=moves)
         plan = make_plans(session, request)
         rendered = plan.rendered_on(asked.render) if asked.render else []
         # What was approved is all that may be deleted; else the brake counts what no plan names.
@@ -205,17 +225,33 @@ def run(session: Session, asked: PlacementRequest) -> Report:
         ways = replace(ways, shows=ways.shows or not asked.write)
         parts = () if asked.absent else facts.partly_read
         if not asked.write:
-            report = replace(_looked(plan, clients, asked.look, ways, parts), unread=_silent(facts))
+            report = _looked(plan, clients, asked.look, ways, parts)
             for note in clients.identities.notes():
                 session.say(f"note: {note}")
-            return replace(report, rendered=rendered)
+            return _told(report, facts, moves, rendered)
         check_digest(plan, asked.approved)
         check_brakes(plan)
         if asked.approved:
-            _still_eligible(members.keys() & _picked(plan), clients)
+            check_still_eligible(plan, members, clients)
+        record_marks(session, moves)
         replan = partial(plan_again, session, request, plan)
         done = carry_out(session, clients, plan, replan, request, ways)
-    return replace(_done(plan, done, parts), rendered=rendered, unread=_silent(facts))
+    return _told(_done(plan, done, parts), facts, moves, rendered)
+
+
+def _told(
+    report: Report, facts: FactsSnapshot, moves: Evacuation, rendered: t.Sequence[t.Mapping[str, t.Any]]
+) -> Report:
+    """The report with what is known besides."""
+    expected = {f"{each.cluster} ({each.placement})" for each in report.left_behind}
+    return replace(
+        report,
+        changed=report.changed or bool(moves.news),
+        problems=tuple(each for each in report.problems if each.where not in expected or each.code not in SILENT),
+        rendered=rendered,
+        unread=_silent(facts),
+        evacuation=moves,
+    )
 
 
 def _silent(facts: FactsSnapshot) -> frozenset[str]:
@@ -354,28 +390,3 @@ def _done(plan: FleetPlan, done: ApplyResult, parts: tuple[Problem, ...]) -> Rep
         waits=done.waits,
         problems=(*parts, *done.problems),
     )
-
-
-def _picked(plan: FleetPlan) -> set[str]:
-    return {each.cluster for one in plan.plans for each in one.clusters if each.change != "lost"}
-
-
-def _still_eligible(names: t.Collection[str], clients: Clients) -> None:
-    """An approved plan rests on older facts: each cluster that it picked must still answer before anything is done."""
-    answers = in_parallel({name: _asks_ready(clients, name) for name in sorted(names)})
-    problems = [
-        Problem(
-            "became-ineligible",
-            "a cluster that the approved plan picks is not ready any more",
-            name,
-            "plan again with fresh facts",
-        )
-        for name, answer in answers.items()
-        if answer is not True
-    ]
-    if problems:
-        raise FleetError.of(problems)
-
-
-def _asks_ready(clients: Clients, name: str) -> t.Callable[[], bool]:
-    return lambda: bool(ready(clients.get(name)))

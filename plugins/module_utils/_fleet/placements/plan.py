@@ -29,6 +29,7 @@ from ..._kube.client import KubeClient
 from ..._store.manifests import Manifest
 from ..._store.records import Records
 from ..._store.revision import deepening, is_descendant
+from ..members.evacuation import Evacuation
 from ..session import Session
 from .history.roll_back import forward_again
 from .holdings import remembered
@@ -71,6 +72,7 @@ class PlanRequest:
     holds, so that recorded ones of the same source that are not among them end too. ``members`` are the recorded ones,
     ``credentials`` the Secrets by which they are reached. ``key`` seals Secrets; without one their content is left out.
     ``approved`` is the digest that was asked for, empty for none. ``overrides`` are those of files and hub.
+    ``evacuation`` says whose placements are to go elsewhere, beside those of whom that is recorded.
     """
 
     placements: tuple[LoadedPlacement, ...]
@@ -88,6 +90,7 @@ class PlanRequest:
     key: bytes
     approved: str = ""
     overrides: LoadedOverrides = LoadedOverrides()
+    evacuation: Evacuation = Evacuation()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,7 +141,7 @@ def make_plans(session: Session, request: PlanRequest) -> FleetPlan:
     records = session.records
     members, told = beside(request.facts, request.members, records.place)
     facts = Facts(
-        index=FleetIndex(members, request.facts.captured_at),
+        index=FleetIndex(request.evacuation.of(members), request.facts.captured_at),
         captured_at=request.facts.captured_at,
         digest=snapshot_digest(request.facts),
     )

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from ..._core.machine import Decision
+from ..._core.objects.clusters.evacuation import EVACUATED
 from ..._core.objects.placements.binding import (
     BOUND,
     HELD_BEFORE,
@@ -20,6 +21,7 @@ from ..._core.objects.placements.binding import (
 from ..._core.plan.document import PlacementPlan
 from ..._core.plan.outcome import MemberOutcome
 from ..._core.plan.status import NotBegun, binding_status
+from ..._core.rollout.conditions import FALSE, set_condition
 from ..._core.rollout.content import RolloutBinding
 from ..._core.rollout.readiness import APPLIED, AVAILABLE, DIFF_REPORTED
 from ..._core.rollout.rolling import after
@@ -127,6 +129,8 @@ class RolloutSteering:
             seen = self.outcomes.get(each.cluster)
             if each.state == BOUND and seen is not None and not self._was_begun(each, seen):
                 each = self._observed(each, seen, now)
+            if self._is_left_behind(each):
+                each = _down(each, now)
             if self._holds_wanted(each) and not (seen is not None and seen.error):
                 self._queue[each.cluster] = None
             rows.append(each)
@@ -224,7 +228,9 @@ class RolloutSteering:
         """Whether every cluster was given what it is to hold, or nothing of a placement that ends is left to try."""
         if self._plan.deleting:
             return all(each.cluster in self._out_of_reach for each in state.bindings)
-        return state.report.outcome == DONE and not self._late
+        lost = {each.name for each in state.bindings if self._is_left_behind(each)}
+        rest = [each for each in self.waits if each.wants and each.binding not in lost]
+        return (state.report.outcome == DONE or bool(lost) and not rest) and not self._late
 
     def next_look(self) -> datetime | None:
         """When the clusters that others wait for are looked at again."""
@@ -270,6 +276,10 @@ class RolloutSteering:
 
     def _holds_wanted(self, each: RolloutBinding) -> bool:
         return each.state == BOUND and not each.deleting and each.content == self._plan.content.of(each.cluster)
+
+    def _is_left_behind(self, each: RolloutBinding) -> bool:
+        """Whether its cluster is evacuated and cannot be reached: nobody counts on it, and nobody waits for it."""
+        return each.cluster in self._out_of_reach and EVACUATED in each.binding.metadata.annotations
 
     def _was_begun(self, each: RolloutBinding, seen: MemberOutcome) -> bool:
         """Whether a former run was to write there what is wanted, and something of it is not there: it is in flight
@@ -356,6 +366,14 @@ def _with_mark(each: RolloutBinding, before: str) -> RolloutBinding:
     metadata = each.binding.metadata
     annotations = {**metadata.annotations, HELD_BEFORE: before}
     return RolloutBinding(binding=replace(each.binding, metadata=replace(metadata, annotations=annotations)))
+
+
+def _down(each: RolloutBinding, now: datetime) -> RolloutBinding:
+    """Available no more: it keeps no place of the surge, and is nothing that must stay."""
+    binding = each.binding
+    row = (FALSE, "Evacuated", "the cluster is evacuated and cannot be reached")
+    conditions = set_condition(binding.status.conditions, AVAILABLE, row, binding.metadata.generation, now)
+    return RolloutBinding(binding=replace(binding, status=replace(binding.status, conditions=conditions)))
 
 
 def _stays(each: RolloutBinding) -> RolloutBinding:

@@ -9,6 +9,7 @@ import typing as t
 from dataclasses import replace
 
 from ...errors import Problem
+from ...objects.clusters.evacuation import EVACUATED, is_evacuated, with_mark
 from ...objects.clusters.member_cluster import MemberCluster
 from .snapshot import FactsSnapshot
 
@@ -22,7 +23,8 @@ def beside(
 
     A recorded member that the snapshot does not know counts as not read: it keeps what it has and gets nothing new. One
     that only the snapshot knows gets nothing. Without any recorded member the snapshot is all there is,
-    and so is what it says of placements. ``place`` is where the records are.
+    and so is what it says of placements. Which members are evacuated is always as recorded. ``place`` is where the
+    records are.
     """
     known = {each.name: each for each in snapshot.members}
     if not recorded and snapshot.held is not None:
@@ -35,7 +37,10 @@ def beside(
         message = f"no member is recorded in {place}, so that nothing is known of what is placed now"
         hint = "a plan to be approved needs the records of the fleet"
         return snapshot.members, (Problem("no-members-recorded", message, WHERE, hint),)
-    members = [known[name] if name in known else _unread(each) for name, each in sorted(recorded.items())]
+    members = [
+        with_mark(known[name], is_evacuated(each)) if name in known else _unread(each)
+        for name, each in sorted(recorded.items())
+    ]
     missing, strangers = sorted(recorded.keys() - known), sorted(known.keys() - recorded)
     found = []
     if missing:
@@ -63,8 +68,9 @@ def _differing(facts: MemberCluster, now: MemberCluster) -> t.Iterator[str]:
         if old.get(key) != new.get(key):
             told, known = (repr(of[key]) if key in of else "not there" for of in (old, new))
             yield f"{facts.name} metadata.labels[{key}] {told}, recorded {known}"
-    if set(facts.taints) != set(now.taints):
-        told, known = (", ".join(sorted(each.key for each in of.taints)) or "none" for of in (facts, now))
+    old_taints, new_taints = ({each for each in of.taints if each.key != EVACUATED} for of in (facts, now))
+    if old_taints != new_taints:
+        told, known = (", ".join(sorted(each.key for each in of)) or "none" for of in (old_taints, new_taints))
         yield f"{facts.name} spec.taints {told}, recorded {known}"
 
 

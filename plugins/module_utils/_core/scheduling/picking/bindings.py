@@ -10,6 +10,7 @@ import typing as t
 from dataclasses import dataclass, replace
 
 from ...errors import FleetError, Problem
+from ...objects.clusters.evacuation import EVACUATED
 from ...objects.placements.binding import (
     BOUND,
     PREVIOUS_STATE,
@@ -22,7 +23,7 @@ from ...objects.placements.binding import (
     ClusterScore,
 )
 from ...scheduling import bitset
-from ...schema.meta import ObjectMeta
+from ...schema.meta import EMPTY, ObjectMeta
 from ..index import FleetIndex
 from ..request import SchedulingRequest
 
@@ -64,8 +65,8 @@ class Taken:
 
 class Bindings:
     """Opened, each binding is one of, first match wins: deleting (its finalizer goes), unscheduled, dangling (its
-    cluster is gone or leaving, so it is unscheduled), obsolete (made for another policy), current. ``unscheduled`` and
-    ``obsolete`` are in name order."""
+    cluster is gone, leaving or evacuated, so it is unscheduled), obsolete (made for another policy), current.
+    ``unscheduled`` and ``obsolete`` are in name order."""
 
     def __init__(self, asked: SchedulingRequest, bindings: t.Iterable[ClusterResourceBinding]) -> None:
         self.asked = asked
@@ -85,6 +86,8 @@ class Bindings:
             self.unscheduled.append(name)
         elif _gone(self.asked.index, binding.spec.target_cluster):
             self.drop([name])
+        elif self.asked.index.evacuated >> self.asked.index.positions[binding.spec.target_cluster] & 1:
+            self.drop([name], {EVACUATED: "true"})
         elif binding.spec.scheduling_policy_snapshot_name != self.asked.snapshot.name:
             self.obsolete.append(name)
         else:
@@ -109,11 +112,11 @@ class Bindings:
         index = self.asked.index
         return bitset.of([index.positions[self._cluster(name)] for name in names], index.size)
 
-    def drop(self, names: t.Iterable[str]) -> None:
-        """Mark as Unscheduled, remembering the state. Upstream forgets all other annotations over it."""
+    def drop(self, names: t.Iterable[str], marks: t.Mapping[str, str] = EMPTY) -> None:
+        """Mark as Unscheduled, remembering the state, and ``marks``. Upstream forgets all other annotations over it."""
         for name in names:
             binding = self.by_name[name]
-            remembered = {PREVIOUS_STATE: binding.spec.state}
+            remembered = {**marks, PREVIOUS_STATE: binding.spec.state}
             if not self.asked.upstream:
                 remembered = {**binding.metadata.annotations, **remembered}
             self.by_name[name] = replace(
@@ -202,7 +205,7 @@ class Bindings:
         binding = self.by_name[name]
         metadata = binding.metadata
         if what == RESTORED and not self.asked.upstream:
-            kept = {key: value for key, value in metadata.annotations.items() if key != PREVIOUS_STATE}
+            kept = {k: value for k, value in metadata.annotations.items() if k not in (PREVIOUS_STATE, EVACUATED)}
             metadata = replace(metadata, annotations=kept)
         spec = replace(
             binding.spec,

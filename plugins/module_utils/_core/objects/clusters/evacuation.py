@@ -1,0 +1,44 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The mark of a cluster whose placements go elsewhere: a taint of its MemberCluster, which no toleration covers.
+
+Upstream knows no taint that makes holders leave (its only effect is NoSchedule, and holders stay); to KubeFleet's own
+scheduler the mark is a taint as any other, which keeps new placements away.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import replace
+
+from ...schema.codec import decode
+from .member_cluster import MemberCluster, MemberClusterSpec, Taint
+
+# As the key of the taint; on a binding it says that its cluster lost the placement for that.
+EVACUATED = "gitops.fleet/evacuated"
+MARK = Taint(key=EVACUATED, effect="NoSchedule")
+
+
+def is_evacuated(cluster: MemberCluster) -> bool:
+    """Whether placements are to leave the cluster, and none may come."""
+    return any(each.key == EVACUATED for each in cluster.taints)
+
+
+def with_mark(cluster: MemberCluster, evacuated: bool) -> MemberCluster:
+    """The cluster with the mark, or without it; other taints stay."""
+    if is_evacuated(cluster) == evacuated:
+        return cluster
+    kept = tuple(each for each in cluster.taints if each.key != EVACUATED)
+    spec = cluster.spec or decode(MemberClusterSpec, {})
+    return replace(cluster, spec=replace(spec, taints=(*kept, MARK) if evacuated else kept))
+
+
+def marked(
+    clusters: t.Iterable[MemberCluster], evacuated: t.Container[str], readmitted: t.Container[str]
+) -> tuple[MemberCluster, ...]:
+    """All clusters, those named in ``evacuated`` with the mark, those in ``readmitted`` without it."""
+    return tuple(
+        with_mark(each, each.name in evacuated) if each.name in evacuated or each.name in readmitted else each
+        for each in clusters
+    )

@@ -1,0 +1,36 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Why a cluster loses a placement."""
+
+from __future__ import annotations
+
+from ..objects.clusters.evacuation import EVACUATED as MARK
+from ..objects.placements.binding import ClusterResourceBinding
+from ..scheduling.index import FleetIndex
+from .document import EVACUATED, LEFT_BEHIND
+from .unreadable import out_of_reach
+
+LOSSES = {
+    "deleted": "the placement is deleted",
+    "source-gone": "the placement's manifest is gone from its source",
+    "left-the-fleet": "the cluster has left the fleet; what is there stays",
+    EVACUATED: "it was evacuated, so that others have what it holds",
+    LEFT_BEHIND: "it was evacuated and could not be read; what it holds goes as soon as it answers",
+    "policy-changed": "the changed policy does not pick it any more",
+    "scaled-down": "fewer clusters are wanted, and it ranks lowest",
+}
+
+
+def loss_cause(binding: ClusterResourceBinding, index: FleetIndex, policy: str, deleting: str) -> str:
+    """The binding still names the policy under which it was picked, also when it was lost in an earlier run."""
+    position = index.positions.get(binding.spec.target_cluster)
+    if position is None:
+        return "left-the-fleet"
+    if deleting:
+        return deleting
+    if index.leaving >> position & 1:
+        return "left-the-fleet"
+    if MARK in binding.metadata.annotations:
+        return LEFT_BEHIND if out_of_reach(index, binding.spec.target_cluster) else EVACUATED
+    return "scaled-down" if binding.spec.scheduling_policy_snapshot_name == policy else "policy-changed"

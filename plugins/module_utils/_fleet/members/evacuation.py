@@ -1,0 +1,119 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Members that are evacuated or readmitted: who is meant, and the mark of it in the records."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+
+from ..._core.errors import FleetError, Problem
+from ..._core.objects.clusters.evacuation import EVACUATED, MARK, is_evacuated, marked
+from ..._core.objects.clusters.member_cluster import MemberCluster
+from ..._core.objects.placements.binding import UNSCHEDULED
+from ..._core.schema.codec import encode
+from ..._core.values.selector import matches
+from ..._core.values.selector_text import parse_selector
+from ..._store.records import Records
+from ..leases import acquire
+from ..placements.recorded import PARENT
+from ..session import Session
+
+LEASE_SECONDS = 120
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evacuation:
+    """Names of the members that a run evacuates or readmits, and of those of whom that is news."""
+
+    evacuated: frozenset[str] = frozenset()
+    readmitted: frozenset[str] = frozenset()
+    news: frozenset[str] = frozenset()
+
+    def of(self, clusters: t.Iterable[MemberCluster]) -> tuple[MemberCluster, ...]:
+        """The clusters as they are marked then."""
+        return marked(clusters, self.evacuated, self.readmitted)
+
+    @property
+    def lines(self) -> list[str]:
+        """What becomes of the marks, for people."""
+        told = {"evacuated, until they are readmitted": self.evacuated, "readmitted": self.readmitted}
+        return [f"{word}: {', '.join(sorted(names & self.news))}" for word, names in told.items() if names & self.news]
+
+
+def evacuation(evacuate: str, readmit: str, clusters: t.Collection[MemberCluster]) -> Evacuation:
+    """Who is meant by two label selectors as texts, either may be empty. FleetError ``bad-option`` for a text that is
+    none, ``nothing-selected`` for one that selects nobody, ``nothing-left`` where no cluster would be left over."""
+    evacuated, readmitted = _selected(evacuate, "evacuate", clusters), _selected(readmit, "readmit", clusters)
+    if evacuated & readmitted:
+        names = ", ".join(sorted(evacuated & readmitted))
+        raise FleetError("bad-option", f"{names} cannot be evacuated and readmitted at once", "evacuate, readmit")
+    if evacuated and all(map(is_evacuated, marked(clusters, evacuated, readmitted))):
+        text = f"{evacuate!r:.80} leaves no cluster of the fleet that placements could go to"
+        raise FleetError("nothing-left", text, "evacuate", "select fewer, or readmit others first")
+    news = {each.name for each in clusters if each.name in (readmitted if is_evacuated(each) else evacuated)}
+    return Evacuation(evacuated=evacuated, readmitted=readmitted, news=frozenset(news))
+
+
+def evacuated_names(clusters: t.Iterable[t.Mapping[str, t.Any]]) -> list[str]:
+    """Which of these MemberCluster documents have the mark."""
+    return [each["metadata"]["name"] for each in clusters if any(map(_is_mark, each["spec"].get("taints") or ()))]
+
+
+def _is_mark(taint: t.Mapping[str, t.Any]) -> bool:
+    return taint.get("key") == EVACUATED
+
+
+def record_marks(session: Session, wanted: Evacuation) -> None:
+    """Keeps the marks that are news in the records, so that every later run decides by them. FleetError
+    ``lease-held`` where somebody changes one of these members just now, ``conflict`` where somebody did."""
+    for name in sorted(wanted.news):
+        lease = acquire(session.records, f"member/{name}", session.holder, LEASE_SECONDS)
+        try:
+            _record_mark(session, name, name in wanted.evacuated)
+        finally:
+            session.records.release(lease)
+
+
+def _record_mark(session: Session, name: str, evacuated: bool) -> None:
+    records = session.records
+    document = records.get("MemberCluster", name)
+    if document is None:
+        raise FleetError("not-a-member", "it has left the fleet meanwhile", name, "run again")
+    spec = document["spec"]
+    others = [each for each in spec.get("taints") or () if not _is_mark(each)]
+    records.replace({**document, "spec": {**spec, "taints": [*others, *([encode(MARK)] if evacuated else [])]}})
+    reason, text = ("Evacuated", "its placements go elsewhere") if evacuated else ("Readmitted", "placements may come")
+    records.event("MemberCluster", name, "Normal", reason, text, session.clock())
+
+
+def still_held(records: Records, wanted: Evacuation, planned: t.Container[str]) -> tuple[Problem, ...]:
+    """Placements on evacuated clusters that are not among those ``planned``: nobody moves them yet."""
+    if not wanted.evacuated:
+        return ()
+    found: dict[str, list[str]] = {}
+    for each in records.list("ClusterResourceBinding"):
+        parent = (each["metadata"].get("labels") or {}).get(PARENT, "")
+        cluster = each["spec"]["targetCluster"]
+        if cluster in wanted.evacuated and parent not in planned and each["spec"]["state"] != UNSCHEDULED:
+            found.setdefault(parent, []).append(cluster)
+    text = "it is not among the placements of this run, and stays on {} until its own next apply"
+    return tuple(
+        Problem("not-moved-yet", text.format(", ".join(sorted(clusters))), f"ClusterResourcePlacement/{name}")
+        for name, clusters in sorted(found.items())
+    )
+
+
+def _selected(text: str, option: str, clusters: t.Iterable[MemberCluster]) -> frozenset[str]:
+    if not text:
+        return frozenset()
+    try:
+        selector = parse_selector(text)
+    except ValueError as error:
+        hint = "write it as kubectl -l takes it, such as region=west"
+        raise FleetError("bad-option", f"{text!r:.80} is no label selector: {error}", option, hint) from None
+    names = frozenset(each.name for each in clusters if matches(selector, each.metadata.labels))
+    if not names:
+        raise FleetError("nothing-selected", f"no cluster of the fleet has {text!r:.80}", option)
+    return names
