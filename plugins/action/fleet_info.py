@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ..module_utils._core.objects.clusters.evacuation import EVACUATED
+from ..module_utils._fleet.members.evacuation import evacuated_names
 from ..plugin_utils._verb import Answer, Run, Verb
 
 KINDS = {"members": "FleetMember", "clusters": "MemberCluster", "placements": "ClusterResourcePlacement"}
@@ -17,7 +17,7 @@ class ActionModule(Verb):
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
         with run.open(options, writes=False) as session:
             data: dict[str, t.Any] = {key: list(session.records.list(kind)) for key, kind in KINDS.items()}
-            data["evacuated"] = [each["metadata"]["name"] for each in data["clusters"] if _is_evacuated(each)]
+            data["evacuated"] = evacuated_names(data["clusters"])
             now = session.clock()
             data["leases"] = [
                 {
@@ -30,7 +30,3 @@ class ActionModule(Verb):
             ]
             data["place"] = session.records.place
         return Answer(changed=False, data=data)
-
-
-def _is_evacuated(cluster: dict[str, t.Any]) -> bool:
-    return any(each.get("key") == EVACUATED for each in cluster["spec"].get("taints") or ())
