@@ -19,7 +19,7 @@ help: ## show this list
 	@echo 'make TARGET [PYTHON=/path/to/python3.11-or-newer]'
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  \1#\2/p' $(firstword $(MAKEFILE_LIST)) | awk -F'#' '{printf "%-14s %s\n", $$1, $$2}'
 
-demo: ## a local fleet of real API servers: made, joined, planned, applied, found drifted, upgraded, taken down
+demo: ## a local fleet of real API servers: joined, planned, applied, rolled out and back, found drifted, upgraded, ended
 	@$(RUN) env ANSIBLE_LOCALHOST_WARNING=False ANSIBLE_INVENTORY_UNPARSED_WARNING=False ansible-playbook gitops.fleet.demo
 
 test: ## all tests, those against real API servers and molecule included

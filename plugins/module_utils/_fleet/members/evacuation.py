@@ -88,6 +88,15 @@ def _record_mark(session: Session, name: str, evacuated: bool) -> None:
     records.event("MemberCluster", name, "Normal", reason, text, session.clock())
 
 
+def evacuated_names(clusters: t.Iterable[t.Mapping[str, t.Any]]) -> list[str]:
+    """Of recorded clusters, as documents."""
+    return [
+        each["metadata"]["name"]
+        for each in clusters
+        if any(taint.get("key") == EVACUATED for taint in (each.get("spec") or {}).get("taints") or ())
+    ]
+
+
 def still_held(records: Records, wanted: Evacuation, planned: t.Container[str]) -> tuple[Problem, ...]:
     """Placements on evacuated clusters that are not among those ``planned``: nobody moves them yet."""
     if not wanted.evacuated:

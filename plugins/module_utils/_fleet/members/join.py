@@ -155,7 +155,7 @@ def _documents(records: Records, wish: MemberSpec) -> dict[str, Document]:
         # Who is evacuated stays so until it is readmitted, whatever taints people list.
         mark = [each for each in spec.get("taints") or () if each.get("key") == EVACUATED]
         given = [{key: value for key, value in taint.items() if value} for taint in wish.taints]
-        spec["taints"] = [*(each for each in given if each.get("key") != EVACUATED), *mark]
+        spec["taints"] = [*given, *(each for each in mark if each not in given)]
     metadata = dict((cluster or {}).get("metadata") or {"name": wish.name})
     if wish.labels is not None:
         before = {} if wish.rebuilt else metadata.get("labels") or {}
