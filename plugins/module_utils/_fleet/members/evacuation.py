@@ -56,15 +56,6 @@ def evacuation(evacuate: str, readmit: str, clusters: t.Collection[MemberCluster
     return Evacuation(evacuated=evacuated, readmitted=readmitted, news=frozenset(news))
 
 
-def evacuated_names(clusters: t.Iterable[t.Mapping[str, t.Any]]) -> list[str]:
-    """Which of these MemberCluster documents have the mark."""
-    return [each["metadata"]["name"] for each in clusters if any(map(_is_mark, each["spec"].get("taints") or ()))]
-
-
-def _is_mark(taint: t.Mapping[str, t.Any]) -> bool:
-    return taint.get("key") == EVACUATED
-
-
 def record_marks(session: Session, wanted: Evacuation) -> None:
     """Keeps the marks that are news in the records, so that every later run decides by them. FleetError
     ``lease-held`` where somebody changes one of these members just now, ``conflict`` where somebody did."""
@@ -82,7 +73,7 @@ def _record_mark(session: Session, name: str, evacuated: bool) -> None:
     if document is None:
         raise FleetError("not-a-member", "it has left the fleet meanwhile", name, "run again")
     spec = document["spec"]
-    others = [each for each in spec.get("taints") or () if not _is_mark(each)]
+    others = [each for each in spec.get("taints") or () if each.get("key") != EVACUATED]
     records.replace({**document, "spec": {**spec, "taints": [*others, *([encode(MARK)] if evacuated else [])]}})
     reason, text = ("Evacuated", "its placements go elsewhere") if evacuated else ("Readmitted", "placements may come")
     records.event("MemberCluster", name, "Normal", reason, text, session.clock())
