@@ -29,6 +29,7 @@ class ActionModule(Verb):
                 threads=options["threads"],
                 timeout=options["timeout"],
                 record=record,
+                workers=options["workers"],
             )
         if options["dest"] and not run.check_mode:
             write_file(options["dest"], found.text)

@@ -46,9 +46,16 @@ options:
     elements: path
     default: []
   threads:
-    description: Members that are read at the same time.
+    description: Members that are read at the same time, by each of the O(workers).
     type: int
     default: 32
+  workers:
+    description:
+      - Processes that share out the members. One is enough for hundreds of members; more than there are processors gain
+        nothing. A process more has the memory that one has, once more.
+      - Members of one whose process is lost are told as unread (code V(worker-lost)).
+    type: int
+    default: 1
   timeout:
     description: Seconds to wait for a connection to a member.
     type: int

@@ -38,6 +38,7 @@ SECRETS = ("token",)
 SOUGHT = ("no-such-", "no-member", "not-a-member", "nothing-asked", "unknown-cluster", "unknown-member", "foreign-")
 AT_LEAST_ONE = (
     "threads",
+    "workers",
     "timeout",
     "max_facts_age",
     "time_limit",

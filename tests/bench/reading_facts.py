@@ -8,9 +8,10 @@ from __future__ import annotations
 import typing as t
 
 from joined_fleet import joined_fleet
-from measured_verb import PROCESS
+from measured_verb import PROCESS, percentile
 
 ROUND_TRIP_MS = 50
+WORKERS = (1, 2)
 Row = tuple[str, float, str, str]
 
 
@@ -22,6 +23,22 @@ def bench_facts_1000() -> t.Iterator[Row]:
 def bench_facts_pods_1000() -> t.Iterator[Row]:
     yield from _facts("facts_pods_1000", pods=True, tls=False, lean=True)
     yield from _facts("facts_pods_1000_tls", pods=True, tls=True, lean=False)
+
+
+def bench_facts_pods_1000_workers() -> t.Iterator[Row]:
+    """The members' program needs processors, too: on two of them the ratio cannot come to a half."""
+    found: dict[int, float] = {}
+    with joined_fleet(delay_ms=ROUND_TRIP_MS) as fleet:
+        for workers in WORKERS:
+            options = {"pods": True, "workers": workers, "record": False, "dest": fleet.facts}
+            runs = [fleet.run("fleet_facts", options).took for _time in range(3)]
+            assert all(each.result["read"] == 1_000 for each in runs), runs
+            found[workers] = percentile((each.wall for each in runs), 0.5)
+            cpu = percentile((each.cpu for each in runs), 0.5)
+            setup = f"median of 3 runs, {cpu:.1f} CPU-s in all processes; nodes and pods read; {fleet.setup}"
+            yield f"facts_pods_1000_workers_{workers}", found[workers], "s", setup
+    setup = f"seconds with {WORKERS[1]} workers, by those with one"
+    yield "facts_pods_1000_workers", found[WORKERS[1]] / found[WORKERS[0]], "times", setup
 
 
 def _facts(name: str, pods: bool, tls: bool, lean: bool) -> t.Iterator[Row]:

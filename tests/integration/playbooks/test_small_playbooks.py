@@ -39,6 +39,18 @@ def test_a_placement_is_explained_looked_at_and_ended(play: Player, fleet: Fleet
     assert "no placement is recorded" in play("gitops.fleet.status", **records).clean().output
 
 
+def test_facts_are_read_by_several_processes_of_a_play(play: Player, fleet: Fleet):
+    """They are forked from the process that ansible-playbook has forked for the task."""
+    values = given(play.folder, fleet, fleet.admin)
+    play("member_cluster", **values).clean()
+    facts = play.folder / "facts.json"
+    play("gitops.fleet.facts", records=values["records"], dest=str(facts), workers=3, pods=True).clean()
+    found = json.loads(facts.read_text(encoding="utf-8"))
+    assert sorted(found["nodes"]) == ["east", "west"] and found["failed"] == {}
+    refused = play("gitops.fleet.facts", records=values["records"], workers=0)
+    assert refused.code == 2 and "workers: 0 is less than 1" in refused.output
+
+
 def test_another_fleet_is_supposed_from_records_and_from_facts_alone(play: Player, fleet: Fleet):
     """D4-100, D4-101: what would move if a cluster went, or another one came."""
     values = given(play.folder, fleet, fleet.admin)

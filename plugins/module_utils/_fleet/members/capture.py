@@ -54,8 +54,10 @@ def capture(
     threads: int,
     timeout: float,
     record: bool,
+    workers: int = 1,
 ) -> Captured:
-    """Reads all members; FleetError ``no-members``, or the problems of all of them when none can be read."""
+    """Reads all members, with so many processes; FleetError ``no-members``, or the problems of all when none can be
+    read."""
     members = recorded_members(session.records)
     if not members:
         hint = "join some with member_cluster"
@@ -63,7 +65,7 @@ def capture(
     fleet = {name: member.fleet for name, member in members.items()}
     waits = Timeouts(connect=timeout, read=max(30.0, timeout))
     with open_clients(session, fleet, timeout=waits) as clients:
-        reading = read_fleet(members, clients, session.clock(), pods, prices, threads)
+        reading = read_fleet(members, clients, session.clock(), pods, prices, threads, workers=workers)
     if record:
         record_identities(session.records, fleet, clients.identities.seen)
         record_facts(session.records, reading)

@@ -37,6 +37,7 @@ from ..._kube.lists import list_pages, read_each
 from ..._kube.parallel import in_parallel
 from ..placements.on_member.member_apply import WHOLE_MEMBER
 from .members import Clients, Member
+from .sharing import Answers, shared_out
 
 AVAILABLE = "resources.kubernetes-fleet.io/available-"
 POD_FIELDS = "status.phase!=Succeeded,status.phase!=Failed,spec.nodeName!="
@@ -67,10 +68,17 @@ def read_fleet(
     prices: PriceList = NO_PRICES,
     threads: int = 32,
     deadline: float | None = None,
+    workers: int = 1,
 ) -> FleetReading:
-    """The facts of all members at ``now``. A member that cannot be read keeps its older facts and is named."""
-    work = {name: _reader(members[name], clients, now, pods, prices.prices) for name in members}
-    answers = in_parallel(work, threads=threads, deadline=deadline)
+    """The facts of all members at ``now``. A member that cannot be read keeps its older facts and is named.
+
+    ``threads`` is for each of the processes, of which there are ``workers``."""
+
+    def read(clients: Clients, names: t.Iterable[str]) -> Answers[_MemberAnswer]:
+        work = {name: _reader(members[name], clients, now, pods, prices.prices) for name in names}
+        return in_parallel(work, threads=threads, deadline=deadline)
+
+    answers = shared_out(clients, members, workers, read)
     clusters: list[MemberCluster] = []
     failed: dict[str, FleetError] = {}
     told: dict[str, _MemberAnswer] = {}

@@ -60,13 +60,13 @@ class Identities:
     """Checks the cluster behind each name once. Safe to use from threads.
 
     With ``strict`` a cluster that cannot be told, or has two names, is refused; without, it is a note: for verbs that
-    only read. ``seen`` has the UIDs that were told.
+    only read. ``seen`` has the UIDs that were told, ``unknown`` says why others cannot be told.
     """
 
     members: t.Mapping[str, FleetMember]
     strict: bool = False
     seen: dict[str, str] = field(default_factory=dict)
-    _notes: dict[str, Problem] = field(default_factory=dict)
+    unknown: dict[str, Problem] = field(default_factory=dict)
     _names: dict[str, set[str]] = field(init=False, default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -82,27 +82,34 @@ class Identities:
             if self.strict or error.code != "forbidden":
                 raise
             with self._lock:
-                self._notes[name] = error.problems[0]
+                self.unknown[name] = error.problems[0]
             return
         recorded = self.members[name].spec.cluster_uid
         if recorded and recorded != uid:
             raise _other_cluster(name, recorded, uid)
+        found = self._saw(name, uid)
+        if found and self.strict:
+            raise FleetError.of(found)
+
+    def _saw(self, name: str, uid: str) -> tuple[Problem, ...]:
+        """Notes which cluster it is, and tells of other names of it."""
         with self._lock:
             self.seen[name] = uid
             same = self._names.setdefault(uid, set())
             same.add(name)
-            found = doubles(dict.fromkeys(same, uid))
-        if found and self.strict:
-            raise FleetError.of(found)
-        for each in found:
-            with self._lock:
-                self._notes[each.where] = each
+            return doubles(dict.fromkeys(same, uid))
+
+    def take_over(self, seen: t.Mapping[str, str], unknown: t.Mapping[str, Problem]) -> None:
+        """What was found out of other members in another process; for verbs that only read."""
+        for name, uid in seen.items():
+            self._saw(name, uid)
+        with self._lock:
+            self.unknown |= unknown
 
     def notes(self) -> tuple[Problem, ...]:
         """What a verb that only reads went on with."""
-        found = {each.where: each for each in doubles(recorded_uids(self.members))}
         with self._lock:
-            found |= self._notes
+            found = {each.where: each for each in doubles(recorded_uids(self.members) | self.seen)} | self.unknown
         return tuple(found[where] for where in sorted(found))
 
 

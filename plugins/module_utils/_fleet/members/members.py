@@ -146,6 +146,11 @@ class Clients:
             client.close()
         return kept
 
+    def apart(self) -> Clients:
+        """The same for another process, which shares no connection with this one; it holds no member."""
+        hub = KubeClient(self.hub.connection, timeout=self.hub.timeout) if self.hub else None
+        return replace(self, hub=hub, leases=None, _open={}, _lock=threading.Lock())
+
     def clock_ahead(self) -> timedelta:
         """How far most of the clocks that were seen, the hub's among them, are ahead of ours; 0 if none was."""
         with self._lock:

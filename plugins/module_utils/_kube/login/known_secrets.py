@@ -38,15 +38,24 @@ class KnownSecrets:
     """
 
     def __init__(self) -> None:
-        self._forms: set[_Form] = set()
-        self._by_piece: dict[str, tuple[_Form, ...]] = {}
+        self._forms: set[SecretForm] = set()
+        self._by_piece: dict[str, tuple[SecretForm, ...]] = {}
         # Those too short for that, and those that look otherwise in JSON.
-        self._short: tuple[_Form, ...] = ()
-        self._escaped: tuple[_Form, ...] = ()
+        self._short: tuple[SecretForm, ...] = ()
+        self._escaped: tuple[SecretForm, ...] = ()
         self._lock = threading.Lock()
 
     def add(self, *secrets: str) -> None:
-        found = {form for secret in secrets if secret for form in _forms(secret)}
+        self.learn({form for secret in secrets if secret for form in _forms(secret)})
+
+    @property
+    def forms(self) -> frozenset[SecretForm]:
+        """All that is looked for: what another process has to learn."""
+        with self._lock:
+            return frozenset(self._forms)
+
+    def learn(self, found: t.AbstractSet[SecretForm]) -> None:
+        """Looks for these from now on."""
         with self._lock:
             fresh = found - self._forms
             self._forms |= fresh
@@ -67,7 +76,7 @@ class KnownSecrets:
         present = [form for form in candidates if _as_json(form.text) in document]
         return (lambda text: _without(present, text)) if present else str
 
-    def _candidates(self, text: str) -> set[_Form]:
+    def _candidates(self, text: str) -> set[SecretForm]:
         """All that can be in the text as they are."""
         found = set(self._short)
         known = self._by_piece.get
@@ -76,7 +85,7 @@ class KnownSecrets:
         return found
 
 
-class _Form(t.NamedTuple):
+class SecretForm(t.NamedTuple):
     """One text that a secret may come back as; ``inner`` is the middle of its base64 within more base64, of which the
     characters beside it tell a part too."""
 
@@ -101,7 +110,7 @@ def _as_json(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)[1:-1]
 
 
-def _without(forms: t.Iterable[_Form], text: str) -> str:
+def _without(forms: t.Iterable[SecretForm], text: str) -> str:
     """The longest form first, so that no tail of one is left behind."""
     for form in sorted(forms, key=lambda form: len(form.text), reverse=True):
         text = re.sub(form.pattern, HIDDEN, text)
@@ -144,19 +153,19 @@ def _userinfo(url: str) -> tuple[str, ...]:
     return password, unquote(password)
 
 
-def _forms(secret: str) -> t.Iterator[_Form]:
+def _forms(secret: str) -> t.Iterator[SecretForm]:
     quoted = _as_json(secret)
     for form in (secret, quote(secret, safe=""), quote_plus(secret), quoted, json.dumps(secret)[1:-1]):
-        yield _Form(form)
-    yield _Form(re.sub("[<>&]", lambda found: f"\\u{ord(found[0]):04x}", quoted))
+        yield SecretForm(form)
+    yield SecretForm(re.sub("[<>&]", lambda found: f"\\u{ord(found[0]):04x}", quoted))
     raw = secret.encode()
     if len(raw) >= _LONG:
         for encoded in (base64.b64encode(raw).decode(), base64.urlsafe_b64encode(raw).decode()):
-            yield _Form(encoded.rstrip("="))
+            yield SecretForm(encoded.rstrip("="))
     if len(raw) >= _LONG_ENCODED:
         for before in range(3):
             whole = base64.b64encode(b"\0" * before + raw)
             # The first and the last group of four may hold bits of what stands around the secret.
             inner = whole[4 if before else 0 : -4].decode()
-            yield _Form(inner, inner=True)
-            yield _Form(inner.translate(str.maketrans("+/", "-_")), inner=True)
+            yield SecretForm(inner, inner=True)
+            yield SecretForm(inner.translate(str.maketrans("+/", "-_")), inner=True)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import threading
+import typing as t
 
 from .connection import Connection
 
@@ -32,6 +33,12 @@ class Uses:
         with self._lock:
             found, self._notes = self._notes, {}
         return {name: list(notes) for name, notes in sorted(found.items())}
+
+    def take_over(self, notes: t.Mapping[str, t.Iterable[str]]) -> None:
+        """What was taken in another process."""
+        with self._lock:
+            for name, texts in notes.items():
+                self._notes.setdefault(name, {}).update(dict.fromkeys(texts))
 
 
 USES = Uses()

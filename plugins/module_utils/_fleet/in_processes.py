@@ -1,0 +1,100 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Work that one process is too slow for, shared out among processes that are forked from it and end with it.
+
+Forked, not started anew: they have what this one has read already, and nothing secret goes through an argument or a
+file. An answer comes back through a pipe that nobody else can open.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import signal
+import threading
+import typing as t
+import warnings
+
+from .._core.errors import FleetError, fault
+
+T = t.TypeVar("T")
+LOST = "worker-lost"
+SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
+def in_processes(shares: t.Sequence[t.Callable[[], T]]) -> list[T | FleetError]:
+    """What each share gives, in their order. The first is done here, every other one in a process of its own.
+
+    Answers must be made of what ``pickle`` knows. A share that raises gives a FleetError; ``worker-lost`` if its
+    process ended without an answer. If the first raises, or this process ends in whatever way, the others end at once.
+    """
+    alive, keeps_alive = os.pipe()
+    workers: list[tuple[int, int]] = []
+    try:
+        workers.extend(_forked(share, alive, keeps_alive) for share in shares[1:])
+        os.close(alive)
+        alive = -1
+        here = shares[0]()
+        return [here, *(_answer_of(answer) for _pid, answer in workers)]
+    finally:
+        for each in (alive, keeps_alive, *(answer for _pid, answer in workers)):
+            with contextlib.suppress(OSError):
+                os.close(each)
+        for pid, _answer in workers:
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(pid, 0)
+
+
+def _forked(share: t.Callable[[], t.Any], alive: int, keeps_alive: int) -> tuple[int, int]:
+    """The process, and where its answer can be read."""
+    reads, writes = os.pipe()
+    with warnings.catch_warnings():
+        # Of threads that are not there any more in the new process: it uses nothing that they could hold.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        pid = os.fork()
+    if pid:
+        os.close(writes)
+        return pid, reads
+    try:
+        os.close(keeps_alive)
+        os.close(reads)
+        for each in SIGNALS:
+            signal.signal(each, signal.SIG_DFL)
+        threading.Thread(target=_end_with, args=(alive,), daemon=True).start()
+        with os.fdopen(writes, "wb") as answer:
+            answer.write(pickle.dumps(_done(share)))
+    finally:
+        os._exit(0)  # nothing of what the other process has begun is ended here
+
+
+def _end_with(alive: int) -> None:
+    """Ends this process as soon as the one that forked it has ended, or wants no answer any more."""
+    os.read(alive, 1)
+    os._exit(1)
+
+
+def _done(share: t.Callable[[], t.Any]) -> t.Any:
+    try:
+        return share()
+    except FleetError as error:
+        return _Refused(error.problems)
+    except BaseException as error:  # noqa: BLE001  # told by the process that waits for the answer
+        return _Refused(fault(error).problems)
+
+
+class _Refused(tuple[t.Any, ...]):
+    """The problems of an error, which does not go through a pipe itself."""
+
+    __slots__ = ()
+
+
+def _answer_of(reads: int) -> t.Any:
+    with os.fdopen(reads, "rb", closefd=False) as answer:
+        content = answer.read()
+    try:
+        told = pickle.loads(content)
+    except (EOFError, pickle.UnpicklingError):
+        return FleetError(LOST, "a process that worked for this one has ended without an answer", hint="run again")
+    return FleetError.of(told) if isinstance(told, _Refused) else told
