@@ -9,6 +9,7 @@ from datetime import timedelta
 
 from ..module_utils._core.errors import FleetError
 from ..module_utils._fleet.files import approved_plan, facts_file, refuse_empty, refuse_unwritable, write_file
+from ..module_utils._fleet.placements.checks import in_reach
 from ..module_utils._fleet.placements.history.roll_back import RollBack
 from ..module_utils._fleet.placements.look import ApplyOptions, RolloutOptions
 from ..module_utils._fleet.placements.placement import (
@@ -143,7 +144,7 @@ def _answer(report: Report, options: dict[str, t.Any], run_of: Run) -> Answer:
         "validated_by": "server" if options["validate"] == "server" else "recorded hashes and field ownership",
     }
     short, lacks = report.short
-    fails = [each for each in report.problems if options["unreachable"] == "fail" or each.code not in UNREACHABLE]
+    fails = list(report.problems) if options["unreachable"] == "fail" else in_reach(report.problems)
     outcome = short or ("planned" if run_of.check_mode or options["state"] == "planned" else "done")
     if fails:
         message = "\n".join(str(each) for each in fails)
@@ -164,9 +165,6 @@ def _answer(report: Report, options: dict[str, t.Any], run_of: Run) -> Answer:
 
 def _waiting_code(report: Report) -> str:
     return "time-limit" if any(each.why == "time-limit" for each in report.waits.values()) else "rollout-waits"
-
-
-UNREACHABLE = ("unreachable", "timeout", "certificate", "credentials-expired", "unauthorized", "partly-read")
 
 
 def _steps(report: Report, which: t.Callable[[t.Any], t.Iterable[t.Any]]) -> list[dict[str, t.Any]]:

@@ -22,8 +22,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.commands import record, start
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.decide import decide
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import (
+    MemberBlocker,
     MemberView,
-    Obstacle,
     RunState,
     UpdateSeen,
 )
@@ -62,7 +62,9 @@ def _view(name: str, number: int) -> MemberView:
         first = NOW - timedelta(days=7, hours=1 if kind else 12)
         days = (first + timedelta(days=day) for day in range(30))
         windows = tuple((opens, opens + timedelta(hours=4)) for opens in days)
-    missing = (Obstacle(reason=states.VERSION_NOT_AVAILABLE, message="1.36.3 is not available"),) if kind == 2 else ()
+    missing = (
+        (MemberBlocker(reason=states.VERSION_NOT_AVAILABLE, message="1.36.3 is not available"),) if kind == 2 else ()
+    )
     return MemberView(name=name, windows=windows, obstacles=missing)
 
 

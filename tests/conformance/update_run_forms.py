@@ -39,8 +39,8 @@ def view(member: Data) -> run.MemberView:
     return run.MemberView(
         name=member["name"],
         windows=windows and tuple((T0 + timedelta(seconds=a), T0 + timedelta(seconds=b)) for a, b in windows),
-        obstacles=tuple(run.Obstacle(reason=reason) for reason in member["obstacles"]),
-        skip=run.Obstacle(reason=states.ALREADY_AT_TARGET) if member.get("atTarget") else None,
+        obstacles=tuple(run.MemberBlocker(reason=reason) for reason in member["obstacles"]),
+        skip=run.MemberBlocker(reason=states.ALREADY_AT_TARGET) if member.get("atTarget") else None,
     )
 
 

@@ -40,7 +40,7 @@ class Blocker:
 
 
 @dataclass(frozen=True)
-class Wait:
+class HeldBack:
     """What does not go on now, by name, and everything that holds it back."""
 
     name: str
@@ -69,7 +69,7 @@ class Decision(t.Generic[S, A_co]):
 
     state: S
     acts: tuple[A_co, ...] = ()
-    waits: tuple[Wait, ...] = ()
+    waits: tuple[HeldBack, ...] = ()
     wake_at: datetime | None = None
 
 

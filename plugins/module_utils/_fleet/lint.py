@@ -18,7 +18,7 @@ from .._core.lint.document import Judged, judge_document, mend
 from .._core.lint.fleet import across, is_related
 from .._core.lint.remark import (
     LEVELS,
-    Remark,
+    LintProblem,
     of_problem,
     shortened,
 )
@@ -54,7 +54,7 @@ class Linted:
     ``passed_over`` files hold no manifest and nobody named them; ``silenced`` remarks are so by a comment.
     """
 
-    remarks: tuple[Remark, ...]
+    remarks: tuple[LintProblem, ...]
     mended: tuple[Mended, ...]
     documents: int
     checked: int
@@ -189,18 +189,18 @@ class _ToldRemarks:
     """The first so many remarks of each level: nobody reads more, and a file can be made of nothing but them."""
 
     def __init__(self) -> None:
-        self.remarks: list[Remark] = []
+        self.remarks: list[LintProblem] = []
         self.silenced = 0
         self._counts: dict[str, int] = {}
 
-    def about(self, remark: Remark, document: Document, inside: str) -> None:
+    def about(self, remark: LintProblem, document: Document, inside: str) -> None:
         """A remark on a document; ``inside`` as in ``Judged``."""
         if document.silent and remark.code in document.silent.get(_placed(remark, document, inside).line, ()):
             self.silenced += 1
         else:
             self.add(remark.level, functools.partial(_placed, remark, document, inside))
 
-    def add(self, level: str, remark: t.Callable[[], Remark]) -> None:
+    def add(self, level: str, remark: t.Callable[[], LintProblem]) -> None:
         self._counts[level] = self._counts.get(level, 0) + 1
         if self._counts[level] <= MOST_TOLD:
             self.remarks.append(shortened(remark()))
@@ -209,15 +209,15 @@ class _ToldRemarks:
         """How many there are that are not told."""
         return max(0, self._counts.get(level, 0) - MOST_TOLD)
 
-    def rest(self) -> t.Iterator[Remark]:
+    def rest(self) -> t.Iterator[LintProblem]:
         for level in filter(self.more, LEVELS):
             text = f"{self.more(level)} more of this level are not shown"
             if level == ERROR:
                 text = f"there are more than {MOST_TOLD} errors, and what comes behind them was not judged"
-            yield Remark(code="more-findings", level=level, message=text)
+            yield LintProblem(code="more-findings", level=level, message=text)
 
 
-def _placed(remark: Remark, document: Document, inside: str) -> Remark:
+def _placed(remark: LintProblem, document: Document, inside: str) -> LintProblem:
     """With file and line; a fragment lacks the beginning of the path."""
     path = remark.path.removeprefix(inside).lstrip(".")
     return replace(remark, file=document.path, line=document.line_of(path))

@@ -42,6 +42,7 @@ def an_object(document: t.Any, request: str, client: KubeClient) -> dict[str, t.
 
 
 def damaged(request: str, why: str, client: KubeClient) -> ApiError:
+    """The error that an answer to ``request`` (method and path) cannot be used for this reason."""
     hint = "see the object with kubectl, and what stands before the API server"
     return ApiError("bad-answer", f"the answer to {request} is damaged: {why}", client.server_name, hint)
 

@@ -219,6 +219,7 @@ def micro(instant: datetime) -> str:
 
 
 def moment(text: t.Any) -> datetime | None:
+    """An instant of a Lease as aware UTC; None where there is none, or it is not one."""
     try:
         return parse_time(str(text))
     except ValueError:

@@ -111,6 +111,7 @@ def _proxied(connection: Connection, options: dict[str, t.Any]) -> t.Any:
 
 
 def timeouts(connect: float, read: float) -> t.Any:
+    """For connecting, and between two pieces of an answer, both in seconds."""
     return urllib3.Timeout(connect=connect, read=read)
 
 

@@ -66,6 +66,7 @@ def silent(_text: str) -> None:
 
 
 def cache_root(environ: t.Mapping[str, str] | None = None) -> Path:
+    """The folder in which built binaries are kept; ``environ`` is that of this process if it is not given."""
     environ = os.environ if environ is None else environ
     base = environ.get("XDG_CACHE_HOME") or os.path.join(environ.get("HOME") or os.path.expanduser("~"), ".cache")
     return Path(base) / "gitops-fleet" / "binaries"
@@ -273,6 +274,7 @@ def _ask_version(path: Path, _mtime_ns: int) -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     # pylint: disable=ansible-bad-function  # a command, which prints
+    """Builds what the arguments choose, or all. The exit status: 0, or 1 with the error told."""
     parser = argparse.ArgumentParser(prog="binaries", description="Build the binaries of local control planes.")
     parser.add_argument("--family", action="append", choices=[one.family for one in RECIPES])
     chosen = parser.parse_args(arguments).family

@@ -68,6 +68,7 @@ def files(folder: Path, options: Options) -> dict[Path, bytes]:
 
 
 def audit_policy(folder: Path) -> Path:
+    """Where a cluster's audit policy lies below its folder."""
     return folder / "audit-policy.json"
 
 

@@ -86,6 +86,7 @@ def _words(name: str, want: Component | None, have: Component | None, died: bool
 
 
 def running(state: State) -> dict[str, Component]:
+    """The components of which the process lives, with the options that it was started with."""
     return {
         name: Component(one.version, command(one.id)[1:]) for name, one in state.processes.items() if is_running(one.id)
     }
@@ -153,11 +154,13 @@ def begin(
 
 @contextlib.contextmanager
 def client(folder: Path) -> t.Iterator[KubeClient]:
+    """A client of the cluster's administrator, closed at the end. FleetError as of its kubeconfig."""
     with KubeClient(connection_from_kubeconfig(folder / "kubeconfig"), Timeouts(connect=1.0, read=10.0)) as client:
         yield client
 
 
 def log_of(folder: Path, name: str) -> Path:
+    """Where a component of the cluster in ``folder`` writes its log."""
     return folder / "logs" / f"{name}.log"
 
 

@@ -58,6 +58,7 @@ def read_nodes(client: KubeClient) -> tuple[Node, ...]:
 
 
 def carry_out(client: KubeClient, todo: NodeChanges) -> None:
+    """Deletes what is to go, then makes what is new. ApiError at the first that is refused."""
     for name in todo.delete:
         client.delete(f"{_NODES}/{name}")
     for node in todo.make:
@@ -70,6 +71,7 @@ def unready(nodes: t.Iterable[Node]) -> tuple[str, ...]:
 
 
 def count_by_pool(nodes: t.Iterable[Node]) -> dict[str, int]:
+    """Nodes by the name of their pool, in order of the names; empty is the name for none."""
     counts: dict[str, int] = {}
     for node in nodes:
         pool = node["metadata"]["labels"].get(POOL, "")

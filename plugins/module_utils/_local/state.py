@@ -52,6 +52,7 @@ class State:
 
 
 def default_root(environ: t.Mapping[str, str] | None = None) -> Path:
+    """The folder of all local clusters; ``environ`` is that of this process if it is not given."""
     environ = os.environ if environ is None else environ
     home = environ.get("HOME") or os.path.expanduser("~")
     base = environ.get("XDG_STATE_HOME") or os.path.join(home, ".local", "state")
@@ -68,6 +69,7 @@ def name_problem(name: str) -> str:
 
 
 def cluster_dir(root: Path, name: str) -> Path:
+    """The cluster's own folder, which need not be there. FleetError ``bad-name``."""
     problem = name_problem(name)
     if problem:
         raise FleetError("bad-name", problem)
@@ -112,6 +114,7 @@ def load(folder: Path) -> State | None:
 
 
 def save(folder: Path, state: State) -> State:
+    """Writes the state beside the cluster, for this user only, and gives it back. FleetError ``unwritable-folder``."""
     document = {**asdict(state), "schema": SCHEMA}
     document["processes"] = {
         name: {"pid": one.id.pid, "started": one.id.started, "version": one.version}
@@ -160,10 +163,12 @@ def remove(root: Path, name: str) -> None:
 
 
 def root_lock(root: Path) -> t.ContextManager[None]:
+    """Held while a cluster below ``root`` is given its ports, or is removed; waited for up to a minute."""
     return locked(root / ".locks" / "root", timeout=60)
 
 
 def cluster_lock(root: Path, name: str, waiting: t.Callable[[], None], timeout: float) -> t.ContextManager[None]:
+    """Held while the cluster is changed. ``waiting`` is called if it is waited for, up to ``timeout`` seconds."""
     return locked(root / ".locks" / f"cluster-{name}", waiting, timeout)
 
 

@@ -11,7 +11,7 @@ import typing as t
 
 from .._core.disruption.budgets.lint import ERROR, NOTE, WARNING
 from .._core.foreign import in_line
-from .._core.lint.remark import LONGEST, Remark
+from .._core.lint.remark import LONGEST, LintProblem
 from .text import columns
 from .widths import columns_of, wrapped
 
@@ -22,7 +22,7 @@ MOST_LINES = 40
 
 
 def findings_text(
-    remarks: t.Sequence[Remark], documents: int, checked: int, passed_over: int = 0, silenced: int = 0
+    remarks: t.Sequence[LintProblem], documents: int, checked: int, passed_over: int = 0, silenced: int = 0
 ) -> list[str]:
     """Each finding with its place, its text and the mended form; then how many there are."""
     lines = [line for each in remarks for line in _lines(each)]
@@ -30,7 +30,7 @@ def findings_text(
 
 
 def findings_json(
-    remarks: t.Sequence[Remark], documents: int, checked: int, passed_over: int = 0, silenced: int = 0
+    remarks: t.Sequence[LintProblem], documents: int, checked: int, passed_over: int = 0, silenced: int = 0
 ) -> dict[str, t.Any]:
     """The findings as one document: each with its place, counts by level, how many documents were read and checked."""
     return {
@@ -43,12 +43,14 @@ def findings_json(
     }
 
 
-def counts(remarks: t.Sequence[Remark]) -> dict[str, int]:
+def counts(remarks: t.Sequence[LintProblem]) -> dict[str, int]:
     """How many remarks there are of each level: error, warning, note; 0 where there is none."""
     return {level: sum(1 for each in remarks if each.level == level) for level in (ERROR, WARNING, NOTE)}
 
 
-def summary(remarks: t.Sequence[Remark], documents: int, checked: int, passed_over: int = 0, silenced: int = 0) -> str:
+def summary(
+    remarks: t.Sequence[LintProblem], documents: int, checked: int, passed_over: int = 0, silenced: int = 0
+) -> str:
     """One sentence: findings by level, in how many documents, how many of which are of kinds that have rules.
 
     Then how many files hold no manifest, and how many findings a comment silences, if there are any.
@@ -71,7 +73,7 @@ def block(value: t.Any, indent: str = "") -> list[str]:
     return [f"{indent}{_scalar(value)}"]
 
 
-def _lines(remark: Remark) -> list[str]:
+def _lines(remark: LintProblem) -> list[str]:
     head = f"{remark.where}: {remark.level} {remark.code}"
     lines = _wrapped(f"{head}: {remark.object}" if remark.object else head, "", "    ")
     if remark.path:

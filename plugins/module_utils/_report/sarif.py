@@ -11,14 +11,14 @@ from urllib.parse import quote
 
 from .._core.foreign import in_line
 from .._core.lint.codes import text_of
-from .._core.lint.remark import Remark
+from .._core.lint.remark import LintProblem
 
 VERSION = "2.1.0"
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 TOOL = "gitops.fleet.lint"
 
 
-def sarif(remarks: t.Sequence[Remark]) -> dict[str, t.Any]:
+def sarif(remarks: t.Sequence[LintProblem]) -> dict[str, t.Any]:
     """One run; paths that are not absolute are relative to the folder in which the run started. Order is kept."""
     levels: dict[str, str] = {}
     for each in remarks:
@@ -41,7 +41,7 @@ def _rule(code: str, level: str) -> dict[str, t.Any]:
     return {"id": code, "shortDescription": {"text": text_of(code)}, "defaultConfiguration": {"level": level}}
 
 
-def _result(remark: Remark, rule: int) -> dict[str, t.Any]:
+def _result(remark: LintProblem, rule: int) -> dict[str, t.Any]:
     text = f"{remark.path}: {remark.message}" if remark.path else remark.message
     result: dict[str, t.Any] = {
         "ruleId": remark.code,
@@ -55,7 +55,7 @@ def _result(remark: Remark, rule: int) -> dict[str, t.Any]:
     return result
 
 
-def _location(remark: Remark) -> dict[str, t.Any]:
+def _location(remark: LintProblem) -> dict[str, t.Any]:
     place = {"artifactLocation": {"uri": _uri(remark.file)}, "region": {"startLine": max(1, remark.line)}}
     location: dict[str, t.Any] = {"physicalLocation": place}
     if remark.object:

@@ -14,7 +14,7 @@ from .._core.updates.releases.targets import (
     UpgradeTarget,
     UpgradeWork,
 )
-from .._core.updates.run import Obstacle
+from .._core.updates.run import MemberBlocker
 from .text import columns, table
 from .widths import wrapped
 
@@ -67,7 +67,7 @@ def _becomes(step: UpgradeStep) -> str:
     return ", ".join(filter(None, (step.version, f"image {step.image}" if step.image else "", snapshot)))
 
 
-def _told(obstacle: Obstacle | None) -> str:
+def _told(obstacle: MemberBlocker | None) -> str:
     return "" if obstacle is None else ": ".join(filter(None, (obstacle.reason, obstacle.message)))
 
 

@@ -123,10 +123,12 @@ def protection(pod: Pod, now: datetime) -> Protection:
 
 
 def protected(pod: Pod, now: datetime) -> bool:
+    """Whether its annotation forbids to disrupt it at ``now``: for ever, or until a time that it names."""
     return DO_NOT_DISRUPT in pod.annotations and protection(pod, now).holds
 
 
 def disruptable(pod: Pod, now: datetime) -> bool:
+    """Whether a node may be disrupted with it on it: it is not active, or nothing protects it."""
     return not (pod.active and protected(pod, now))
 
 
@@ -147,6 +149,7 @@ def reschedulable(pod: Pod) -> bool:
 
 
 def tolerates(pod: Pod, taint: Taint) -> bool:
+    """Whether any of its tolerations covers the taint."""
     return any(covers(each, taint) for each in pod.tolerations)
 
 
@@ -159,6 +162,7 @@ class Standing:
 
 
 def standing(pod: Pod, now: datetime) -> Standing:
+    """What becomes of it when its node is drained at ``now``, as a code with a sentence."""
     if pod.ended:
         return Standing("ended", f"pod {pod.key} has ended and holds nothing up")
     if pod.mirror:

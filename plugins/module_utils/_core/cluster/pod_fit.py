@@ -67,6 +67,7 @@ def refusal(pod: Pod, labels: t.Mapping[str, str], taints: tuple[Taint, ...], zo
 
 
 def ports_taken(pod: Pod, others: t.Iterable[Pod]) -> bool:
+    """Whether one of the others on a node has a host port that the pod wants."""
     return bool(pod.host_ports) and any(port in each.host_ports for each in others for port in pod.host_ports)
 
 
@@ -76,6 +77,7 @@ def by_size(pod: Pod) -> tuple[int, int, str]:
 
 
 def with_hostname(labels: t.Mapping[str, str], name: str) -> t.Mapping[str, str]:
+    """A node's labels, with its name as ``kubernetes.io/hostname`` where they do not say it."""
     return labels if HOSTNAME in labels else {**labels, HOSTNAME: name}
 
 

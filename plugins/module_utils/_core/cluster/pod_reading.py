@@ -62,6 +62,7 @@ def read_pod(document: t.Any) -> Pod:
 
 
 def read(cls: type[T], document: t.Any, where: str) -> T:
+    """The document as ``cls``. FleetError ``undecodable`` at ``where``, with what does not fit."""
     try:
         return decode(cls, document)
     except ValueError as error:

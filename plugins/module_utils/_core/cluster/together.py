@@ -10,8 +10,6 @@ from dataclasses import dataclass
 
 from ..objects.clusters.member_cluster import MemberCluster
 
-# Codes of a member that does not answer at all.
-SILENT = ("unreachable", "timeout")
 FEWEST = 2
 # Which label is told where several fit the same clusters: the widest failure domain first.
 FIRST = ("topology.kubernetes.io/region", "region", "topology.kubernetes.io/zone", "zone")

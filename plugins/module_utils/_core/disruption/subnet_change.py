@@ -67,6 +67,7 @@ class Network:
 
 
 def well_formed(subnet: str) -> bool:
+    """Whether it is written like the identity of a subnet of Azure."""
     return _SUBNET_ID.fullmatch(subnet) is not None
 
 

@@ -14,7 +14,7 @@ from ..disruption.budgets.lint import ERROR, NOTE, WARNING
 from ..disruption.do_not_disrupt import lint_do_not_disrupt
 from ..resources.comparison.left_alone import IGNORE, IGNORE_FORM, ignored
 from ..values.field_path import at
-from .remark import Remark, of_lint
+from .remark import LintProblem, of_lint
 
 EXPIRY = "an expired node of Karpenter goes all the same: its pods are only drained later, until its grace period"
 # Where a kind keeps the metadata of its pods, if it is none itself.
@@ -29,7 +29,7 @@ POD_METADATA = {
 CONTAINERS = ("spec.template.spec.containers", "spec.template.spec.initContainers")
 
 
-def judge_any(document: Mapping[str, t.Any]) -> t.Iterator[Remark]:
+def judge_any(document: Mapping[str, t.Any]) -> t.Iterator[LintProblem]:
     """Remarks on a manifest of a kind that is not checked otherwise."""
     kind = str(document.get("kind"))
     faults = [of_lint(each) for each in lint_do_not_disrupt(document)]
@@ -39,46 +39,46 @@ def judge_any(document: Mapping[str, t.Any]) -> t.Iterator[Remark]:
         if DO_NOT_DISRUPT in _mapping(document, f"{path}.annotations"):
             yield from _patch(document, kind)
             if kind != "Node" and not faults:
-                yield Remark(code="do-not-disrupt-and-expiry", level=NOTE, message=EXPIRY, path=_place(path))
+                yield LintProblem(code="do-not-disrupt-and-expiry", level=NOTE, message=EXPIRY, path=_place(path))
         elif kind in POD_METADATA and DO_NOT_DISRUPT in (own := _mapping(document, "metadata.annotations")):
             yield _not_on_pods(kind, own[DO_NOT_DISRUPT], path)
     yield from _feature_gate(document, kind)
     yield from _ignored(document)
 
 
-def _patch(document: Mapping[str, t.Any], kind: str) -> t.Iterator[Remark]:
+def _patch(document: Mapping[str, t.Any], kind: str) -> t.Iterator[LintProblem]:
     if not at(document, "metadata.name"):
         text = f"this can be a patch of a {kind}, and not create one: it has no metadata.name"
-        yield Remark(code="patch-only", level=NOTE, message=text, path="metadata.name")
+        yield LintProblem(code="patch-only", level=NOTE, message=text, path="metadata.name")
 
 
-def _ignored(document: Mapping[str, t.Any]) -> t.Iterator[Remark]:
+def _ignored(document: Mapping[str, t.Any]) -> t.Iterator[LintProblem]:
     try:
         ignored(document)
     except ValueError as error:
         text = f"{error}; {IGNORE_FORM}"
-        yield Remark(code="bad-ignore", level=ERROR, message=text, path=f"metadata.annotations[{IGNORE}]")
+        yield LintProblem(code="bad-ignore", level=ERROR, message=text, path=f"metadata.annotations[{IGNORE}]")
 
 
 def _place(metadata: str) -> str:
     return f"{metadata}.annotations[{DO_NOT_DISRUPT}]"
 
 
-def _not_on_pods(kind: str, value: t.Any, path: str) -> Remark:
+def _not_on_pods(kind: str, value: t.Any, path: str) -> LintProblem:
     here, there = _place("metadata"), _place(path)
     text = f"the annotation of a {kind} does not reach its pods, so that nothing is protected; it belongs to {there}"
     mended = {here: None, there: value}
-    return Remark(code="do-not-disrupt-not-on-pods", level=WARNING, message=text, path=here, mended=mended)
+    return LintProblem(code="do-not-disrupt-not-on-pods", level=WARNING, message=text, path=here, mended=mended)
 
 
-def _feature_gate(document: Mapping[str, t.Any], kind: str) -> t.Iterator[Remark]:
+def _feature_gate(document: Mapping[str, t.Any], kind: str) -> t.Iterator[LintProblem]:
     """Drift was a feature gate before v1.0 of Karpenter."""
     text = "Karpenter has no feature gate for drift any more: drift is always detected, and this has no effect"
     if kind == "ConfigMap":
         for key in ("featureGates.driftEnabled", "settings.featureGates.drift"):
             if key in _mapping(document, "data"):
                 path = f"data[{key}]"
-                yield Remark(code="feature-gate-gone", level=WARNING, message=text, path=path, mended={path: None})
+                yield LintProblem(code="feature-gate-gone", level=WARNING, message=text, path=path, mended={path: None})
     for path in CONTAINERS:
         containers = at(document, path)
         for index, container in enumerate(containers if isinstance(containers, list) else ()):
@@ -88,7 +88,7 @@ def _feature_gate(document: Mapping[str, t.Any], kind: str) -> t.Iterator[Remark
                 if at(variable, "name") == "FEATURE_GATES" and "Drift=" in _gates(value):
                     where = f"{path}[{index}].env[{place}].value"
                     kept = ",".join(each for each in str(value).split(",") if not each.strip().startswith("Drift="))
-                    yield Remark(
+                    yield LintProblem(
                         code="feature-gate-gone", level=WARNING, message=text, path=where, mended={where: kept}
                     )
 

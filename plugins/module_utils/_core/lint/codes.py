@@ -96,6 +96,7 @@ TEXTS: t.Mapping[str, str] = {**FILES, **NODE_POOLS, **PLACEMENTS, **{rule.code:
 
 
 def text_of(code: str) -> str:
+    """The sentence that explains a code; one made of its words where none is written."""
     return TEXTS.get(code) or f"{code.replace('-', ' ').capitalize()}."
 
 

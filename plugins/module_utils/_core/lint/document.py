@@ -41,7 +41,7 @@ from .kinds import UNCHECKED
 from .older_pool import OLDER, as_v1
 from .placement import UNDECIDED, selected_in_vain, spread_in_words
 from .remark import (
-    Remark,
+    LintProblem,
     of_finding,
     of_found,
     of_lint,
@@ -63,7 +63,7 @@ class Judged:
     """
 
     object: str
-    remarks: tuple[Remark, ...]
+    remarks: tuple[LintProblem, ...]
     whole: t.Any
     checked: bool = True
     inside: str = ""
@@ -115,14 +115,14 @@ def _judged(document: t.Any, start: datetime, written: Written) -> Judged:
         if "budgets" in document or "disruption" in document or _has_disruption(document.get("spec")):
             return _pool(document, start, written)
         text = "neither apiVersion nor kind is here, so that nothing is checked"
-        return _unknown(document, Remark(code="not-a-manifest", level=NOTE, message=text))
+        return _unknown(document, LintProblem(code="not-a-manifest", level=NOTE, message=text))
     if isinstance(document, list) and document and all(_is_budget(each) for each in document):
         return _pool(document, start, written)
     text = f"a manifest is a mapping, not {'a list' if isinstance(document, list) else 'a single value'}"
-    return _unknown(document, Remark(code="not-an-object", level=ERROR, message=text))
+    return _unknown(document, LintProblem(code="not-an-object", level=ERROR, message=text))
 
 
-def _unknown(document: t.Any, remark: Remark) -> Judged:
+def _unknown(document: t.Any, remark: LintProblem) -> Judged:
     return Judged(object="", remarks=(remark,), whole=document, checked=False)
 
 
@@ -136,7 +136,7 @@ def _object(document: Mapping[str, t.Any], start: datetime, written: Written) ->
         return _beside(document, name, JUDGEMENTS[kind], written)
     if kind in UNCHECKED.get(group, ()):
         text = f"objects of kind {kind} are known to KubeFleet and not checked here"
-        remark = Remark(code="not-checked", level=NOTE, message=text, path="kind")
+        remark = LintProblem(code="not-checked", level=NOTE, message=text, path="kind")
         return Judged(object=name, remarks=(remark,), whole=document, checked=False)
     ours = group in (FLEET_GROUP, PLACEMENT_GROUP, CLUSTER_GROUP) or group.endswith("kubefleet.dev")
     if ours or not (api_version and kind):
@@ -154,14 +154,14 @@ def _read(document: Mapping[str, t.Any], name: str, written: Written) -> Judged:
     return Judged(object=name, remarks=tuple(_shorter(each, document) for each in remarks), whole=document)
 
 
-def _of_findings(findings: t.Iterable[Finding], document: t.Any) -> list[Remark]:
+def _of_findings(findings: t.Iterable[Finding], document: t.Any) -> list[LintProblem]:
     """A limit that is left out is worth a note, as ``docs/compatibility.md`` has it; one that is written, a warning."""
     remarks = [of_finding(each) for each in findings]
     left_out = [each.code == "group-limit-stricter" and at(document, each.path) is None for each in remarks]
     return [replace(each, level=NOTE) if out else each for each, out in zip(remarks, left_out, strict=True)]
 
 
-def _shorter(remark: Remark, document: Mapping[str, t.Any]) -> Remark:
+def _shorter(remark: LintProblem, document: Mapping[str, t.Any]) -> LintProblem:
     """Of an unknown kind only the name that is like it; the list of all kinds is long."""
     if remark.code != "unknown-kind":
         return remark
@@ -180,7 +180,7 @@ def _beside(document: Mapping[str, t.Any], name: str, known: Judgement, written:
 
 
 def _pool(document: t.Any, start: datetime, written: Written) -> Judged:
-    remarks: list[Remark] = []
+    remarks: list[LintProblem] = []
     given = document
     if isinstance(document, Mapping) and ("apiVersion" in document or "kind" in document):
         remarks += [of_found(each) for each in check_written_metadata(document)]

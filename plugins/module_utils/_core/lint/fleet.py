@@ -20,7 +20,7 @@ from ..objects.placements.disruption_rules import check_budget_for, check_evicti
 from ..objects.placements.eviction import ClusterResourcePlacementEviction
 from ..schema.codec import decode
 from ..schema.rules import Found
-from .remark import Remark, of_found
+from .remark import LintProblem, of_found
 
 OVERRIDES = ("ClusterResourceOverride", "ResourceOverride")
 BESIDE_PLACEMENTS = (
@@ -38,14 +38,14 @@ def is_related(document: t.Any) -> bool:
     return isinstance(kind, str) and (kind in KIND_OF or kind == "NodePool")
 
 
-def across(rows: t.Sequence[Row], places: t.Sequence[str]) -> t.Iterator[tuple[int, Remark]]:
+def across(rows: t.Sequence[Row], places: t.Sequence[str]) -> t.Iterator[tuple[int, LintProblem]]:
     """Remarks with the index of the row that each is about; ``places`` tell where each row was read."""
     yield from _twice(rows, places)
     yield from _overridden_twice(rows, places)
     yield from _against_placements(rows)
 
 
-def _twice(rows: t.Sequence[Row], places: t.Sequence[str]) -> t.Iterator[tuple[int, Remark]]:
+def _twice(rows: t.Sequence[Row], places: t.Sequence[str]) -> t.Iterator[tuple[int, LintProblem]]:
     """Within a folder, which is applied together: folders may hold an object once for each environment."""
     first: dict[tuple[str, str, str, str], int] = {}
     for index, (document, title) in enumerate(rows):
@@ -59,11 +59,11 @@ def _twice(rows: t.Sequence[Row], places: t.Sequence[str]) -> t.Iterator[tuple[i
             text = f"{title} stands at {places[there]} already; whichever is applied last holds"
             yield (
                 index,
-                Remark(code="duplicate-object", level=WARNING, message=text, path="metadata.name", object=title),
+                LintProblem(code="duplicate-object", level=WARNING, message=text, path="metadata.name", object=title),
             )
 
 
-def _overridden_twice(rows: t.Sequence[Row], places: t.Sequence[str]) -> t.Iterator[tuple[int, Remark]]:
+def _overridden_twice(rows: t.Sequence[Row], places: t.Sequence[str]) -> t.Iterator[tuple[int, LintProblem]]:
     """KubeFleet admits one override of each kind for an object."""
     first: dict[tuple[str, t.Any], int] = {}
     for index, (document, title) in enumerate(rows):
@@ -76,10 +76,10 @@ def _overridden_twice(rows: t.Sequence[Row], places: t.Sequence[str]) -> t.Itera
                     "(put the rules into one override)"
                 )
                 path = f"{SELECTORS[type(override)]}[{place}]"
-                yield index, Remark(code="overridden-twice", level=ERROR, message=text, path=path, object=title)
+                yield index, LintProblem(code="overridden-twice", level=ERROR, message=text, path=path, object=title)
 
 
-def _against_placements(rows: t.Sequence[Row]) -> t.Iterator[tuple[int, Remark]]:
+def _against_placements(rows: t.Sequence[Row]) -> t.Iterator[tuple[int, LintProblem]]:
     """Budgets and evictions of placements that are among the documents, each of them once."""
     read = [_read(document, BESIDE_PLACEMENTS) for document, _title in rows]
     placements = {each.name: each for each in read if isinstance(each, ClusterResourcePlacement)}

@@ -13,7 +13,7 @@ from ..disruption.budgets.lint import ERROR
 from ..objects.karpenter.node_pool import API_VERSION, DEFAULT_POLICY
 from ..objects.karpenter.reading import MISPLACED, OLDER_GROUP, PLACE
 from ..values.field_path import field, put
-from .remark import Remark
+from .remark import LintProblem
 
 OLDER = "karpenter.sh/v1beta1"
 _WAIT, _POLICY = "spec.disruption.consolidateAfter", "spec.disruption.consolidationPolicy"
@@ -23,7 +23,7 @@ _CONSENT = (
 )
 
 
-def as_v1(document: Mapping[str, t.Any]) -> tuple[Mapping[str, t.Any], Remark]:
+def as_v1(document: Mapping[str, t.Any]) -> tuple[Mapping[str, t.Any], LintProblem]:
     """The pool as v1 has it, and the remark that it is to be written so.
 
     Without a mended form where a part has no place in v1: a kubelet block belongs to the node class then.
@@ -34,13 +34,13 @@ def as_v1(document: Mapping[str, t.Any]) -> tuple[Mapping[str, t.Any], Remark]:
         put(out, path, value)
     text = "Karpenter serves v1beta1 no longer (v1.1)"
     if field(document, _KUBELET) is not None:
-        return out, Remark(
+        return out, LintProblem(
             code="unsupported-version",
             level=ERROR,
             path="apiVersion",
             message=f"{text}; write {API_VERSION}, once kubelet stands in the node class",
         )
-    return out, Remark(
+    return out, LintProblem(
         code="unsupported-version",
         level=ERROR,
         path="apiVersion",

@@ -16,23 +16,23 @@ from ..objects.scopes import BUILT_IN
 from ..objects.selectable import is_reserved_namespace
 from ..schema.codec import decode
 from ..values.field_path import at, field
-from .remark import Remark
+from .remark import LintProblem
 
 CONSTRAINTS = "spec.policy.topologySpreadConstraints"
 UNDECIDED = "number-of-clusters-missing"
 
 
-def spread_in_words(document: Mapping[str, t.Any], wrong: t.Collection[str]) -> t.Iterator[Remark]:
+def spread_in_words(document: Mapping[str, t.Any], wrong: t.Collection[str]) -> t.Iterator[LintProblem]:
     """A note for each constraint that is well-formed; ``wrong`` are the paths that have problems."""
     rows = at(document, CONSTRAINTS)
     for index, row in enumerate(rows if isinstance(rows, (list, tuple)) else ()):
         path = f"{CONSTRAINTS}[{index}]"
         if isinstance(row, Mapping) and not any(each == path or each.startswith(f"{path}.") for each in wrong):
             text = in_words(decode(TopologySpreadConstraint, row))
-            yield Remark(code="spread-in-words", level=NOTE, message=text, path=path)
+            yield LintProblem(code="spread-in-words", level=NOTE, message=text, path=path)
 
 
-def selected_in_vain(document: Mapping[str, t.Any]) -> t.Iterator[Remark]:
+def selected_in_vain(document: Mapping[str, t.Any]) -> t.Iterator[LintProblem]:
     """Selectors of a ClusterResourcePlacement that KubeFleet refuses, or that select what is never placed."""
     rows = field(document, "spec.resourceSelectors")
     selectors = [each for each in rows if isinstance(each, Mapping)] if isinstance(rows, list) else []
@@ -43,10 +43,10 @@ def selected_in_vain(document: Mapping[str, t.Any]) -> t.Iterator[Remark]:
         path = f"spec.resourceSelectors[{index}]"
         if isinstance(group, str) and isinstance(kind, str) and BUILT_IN.get((group, kind)):
             text = f"{kind} lies in a namespace, and a ClusterResourcePlacement selects none (select its Namespace)"
-            yield Remark(code="namespaced-selected", level=ERROR, message=text, path=f"{path}.kind")
+            yield LintProblem(code="namespaced-selected", level=ERROR, message=text, path=f"{path}.kind")
         elif (group, kind) == ("", "Namespace") and isinstance(name, str) and is_reserved_namespace(name):
             text = f"namespace {name} is there on every member for its own ends, and is never placed"
-            yield Remark(code="reserved-selected", level=WARNING, message=text, path=f"{path}.name")
+            yield LintProblem(code="reserved-selected", level=WARNING, message=text, path=f"{path}.name")
 
 
 def in_words(constraint: TopologySpreadConstraint) -> str:

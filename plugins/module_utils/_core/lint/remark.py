@@ -24,7 +24,7 @@ LEVELS = (ERROR, WARNING, NOTE)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Remark:
+class LintProblem:
     """``level`` is error, warning or note; ``path`` a field path, in the object where a fragment belongs.
 
     ``mended`` maps field paths to what should stand there (None: nothing); empty if we cannot tell. ``consent`` says
@@ -49,15 +49,16 @@ class Remark:
         return {**vars(self), "mended": dict(self.mended)}
 
 
-def shortened(remark: Remark) -> Remark:
+def shortened(remark: LintProblem) -> LintProblem:
     """A name, a key or a value of megabytes is cut where it is told, so that people and other programs can read on."""
     texts = {name: getattr(remark, name) for name in ("message", "path", "consent", "object")}
     long: dict[str, t.Any] = {name: f"{text[:LONGEST]} ..." for name, text in texts.items() if len(text) > LONGEST}
     return replace(remark, **long) if long else remark
 
 
-def of_lint(lint: Lint) -> Remark:
-    return Remark(
+def of_lint(lint: Lint) -> LintProblem:
+    """What the lint of budgets says, as of a document."""
+    return LintProblem(
         code=lint.code,
         level=lint.level,
         message=lint.message,
@@ -67,25 +68,29 @@ def of_lint(lint: Lint) -> Remark:
     )
 
 
-def of_found(found: Found) -> Remark:
+def of_found(found: Found) -> LintProblem:
+    """An error of a document that would be refused, mended where it is known what was meant."""
     mended = {} if found.meant is None else {found.path: found.meant}
-    return Remark(
+    return LintProblem(
         code=found.code, level=ERROR, message=_with_hint(found.message, found.hint), path=found.path, mended=mended
     )
 
 
-def of_problem(problem: Problem) -> Remark:
+def of_problem(problem: Problem) -> LintProblem:
     """A problem of a file; its place is ``file:line``."""
     file, colon, number = problem.where.rpartition(":")
     line = int(number) if colon and number.isdecimal() else 0
     message = _with_hint(problem.message, problem.hint)
-    return Remark(code=problem.code, level=ERROR, message=message, file=file if line else problem.where, line=line)
+    return LintProblem(code=problem.code, level=ERROR, message=message, file=file if line else problem.where, line=line)
 
 
-def of_finding(finding: Finding) -> Remark:
+def of_finding(finding: Finding) -> LintProblem:
     # Where a repair moves something, path and mended form tell so; the message says why.
+    """A warning on a document that is read otherwise than it is written, with the form that is meant."""
     message = finding.message if finding.old_path == finding.new_path else finding.reason
-    return Remark(code=finding.code, level=WARNING, message=message, path=finding.old_path, mended=mended_by(finding))
+    return LintProblem(
+        code=finding.code, level=WARNING, message=message, path=finding.old_path, mended=mended_by(finding)
+    )
 
 
 def mended_by(finding: Finding) -> dict[str, t.Any]:

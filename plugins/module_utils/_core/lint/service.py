@@ -13,14 +13,14 @@ from ..objects.reading import judge
 from ..objects.service_json import EXPRESSION, MEMBER, ServiceResource
 from ..schema.rules import Found
 from ..values.field_path import at
-from .remark import Remark, of_finding, of_found
+from .remark import LintProblem, of_finding, of_found
 
 _CLUSTER_ID = re.compile(
     r"/subscriptions/[^/]+/resourceGroups/[^/]+/providers/Microsoft\.[^/]+/[^/]+/[^/]+", re.IGNORECASE
 )
 
 
-def judge_resource(resource: ServiceResource) -> t.Iterator[Remark]:
+def judge_resource(resource: ServiceResource) -> t.Iterator[LintProblem]:
     """Remarks with paths of the document. The service takes the fields that our kind of the same name has."""
     manifest = resource.manifest()
     judged = judge(manifest)

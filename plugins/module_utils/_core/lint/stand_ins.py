@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from ..disruption.budgets.lint import ERROR, NOTE, WARNING
 from ..values.field_path import at
-from .remark import Remark
+from .remark import LintProblem
 
 _STAND_IN = re.compile(r"\$\{\w[^{}\n]*\}|\$[A-Za-z_]\w*|<[A-Za-z][^<>\n]*>|\{\{.*\}\}", re.ASCII)
 # A value that begins so is a mapping to YAML, and was meant as text.
@@ -26,6 +26,8 @@ _HOLE = re.compile(r"(?m)^[ \t]+(?P<dots>\.\.\.)[ \t]*\r?$")
 
 
 def is_stand_in(value: t.Any) -> bool:
+    """Whether a text is to be replaced by its reader, such as ``<name>`` in documentation. Texts of 1,000 characters
+    and more are not."""
     return isinstance(value, str) and len(value) < 1000 and bool(_STAND_IN.search(value))
 
 
@@ -47,7 +49,7 @@ def without_holes(text: str) -> tuple[str, tuple[int, ...]]:
     return _HOLE.sub("", text), numbers
 
 
-def without_stand_ins(remarks: t.Iterable[Remark], document: t.Any, inside: str) -> t.Iterator[Remark]:
+def without_stand_ins(remarks: t.Iterable[LintProblem], document: t.Any, inside: str) -> t.Iterator[LintProblem]:
     """A fault of a value that is not there yet is a note, once for its place; the rest is judged as it is."""
     told: set[str] = set()
     for each in remarks:

@@ -40,6 +40,7 @@ def text(kind: Kind) -> str:
 
 
 def file_name(kind: Kind) -> str:
+    """Under which the kind's definition is kept, unique by group and plural."""
     return f"{kind.group}_{kind.plural}.json"
 
 
@@ -91,6 +92,7 @@ def _column(column: Column) -> dict[str, t.Any]:
 
 
 def main(arguments: t.Sequence[str]) -> int:
+    """Writes the definitions of all kinds to the folder that is the first argument. 0, or OSError."""
     folder = Path(arguments[0] if arguments else FOLDER)
     folder.mkdir(parents=True, exist_ok=True)
     for kind in KINDS:

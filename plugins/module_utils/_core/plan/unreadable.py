@@ -22,7 +22,7 @@ from ..scheduling import cluster_eligibility
 from ..scheduling.cycle import Scheduled, schedule
 from ..scheduling.index import FleetIndex
 from ..scheduling.profile import Profile
-from ..scheduling.reasons import Refusal
+from ..scheduling.reasons import ClusterBlocker
 from ..scheduling.request import SchedulingRequest
 
 UNREAD = frozenset(
@@ -108,7 +108,7 @@ def _unread(index: FleetIndex, cluster: str) -> bool:
     return refusal is not None and refusal.code in UNREAD
 
 
-def _refused(profile: Profile, position: int) -> Refusal | None:
+def _refused(profile: Profile, position: int) -> ClusterBlocker | None:
     """The first refusal that is not about having been read."""
     for each in profile.filters:
         refusal = None if each.bits >> position & 1 else each.refusal(position)

@@ -18,11 +18,13 @@ TRUE, FALSE, UNKNOWN = "True", "False", "Unknown"
 
 
 def current(conditions: Conditions, kind: str, generation: int) -> Condition | None:
+    """The condition of the type that speaks of this generation; None where it is missing or older."""
     found = find_condition(conditions, kind)
     return found if found and found.observed_generation == generation else None
 
 
 def status_is(conditions: Conditions, kind: str, generation: int, status: str) -> bool:
+    """Whether the condition of the type speaks of this generation and has this status."""
     found = current(conditions, kind, generation)
     return found is not None and found.status == status
 
@@ -37,4 +39,5 @@ def set_condition(conditions: Conditions, kind: str, row: Row, generation: int, 
 
 
 def without(conditions: Conditions, kind: str) -> Conditions:
+    """The conditions but for those of the type, in their order."""
     return tuple(each for each in conditions if each.type != kind)

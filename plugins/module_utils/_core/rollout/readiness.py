@@ -77,6 +77,7 @@ def reports_difference(binding: ClusterResourceBinding) -> bool:
 
 
 def known_unavailable(binding: ClusterResourceBinding) -> bool:
+    """Whether the present generation is known not to be available; one of which nothing is known is not."""
     return status_is(binding.status.conditions, AVAILABLE, binding.metadata.generation, FALSE)
 
 

@@ -33,4 +33,5 @@ def positions(bits: int) -> list[int]:
 
 
 def has(bits: int, position: int) -> bool:
+    """Whether the member at ``position``, counted from 0, is in the set."""
     return bits >> position & 1 == 1

@@ -20,7 +20,7 @@ from .properties import (
     name_problem,
     path_of,
 )
-from .reasons import Refusal
+from .reasons import ClusterBlocker
 
 NAME = "ClusterAffinity"
 FIELD = "spec.policy.affinity.clusterAffinity.requiredDuringSchedulingIgnoredDuringExecution.clusterSelectorTerms"
@@ -73,18 +73,18 @@ class ClusterAffinityFilter:
             raise FleetError.of(findings)
         return cls(index, judged, matched if terms else index.everyone, tuple(dict.fromkeys(findings)))
 
-    def refusal(self, position: int) -> Refusal | None:
+    def refusal(self, position: int) -> ClusterBlocker | None:
         if bitset.has(self.bits, position):
             return None
         parts = tuple(next(_mismatches(self.index, *each, position)) for each in enumerate(self.terms, 1))
-        return Refusal(NAME, "no-term-matches", parts=parts)
+        return ClusterBlocker(NAME, "no-term-matches", parts=parts)
 
-    def blockers(self, position: int) -> t.Iterator[Refusal]:
+    def blockers(self, position: int) -> t.Iterator[ClusterBlocker]:
         """One refusal, with all that the cluster lacks of every term."""
         if bitset.has(self.bits, position):
             return
         parts = (part for each in enumerate(self.terms, 1) for part in _mismatches(self.index, *each, position))
-        yield Refusal(NAME, "no-term-matches", parts=tuple(parts))
+        yield ClusterBlocker(NAME, "no-term-matches", parts=tuple(parts))
 
 
 def _judge(index: FleetIndex, number: int, term: ClusterSelectorTerm, upstream: bool) -> Term:
@@ -150,7 +150,7 @@ def malformed_values(index: FleetIndex, column: PropertyColumn, among: int) -> l
     ]
 
 
-def _mismatches(index: FleetIndex, number: int, term: Term, position: int) -> t.Iterator[Refusal]:
+def _mismatches(index: FleetIndex, number: int, term: Term, position: int) -> t.Iterator[ClusterBlocker]:
     """The parts of a term that the cluster does not meet, in the order in which upstream asks."""
     if term.label_selector and not bitset.has(term.labelled, position):
         yield from _label_mismatches(index, number, term.label_selector, position)
@@ -159,7 +159,7 @@ def _mismatches(index: FleetIndex, number: int, term: Term, position: int) -> t.
             yield _property_mismatch(number, one, position)
 
 
-def _property_mismatch(number: int, failed: Requirement, position: int) -> Refusal:
+def _property_mismatch(number: int, failed: Requirement, position: int) -> ClusterBlocker:
     details = {
         "term": number,
         "property": failed.wanted.name,
@@ -168,21 +168,23 @@ def _property_mismatch(number: int, failed: Requirement, position: int) -> Refus
     }
     column = failed.column
     if column is not None and not bitset.has(column.reported, position):
-        return Refusal(NAME, "property-missing", details)
+        return ClusterBlocker(NAME, "property-missing", details)
     if column is None or failed.problem:
-        return Refusal(NAME, "requirement-malformed", {"term": number, "problem": failed.problem})
+        return ClusterBlocker(NAME, "requirement-malformed", {"term": number, "problem": failed.problem})
     code = "property-malformed" if bitset.has(column.malformed, position) else "property-mismatch"
-    return Refusal(NAME, code, details | {"observed": column.texts[position]})
+    return ClusterBlocker(NAME, code, details | {"observed": column.texts[position]})
 
 
-def _label_mismatches(index: FleetIndex, number: int, selector: LabelSelector, position: int) -> t.Iterator[Refusal]:
+def _label_mismatches(
+    index: FleetIndex, number: int, selector: LabelSelector, position: int
+) -> t.Iterator[ClusterBlocker]:
     singles = [(key, f"{key}={value}", LabelSelector({key: value})) for key, value in selector.match_labels.items()]
     singles += [(one.key, _expression(one), LabelSelector({}, (one,))) for one in selector.match_expressions]
     labels = index.clusters[position].metadata.labels
     for key, wanted, single in singles:
         if not bitset.has(index.selected(single), position):
             has = f"{key}={labels[key]}" if key in labels else "no such label"
-            yield Refusal(NAME, "label-mismatch", {"term": number, "wanted": wanted, "observed": has})
+            yield ClusterBlocker(NAME, "label-mismatch", {"term": number, "wanted": wanted, "observed": has})
 
 
 def _expression(one: LabelSelectorRequirement) -> str:

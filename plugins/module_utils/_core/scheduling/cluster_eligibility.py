@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from ..objects.clusters.evacuation import is_evacuated
 from ..objects.clusters.member_cluster import MemberCluster
 from ..schema.meta import Condition, find_condition
-from .reasons import Refusal
+from .reasons import ClusterBlocker
 
 if t.TYPE_CHECKING:
     from .index import FleetIndex
@@ -31,51 +31,51 @@ class ClusterEligibility:
     def bits(self) -> int:
         return self.index.eligible
 
-    def refusal(self, position: int) -> Refusal | None:
+    def refusal(self, position: int) -> ClusterBlocker | None:
         return judge(self.index.clusters[position], self.index.now)
 
-    def blockers(self, position: int) -> t.Iterator[Refusal]:
+    def blockers(self, position: int) -> t.Iterator[ClusterBlocker]:
         return faults(self.index.clusters[position], self.index.now)
 
 
-def judge(cluster: MemberCluster, now: datetime) -> Refusal | None:
+def judge(cluster: MemberCluster, now: datetime) -> ClusterBlocker | None:
     """Why a cluster is not eligible at ``now``: the first of its faults."""
     return next(faults(cluster, now), None)
 
 
-def faults(cluster: MemberCluster, now: datetime) -> t.Iterator[Refusal]:
+def faults(cluster: MemberCluster, now: datetime) -> t.Iterator[ClusterBlocker]:
     """All that makes a cluster not eligible at ``now``, in upstream's order; both limits are exclusive. That it is
     evacuated is ours."""
     if cluster.metadata.deletion_timestamp is not None:
-        yield Refusal(NAME, "leaving")
+        yield ClusterBlocker(NAME, "leaving")
     if is_evacuated(cluster):
-        yield Refusal(NAME, "evacuated")
+        yield ClusterBlocker(NAME, "evacuated")
     agent = next((each for each in cluster.status.agent_status if each.type == "MemberAgent"), None)
     if agent is None:
-        yield Refusal(NAME, "agent-not-online")
+        yield ClusterBlocker(NAME, "agent-not-online")
         return
     heartbeat = agent.last_received_heartbeat
     if heartbeat is None:
-        yield Refusal(NAME, "heartbeat-missing")
+        yield ClusterBlocker(NAME, "heartbeat-missing")
     elif now - heartbeat > HEARTBEAT_LIMIT:
         yield _too_long("heartbeat-too-old", now - heartbeat, HEARTBEAT_LIMIT)
     joined = find_condition(agent.conditions, "Joined")
     if joined is None or joined.status != "True":
-        yield Refusal(NAME, "agent-not-joined")
+        yield ClusterBlocker(NAME, "agent-not-joined")
     yield from _unhealthy(find_condition(agent.conditions, "Healthy"), now)
 
 
-def _unhealthy(healthy: Condition | None, now: datetime) -> t.Iterator[Refusal]:
+def _unhealthy(healthy: Condition | None, now: datetime) -> t.Iterator[ClusterBlocker]:
     if healthy is None:
-        yield Refusal(NAME, "health-unknown")
+        yield ClusterBlocker(NAME, "health-unknown")
     elif healthy.status != "True":
         since = healthy.last_transition_time
         if since is None:
-            yield Refusal(NAME, "unhealthy")
+            yield ClusterBlocker(NAME, "unhealthy")
         elif now - since > HEALTH_LIMIT:
             yield _too_long("unhealthy-too-long", now - since, HEALTH_LIMIT)
 
 
-def _too_long(code: str, span: timedelta, limit: timedelta) -> Refusal:
+def _too_long(code: str, span: timedelta, limit: timedelta) -> ClusterBlocker:
     minutes, most = span.total_seconds() / 60, int(limit.total_seconds() // 60)
-    return Refusal(NAME, code, {"minutes": round(minutes, 2), "limitMinutes": most})
+    return ClusterBlocker(NAME, code, {"minutes": round(minutes, 2), "limitMinutes": most})

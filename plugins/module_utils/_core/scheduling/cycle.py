@@ -35,7 +35,7 @@ from .picking.pick_all import pick_all
 from .picking.pick_fixed import pick_fixed
 from .picking.pick_n import CycleFailed, pick_n
 from .profile import Profile
-from .reasons import NOT_NEEDED, Refusal
+from .reasons import NOT_NEEDED, ClusterBlocker
 from .request import SchedulingRequest
 
 NOTHING = PickResult(selected=[], count=0, wanted=0, fulfilled=False, written=False)
@@ -91,7 +91,7 @@ class Scheduled:
         return tuple(self.judge(position) for position in range(len(names)) if names[position] not in self.holders)
 
     @cached_property
-    def not_afresh(self) -> t.Mapping[str, Refusal]:
+    def not_afresh(self) -> t.Mapping[str, ClusterBlocker]:
         """Holders that today's filters refuse, by name: they stay, and the next edit of the policy removes them."""
         asked = self.asked
         if asked.policy.placement_type == PICK_FIXED:
@@ -114,7 +114,7 @@ class Scheduled:
         refusal = self.look.refusal(position)
         if refusal:
             return PickDecision(name, FILTERED, None, refusal)
-        return PickDecision(name, SCORED, None, Refusal(NOT_NEEDED, NOT_NEEDED, {"wanted": self.wanted}))
+        return PickDecision(name, SCORED, None, ClusterBlocker(NOT_NEEDED, NOT_NEEDED, {"wanted": self.wanted}))
 
     @cached_property
     def look(self) -> CycleView:

@@ -20,7 +20,7 @@ from .index import FleetIndex
 from .picking.bindings import DROPPED, REBASED
 from .picking.decisions import PickDecision
 from .preferred_affinity import PreferredAffinity, TermScore
-from .reasons import Refusal
+from .reasons import ClusterBlocker
 from .topology_spread import DomainCount, TopologySpread
 
 
@@ -37,9 +37,9 @@ class Explanation:
     picked: bool
     sentence: str
     change: str = ""
-    refusal: Refusal | None = None
-    would_refuse: Refusal | None = None
-    blockers: tuple[Refusal, ...] = ()
+    refusal: ClusterBlocker | None = None
+    would_refuse: ClusterBlocker | None = None
+    blockers: tuple[ClusterBlocker, ...] = ()
     score: ClusterScore | None = None
     terms: tuple[TermScore, ...] = ()
     spread: tuple[DomainCount, ...] = ()
@@ -114,19 +114,19 @@ def _decision(outcome: Scheduled, cluster: str, position: int | None) -> PickDec
         if found:
             return found
         if position is not None:
-            return PickDecision(cluster, reasons.NOT_NAMED, refusal=Refusal(PICK_FIXED, reasons.NOT_NAMED))
+            return PickDecision(cluster, reasons.NOT_NAMED, refusal=ClusterBlocker(PICK_FIXED, reasons.NOT_NAMED))
     elif position is not None:
         return outcome.judge(position)
     if any(each.spec.target_cluster == cluster for each in outcome.bindings if each.spec.state == UNSCHEDULED):
-        return PickDecision(cluster, reasons.GONE, refusal=Refusal("ClusterEligibility", reasons.GONE))
+        return PickDecision(cluster, reasons.GONE, refusal=ClusterBlocker("ClusterEligibility", reasons.GONE))
     close = difflib.get_close_matches(cluster, outcome.asked.index.names, n=3)
     hint = f"did you mean {', '.join(close)}?" if close else ""
     raise FleetError("unknown-cluster", f"no cluster of the fleet is named {cluster!r}", "", hint)
 
 
 def _blockers(
-    outcome: Scheduled, position: int | None, decision: PickDecision | None, would_refuse: Refusal | None
-) -> tuple[Refusal, ...]:
+    outcome: Scheduled, position: int | None, decision: PickDecision | None, would_refuse: ClusterBlocker | None
+) -> tuple[ClusterBlocker, ...]:
     """All that is against a cluster; a refusal that no filter made (not named, not needed) stands alone or first."""
     refusal = decision.refusal if decision else would_refuse
     if refusal is None or position is None:
@@ -154,8 +154,8 @@ def _sentence(
     change: str,
     holder: ClusterResourceBinding | None,
     decision: PickDecision | None,
-    would_refuse: Refusal | None,
-    blockers: tuple[Refusal, ...],
+    would_refuse: ClusterBlocker | None,
+    blockers: tuple[ClusterBlocker, ...],
 ) -> str:
     why, *others = [each.sentence for each in blockers] or [""]
     besides = f" Besides: {'; '.join(others)}." if others else ""

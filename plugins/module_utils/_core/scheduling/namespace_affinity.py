@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ..objects.clusters.member_cluster import MemberCluster
 from ..schema.meta import find_condition
-from .reasons import Refusal
+from .reasons import ClusterBlocker
 
 if t.TYPE_CHECKING:
     from .index import FleetIndex
@@ -35,24 +35,24 @@ class NamespaceAffinity:
             return self.index.everyone
         return self.index.having_namespace(self.namespace, upstream=self.upstream)
 
-    def refusal(self, position: int) -> Refusal | None:
+    def refusal(self, position: int) -> ClusterBlocker | None:
         if not self.namespace:
             return None
         return judge(self.index.clusters[position], self.namespace, upstream=self.upstream)
 
-    def blockers(self, position: int) -> t.Iterator[Refusal]:
+    def blockers(self, position: int) -> t.Iterator[ClusterBlocker]:
         refusal = self.refusal(position)
         if refusal:
             yield refusal
 
 
-def judge(cluster: MemberCluster, namespace: str, *, upstream: bool) -> Refusal | None:
+def judge(cluster: MemberCluster, namespace: str, *, upstream: bool) -> ClusterBlocker | None:
     """Members that do not collect namespaces pass. Upstream takes one beyond the reporting limit for missing."""
     if find_condition(cluster.status.conditions, "NamespaceCollectionSucceeded") is None:
         return None
     known = cluster.status.namespaces
     if known is None:
-        return Refusal(NAME, "namespaces-unknown", {"namespace": namespace})
+        return ClusterBlocker(NAME, "namespaces-unknown", {"namespace": namespace})
     if namespace in known or (not upstream and len(known) >= TRACKED_NAMESPACES):
         return None
-    return Refusal(NAME, "namespace-missing", {"namespace": namespace})
+    return ClusterBlocker(NAME, "namespace-missing", {"namespace": namespace})

@@ -12,7 +12,7 @@ from ..errors import Problem
 from .cluster_affinity import ClusterAffinityFilter
 from .cluster_eligibility import ClusterEligibility
 from .namespace_affinity import NamespaceAffinity
-from .reasons import Refusal
+from .reasons import ClusterBlocker
 from .request import SchedulingRequest
 from .taint_toleration import TaintToleration
 
@@ -23,9 +23,9 @@ class Filter(t.Protocol):
     @property
     def bits(self) -> int: ...
 
-    def refusal(self, position: int) -> Refusal | None: ...
+    def refusal(self, position: int) -> ClusterBlocker | None: ...
 
-    def blockers(self, position: int) -> t.Iterator[Refusal]: ...
+    def blockers(self, position: int) -> t.Iterator[ClusterBlocker]: ...
 
 
 @dataclass(frozen=True)
@@ -50,14 +50,14 @@ class Profile:
             passing &= each.bits
         return cls(filters, passing, affinity.findings)
 
-    def refusal(self, position: int) -> Refusal | None:
+    def refusal(self, position: int) -> ClusterBlocker | None:
         """The first filter's refusal."""
         for each in self.filters:
             if not each.bits >> position & 1:
                 return each.refusal(position)
         return None
 
-    def blockers(self, position: int) -> t.Iterator[Refusal]:
+    def blockers(self, position: int) -> t.Iterator[ClusterBlocker]:
         """Everything that any filter has against a cluster, in the order in which they judge."""
         for each in self.filters:
             if not each.bits >> position & 1:

@@ -17,7 +17,7 @@ Details = t.Mapping[str, t.Any]
 
 
 @dataclass(frozen=True)
-class Refusal:
+class ClusterBlocker:
     """``rule`` is the plugin or policy that refused the cluster; ``details`` hold the values that ``code`` speaks of.
 
     Several findings of one rule (the terms of an affinity, of which none matched) stand in ``parts``.
@@ -26,7 +26,7 @@ class Refusal:
     rule: str
     code: str
     details: Details = field(default_factory=dict)
-    parts: tuple[Refusal, ...] = ()
+    parts: tuple[ClusterBlocker, ...] = ()
 
     @property
     def sentence(self) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from ..objects.clusters.tolerations import first_untolerated, untolerated
 from ..objects.placements.policy import Toleration
 from .index import FleetIndex
-from .reasons import Refusal
+from .reasons import ClusterBlocker
 
 NAME = "TaintToleration"
 
@@ -31,10 +31,10 @@ class TaintToleration:
                 bits |= carriers
         return cls(index, tolerations, bits)
 
-    def refusal(self, position: int) -> Refusal | None:
+    def refusal(self, position: int) -> ClusterBlocker | None:
         return next(self.blockers(position), None)
 
-    def blockers(self, position: int) -> t.Iterator[Refusal]:
+    def blockers(self, position: int) -> t.Iterator[ClusterBlocker]:
         for taint in untolerated(self.index.clusters[position].taints, self.tolerations):
             text = f"{taint.key}={taint.value}" if taint.value else taint.key
-            yield Refusal(NAME, "taint-not-tolerated", {"taint": f"{text}:{taint.effect}"})
+            yield ClusterBlocker(NAME, "taint-not-tolerated", {"taint": f"{text}:{taint.effect}"})

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ..objects.placements.policy import TopologySpreadConstraint
 from .index import FleetIndex, Topology
-from .reasons import Refusal
+from .reasons import ClusterBlocker
 
 NAME = "TopologySpreadConstraints"
 PENALTY = 1000
@@ -99,17 +99,17 @@ class TopologySpread:
         parts = [map(each.__getitem__, domains) for each, domains in zip(worth, topology.domains, strict=False)]
         return cls(constraints, topology, censuses, worth, tuple(map(sum, zip(*parts, strict=True))))
 
-    def refusal(self, position: int) -> Refusal | None:
+    def refusal(self, position: int) -> ClusterBlocker | None:
         """The first constraint that forbids the cluster's domain."""
         if self.scores[self.topology.group_of[position]] > FORBIDDEN:
             return None
         return next(self.blockers(position), None)
 
-    def blockers(self, position: int) -> t.Iterator[Refusal]:
+    def blockers(self, position: int) -> t.Iterator[ClusterBlocker]:
         """Every constraint that forbids the cluster's domain."""
         for worth, one in zip(self.worth, self.domains(position), strict=True):
             if worth[one.domain] == REFUSED:
-                yield Refusal(NAME, "skew-too-large", one.as_dict())
+                yield ClusterBlocker(NAME, "skew-too-large", one.as_dict())
 
     def domains(self, position: int) -> tuple[DomainCount, ...]:
         """Each constraint's view of a cluster, before it is picked."""

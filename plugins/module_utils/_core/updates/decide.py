@@ -9,7 +9,7 @@ import typing as t
 from dataclasses import replace
 from datetime import datetime
 
-from ..machine import Blocker, Decision, Wait
+from ..machine import Blocker, Decision, HeldBack
 from ..values.update_states import (
     ACTIVE,
     FAILED,
@@ -26,9 +26,9 @@ from .facts import DONE, latched
 from .run import (
     Begin,
     GroupRow,
+    MemberBlocker,
     MemberRow,
     Members,
-    Obstacle,
     RunState,
     StageRow,
     UpdateAct,
@@ -37,8 +37,8 @@ from .run import (
 from .status import StageLook, run_state
 from .timing import obstacles
 
-_LEFT = Obstacle(reason=MEMBER_GONE, message="left the fleet")
-_LEFT_IN_FLIGHT = Obstacle(reason=MEMBER_GONE, message="left the fleet during its upgrade")
+_LEFT = MemberBlocker(reason=MEMBER_GONE, message="left the fleet")
+_LEFT_IN_FLIGHT = MemberBlocker(reason=MEMBER_GONE, message="left the fleet during its upgrade")
 _IDLE = frozenset((NOT_STARTED, PENDING, STOPPED))
 
 
@@ -168,10 +168,10 @@ def _wake_at(run: RunState, looks: t.Sequence[StageLook], members: Members, now:
     return min(found, default=None)
 
 
-def _waits(run: RunState) -> tuple[Wait, ...]:
+def _waits(run: RunState) -> tuple[HeldBack, ...]:
     """Members whose turn it is and that cannot start, each with its obstacle."""
     return tuple(
-        Wait(row.name, (Blocker(row.reason, row.message),))
+        HeldBack(row.name, (Blocker(row.reason, row.message),))
         for stage in run.stages
         if stage.reached
         for group in stage.groups

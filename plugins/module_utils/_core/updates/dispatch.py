@@ -21,9 +21,9 @@ from .gates import cleared
 from .run import (
     Begin,
     GroupRow,
+    MemberBlocker,
     MemberRow,
     Members,
-    Obstacle,
     RunState,
     StageRow,
 )
@@ -163,6 +163,7 @@ def _after_turn(turn: DispatchContext, group: GroupRow, row: MemberRow) -> Membe
 
 
 def operation_name(run: RunState, member: str, attempt: int) -> str:
+    """The same for every conductor that begins this attempt, so that it is begun once."""
     return f"{operations_of(run)}{member}.{attempt}"
 
 
@@ -190,6 +191,6 @@ def _refresh(turn: DispatchContext, lane: GroupSlots) -> None:
         lane.put(at, held(row, found, turn.run, turn.now))
 
 
-def _keep(row: MemberRow, why: Obstacle, _run: RunState, now: datetime) -> MemberRow:
+def _keep(row: MemberRow, why: MemberBlocker, _run: RunState, now: datetime) -> MemberRow:
     """In a halted segment no time runs out."""
     return obstacles.pending(row, why, now)

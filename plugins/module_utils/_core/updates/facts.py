@@ -51,6 +51,7 @@ class Tally:
 
 
 def tally(members: t.Sequence[MemberRow]) -> Tally:
+    """How many of the members are in each state."""
     found = Counter(map(_state, members))
     return Tally(
         members=len(members),
@@ -147,6 +148,7 @@ def stage_over_limit(stage: StageRow, failed: t.Iterable[int]) -> bool:
 
 
 def group_facts(group: GroupRow, stage: StageRow, count: Tally, stage_breached: bool, stop: bool) -> GroupFacts:
+    """What the table of groups asks about; ``stop`` says that the run was told to stop."""
     return GroupFacts(
         count=count,
         user_skipped=group.user_skipped or stage.user_skipped,
@@ -164,6 +166,7 @@ def group_facts(group: GroupRow, stage: StageRow, count: Tally, stage_breached: 
 def stage_facts(
     stage: StageRow, groups: t.Sequence[GroupFacts], states: tuple[str, ...], breached: bool, run: RunState
 ) -> StageFacts:
+    """What the table of stages asks about; ``states`` are those of its groups, in order."""
     wait = stage.wait
     return StageFacts(
         new=run.phase == NEW,
@@ -184,6 +187,7 @@ def stage_facts(
 
 
 def run_facts(run: RunState, stages: t.Sequence[StageFacts], states: tuple[str, ...]) -> RunFacts:
+    """What the table of runs asks about; ``states`` are those of its stages, in order."""
     return RunFacts(
         new=run.phase == NEW,
         stop=run.stop_requested,

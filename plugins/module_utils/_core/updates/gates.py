@@ -146,6 +146,7 @@ def closed(stage: StageRow, desk: GateContext) -> StageRow:
 
 
 def close_wait(wait: WaitRow, reason: str, now: datetime) -> WaitRow:
+    """The wait, ended at ``now`` by something else than time, for ``reason``."""
     return replace(wait, state=SKIPPED, reason=reason, completed=now)
 
 

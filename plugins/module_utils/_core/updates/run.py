@@ -136,7 +136,7 @@ class RunState:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Obstacle:
+class MemberBlocker:
     """Why a member cannot start now, or ever. ``until`` is when it is known to end."""
 
     reason: str
@@ -155,9 +155,9 @@ class MemberView:
     name: str
     in_fleet: bool = True
     windows: Spans | None = None
-    obstacles: tuple[Obstacle, ...] = ()
-    skip: Obstacle | None = None
-    fail: Obstacle | None = None
+    obstacles: tuple[MemberBlocker, ...] = ()
+    skip: MemberBlocker | None = None
+    fail: MemberBlocker | None = None
 
 
 Members = t.Mapping[str, MemberView]

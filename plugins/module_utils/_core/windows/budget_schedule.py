@@ -92,6 +92,7 @@ def window_of(schedule: str | None, duration: str | None) -> Window | None:
 
 
 def window(budget: Budget) -> Window | None:
+    """When the budget counts; None if that is always. ValueError as of ``window_of``."""
     return window_of(budget.schedule, budget.duration)
 
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 
 from ..._core.cluster.facts.prices import PriceList
 from ..._core.cluster.facts.snapshot import write_snapshot
-from ..._core.cluster.together import SILENT, SilentGroup, silent_together
+from ..._core.cluster.silence import SILENT
+from ..._core.cluster.together import SilentGroup, silent_together
 from ..._core.errors import FleetError, Problem
 from ..._core.values.canonical import digest_of, json_by_lines
 from ..._kube.client import Timeouts

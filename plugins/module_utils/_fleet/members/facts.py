@@ -22,6 +22,7 @@ from ..._core.cluster.facts.node import NodeFacts, node_facts
 from ..._core.cluster.facts.prices import NO_PRICES, PriceList
 from ..._core.cluster.facts.snapshot import FactsSnapshot
 from ..._core.cluster.pod_requests import Amounts, added, manifest_requests
+from ..._core.cluster.silence import WHOLE_MEMBER
 from ..._core.errors import FleetError, Problem, fault
 from ..._core.objects.clusters.fleet_member import FleetMemberStatus
 from ..._core.objects.clusters.member_cluster import MemberCluster, MemberClusterStatus
@@ -35,7 +36,6 @@ from ..._kube.client import KubeClient
 from ..._kube.documents import damaged
 from ..._kube.lists import list_pages, read_each
 from ..._kube.parallel import in_parallel
-from ..placements.on_member.member_apply import WHOLE_MEMBER
 from .members import Clients, Member
 from .sharing import Answers, shared_out
 

@@ -9,6 +9,7 @@ import typing as t
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from ..._core.cluster.silence import WHOLE_MEMBER
 from ..._core.errors import FleetError, Problem
 from ..._core.plan.brakes import removals
 from ..._core.plan.outcome import MemberOutcome
@@ -22,7 +23,6 @@ from ..keeping import Keeper
 from ..leases import leaving_lease
 from ..placements.look import Writing, settled
 from ..placements.on_member.member_apply import (
-    WHOLE_MEMBER,
     MemberProgress,
     MemberTask,
     run_on_member,

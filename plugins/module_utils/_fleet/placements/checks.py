@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, replace
 
-from ..._core.cluster.together import SILENT
+from ..._core.cluster.silence import OUT_OF_REACH, SILENT
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.identity import ObjectId
 from ..._core.objects.placements.binding import UNSCHEDULED
@@ -164,3 +164,8 @@ def _is_rest_of(plan: PlacementPlan, recorded: RecordedPlacement, approved: str)
         (states.get(each.cluster) == UNSCHEDULED) if each.change == LOST else each.cluster in states
         for each in plan.clusters
     )
+
+
+def in_reach(problems: t.Iterable[Problem]) -> list[Problem]:
+    """The problems without those that only say that a member, or a part of one, is out of reach for now."""
+    return [each for each in problems if each.code not in (*OUT_OF_REACH, "partly-read")]

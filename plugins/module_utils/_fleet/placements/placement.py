@@ -11,7 +11,8 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from ..._core.cluster.facts.snapshot import FactsSnapshot
-from ..._core.cluster.together import SILENT, SilentGroup, silent_together
+from ..._core.cluster.silence import SILENT
+from ..._core.cluster.together import SilentGroup, silent_together
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.placements.cluster_resource_placement import PlacementStatus
 from ..._core.plan.brakes import BrakeLimits

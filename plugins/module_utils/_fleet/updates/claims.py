@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from ..._core.errors import FleetError
 from ..._core.objects.updates.update_run import UpdateRun
-from ..._core.updates.run import Obstacle
+from ..._core.updates.run import MemberBlocker
 from ..._core.values.update_states import OPERATION_IN_PROGRESS, RUNNING
 from ..._store.records import Lease, Record, Records, replaced
 from ..recorded import recorded
@@ -21,7 +21,7 @@ LEASE_SECONDS = 300
 _ATTEMPTS = 5
 
 
-def claim(records: Records, member: str, operation: str, holder: str) -> Lease | Obstacle:
+def claim(records: Records, member: str, operation: str, holder: str) -> Lease | MemberBlocker:
     """Marks the member as worked on by this operation; the obstacle if another one has it. Repeating is harmless."""
     try:
         lease = records.acquire(lease_name(member), holder, LEASE_SECONDS)
@@ -56,27 +56,27 @@ def busy(records: Records, document: Record) -> str:
     return operation if operation and _in_flight(records, document["metadata"]["name"], operation) else ""
 
 
-def _held(records: Records, member: str) -> Obstacle:
+def _held(records: Records, member: str) -> MemberBlocker:
     """Said in words that stay the same from look to look, or every look would be news."""
     document = records.get("FleetMember", member)
     other = busy(records, document) if document else ""
     message = f"{other} is in flight" if other else "another run is about to begin something on it"
-    return Obstacle(reason=OPERATION_IN_PROGRESS, message=message)
+    return MemberBlocker(reason=OPERATION_IN_PROGRESS, message=message)
 
 
-def _mark(records: Records, member: str, operation: str) -> Obstacle | None:
+def _mark(records: Records, member: str, operation: str) -> MemberBlocker | None:
     for _attempt in range(_ATTEMPTS):
         document = records.get("FleetMember", member)
         if document is None:
-            return Obstacle(reason=OPERATION_IN_PROGRESS, message="it is leaving the fleet")
+            return MemberBlocker(reason=OPERATION_IN_PROGRESS, message="it is leaving the fleet")
         if mark_of(document) == operation:
             return None
         other = busy(records, document)
         if other:
-            return Obstacle(reason=OPERATION_IN_PROGRESS, message=f"{other} is in flight")
+            return MemberBlocker(reason=OPERATION_IN_PROGRESS, message=f"{other} is in flight")
         if _marked(records, document, operation):
             return None
-    return Obstacle(reason=OPERATION_IN_PROGRESS, message="somebody else keeps writing its record")
+    return MemberBlocker(reason=OPERATION_IN_PROGRESS, message="somebody else keeps writing its record")
 
 
 def lease_name(member: str) -> str:

@@ -13,7 +13,7 @@ from ..._core.errors import FleetError, Problem
 from ..._core.objects.clusters.fleet_maintenance import FleetMaintenance
 from ..._core.objects.updates.release_catalog import ReleaseCatalog
 from ..._core.updates.releases.releases import Releases, releases, version_obstacle
-from ..._core.updates.run import MemberView, Obstacle
+from ..._core.updates.run import MemberBlocker, MemberView
 from ..._core.updates.timing.maintenance import Calendar, Site, calendar
 from ..._core.values.update_states import WINDOW_CLOSED
 from ..._store.records import Record, Records
@@ -81,7 +81,7 @@ class StartConstraints:
         try:
             windows = times.open(site, self.run_type, *_span(now))
         except FleetError as error:
-            obstacles.append(Obstacle(reason=WINDOW_CLOSED, message=error.message))
+            obstacles.append(MemberBlocker(reason=WINDOW_CLOSED, message=error.message))
         held = tuple(each for each in obstacles if each is not None)
         return MemberView(name=site.name, windows=windows, obstacles=held)
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from ..._core.errors import FleetError
-from ..._core.updates.run import Obstacle
+from ..._core.updates.run import MemberBlocker
 from ..._core.values.instants import SECONDS, write_time
 from ..._core.values.update_states import OPERATION_IN_PROGRESS, PRECONDITION_FAILED, UNREACHABLE
 from ..._kube.parallel import in_parallel
@@ -43,11 +43,11 @@ WRONG = (OTHER_CLUSTER, DOUBLE_MEMBER)
 FINAL = ("forbidden", *WRONG)
 
 
-def obstacle(error: FleetError) -> Obstacle:
+def obstacle(error: FleetError) -> MemberBlocker:
     """Why a member cannot be looked at, or held; with the way out, if nobody but people can help."""
     if error.code in FINAL:
-        return Obstacle(reason=PRECONDITION_FAILED, message=f"{error.message} ({error.hint})")
-    return Obstacle(reason=UNREACHABLE, message=error.message)
+        return MemberBlocker(reason=PRECONDITION_FAILED, message=f"{error.message} ({error.hint})")
+    return MemberBlocker(reason=UNREACHABLE, message=error.message)
 
 
 @dataclass
@@ -71,7 +71,7 @@ class UpgradeLeases:
     _tried: dict[str, datetime] = field(default_factory=dict)
     _locks: defaultdict[str, threading.Lock] = field(default_factory=lambda: defaultdict(threading.Lock))
 
-    def claim(self, member: str, again: bool = False) -> Obstacle | None:
+    def claim(self, member: str, again: bool = False) -> MemberBlocker | None:
         """Takes the lease, or says what stands against it, in words that stay the same from look to look. A member that
         goes without is asked only once, or ``again``."""
         with self._locks[member]:
@@ -85,7 +85,7 @@ class UpgradeLeases:
                     f"{error.holder} works on it {since}(Lease {NAMESPACE}/{MEMBER_LEASE} on the cluster, free"
                     f" {error.seconds} s after its last sign of life)"
                 )
-                return Obstacle(reason=OPERATION_IN_PROGRESS, message=text)
+                return MemberBlocker(reason=OPERATION_IN_PROGRESS, message=text)
             except FleetError as error:
                 if not self._does_without(member, error.code):
                     return obstacle(error)

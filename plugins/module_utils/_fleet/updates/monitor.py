@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 
 from ..._core.errors import FleetError
 from ..._core.updates.releases.versions import nothing_to_do, step_refused
-from ..._core.updates.run import Begin, MemberView, Obstacle
+from ..._core.updates.run import Begin, MemberBlocker, MemberView
 from ..._core.values.clock_skew import CLOCK_SKEW as MOST_SKEW
 from ..._core.values.update_states import CLOCK_SKEW, OPERATION_IN_PROGRESS, PRECONDITION_FAILED
 from ..._kube.parallel import in_parallel
@@ -34,7 +34,7 @@ LOOK_AGAIN = timedelta(seconds=15)
 FRESH = timedelta(seconds=5)
 RENEW_AFTER = timedelta(seconds=LEASE_SECONDS // 3)
 LIST_AFTER = timedelta(seconds=15)
-GONE = Obstacle(reason=PRECONDITION_FAILED, message="the member has no driver any more")
+GONE = MemberBlocker(reason=PRECONDITION_FAILED, message="the member has no driver any more")
 
 
 @dataclass
@@ -55,7 +55,7 @@ class MemberMonitor:
     views: dict[str, MemberView] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
     _plain: dict[str, MemberView] = field(default_factory=dict)
-    _found: dict[str, Obstacle] = field(default_factory=dict)
+    _found: dict[str, MemberBlocker] = field(default_factory=dict)
     _claims: dict[str, tuple[str, Lease]] = field(default_factory=dict)
     _left: dict[str, tuple[str, Lease | None]] = field(default_factory=dict)
     _again: dict[str, datetime] = field(default_factory=dict)
@@ -175,7 +175,7 @@ class MemberMonitor:
             self.versions[begin.member] = found.version
             if found.busy:
                 words = f"its platform works on it: {found.busy}"
-                self._blocked(view, Obstacle(reason=OPERATION_IN_PROGRESS, message=words), now)
+                self._blocked(view, MemberBlocker(reason=OPERATION_IN_PROGRESS, message=words), now)
                 return
         skew = _clock_skew(self.clock_ahead())
         if skew:
@@ -186,7 +186,7 @@ class MemberMonitor:
         if view.skip or view.fail:
             return
         claimed = claim(self.records, begin.member, begin.operation, self.holder)
-        if isinstance(claimed, Obstacle):
+        if isinstance(claimed, MemberBlocker):
             self._blocked(view, claimed, now)
             return
         held = self.leases.claim(begin.member) if self.leases else None
@@ -196,31 +196,31 @@ class MemberMonitor:
         release(self.records, begin.member, begin.operation, claimed)
         self._stopped(view, held, now)
 
-    def _stopped(self, view: MemberView, found: Obstacle, now: datetime) -> None:
+    def _stopped(self, view: MemberView, found: MemberBlocker, now: datetime) -> None:
         """For ever, or until it is looked at again."""
         if found.reason == PRECONDITION_FAILED:
             self.views[view.name] = replace(view, fail=found)
         else:
             self._blocked(view, found, now)
 
-    def _blocked(self, view: MemberView, obstacle: Obstacle, now: datetime) -> None:
+    def _blocked(self, view: MemberView, obstacle: MemberBlocker, now: datetime) -> None:
         self._found[view.name] = obstacle
         self.views[view.name] = self._with_obstacle(view)
         self._again[view.name] = now + LOOK_AGAIN
 
 
-def _clock_skew(ahead: timedelta) -> Obstacle | None:
+def _clock_skew(ahead: timedelta) -> MemberBlocker | None:
     """By a clock that is further off nothing can be said of windows, freezes and waits."""
     if abs(ahead) <= MOST_SKEW:
         return None
     where = "ahead of" if ahead < timedelta(0) else "behind"
     minutes = abs(ahead) // timedelta(minutes=1)
     words = f"our clock is {minutes} min {where} those of the clusters, so that no window, freeze or wait can be judged"
-    return Obstacle(reason=CLOCK_SKEW, message=f"{words}; set the runner's clock")
+    return MemberBlocker(reason=CLOCK_SKEW, message=f"{words}; set the runner's clock")
 
 
 def _verdict(view: MemberView, version: str, target: str) -> MemberView:
     try:
         return replace(view, skip=nothing_to_do(version, target), fail=step_refused(version, target))
     except ValueError as error:
-        return replace(view, fail=Obstacle(reason=PRECONDITION_FAILED, message=str(error)))
+        return replace(view, fail=MemberBlocker(reason=PRECONDITION_FAILED, message=str(error)))

@@ -23,7 +23,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from ..._core.errors import FleetError
-from ..._core.values.instants import SECONDS, write_time
+from ..._core.values.instants import SECONDS, parse_time, write_time
 from .connection import Credential, bearer
 from .expiry import certificate_ends, token_ends
 from .plugin_run import PluginFailed, run_plugin
@@ -161,10 +161,9 @@ def _told(config: t.Mapping[str, t.Any], cluster: t.Mapping[str, t.Any]) -> str:
 
 def _moment(text: t.Any) -> datetime | None:
     try:
-        found = datetime.fromisoformat(str(text))
+        return parse_time(str(text))
     except ValueError:
         return None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ _AWAITED = (*_TO_END, signal.SIGCHLD)
 
 
 def main(parent: int, command: list[str]) -> int:
+    """Runs the command until it or ``parent`` ends, then ends what it started. Its exit status, or one of ours."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_BLOCK, _AWAITED)
     _adopt()

@@ -73,6 +73,7 @@ def never_above(one: Amount | None, other: Amount | None) -> bool:
 
 
 def is_zero(amount: Amount | None) -> bool:
+    """Whether nothing is permitted; no amount permits nothing."""
     return amount is None or amount.number <= 0
 
 

@@ -30,6 +30,7 @@ def empty(node: StateNode) -> bool:
 
 
 def disruption_cost(node: StateNode) -> float:
+    """What it costs to move the node's pods, without unit: for comparing nodes. Pods that move nowhere cost nothing."""
     return node_cost(pod.cost for pod in node.pods if reschedulable(pod))
 
 

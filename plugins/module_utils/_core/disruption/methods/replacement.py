@@ -70,6 +70,7 @@ def without_same_type(options: Options, going: t.Mapping[str, float]) -> Options
 
 
 def sorted_by_price(options: Options) -> Options:
+    """The cheapest first, by name where prices are equal. Without a price an option counts as free."""
     return tuple(sorted(options, key=lambda one: (one.price or 0.0, one.instance_type, one.zone, one.capacity_type)))
 
 

@@ -15,7 +15,7 @@ from datetime import datetime
 
 from ...cluster.pod import reschedulable
 from ...errors import FleetError, Problem
-from ...machine import Blocker, Decision, Wait
+from ...machine import Blocker, Decision, HeldBack
 from ...objects.karpenter.node_pool import REASONS
 from ...schema.fields import fields_of
 from ...values.int_or_percent import scaled
@@ -87,7 +87,7 @@ def decide(state: RotationState, seen: RotationInput, now: datetime) -> Decision
     for each in _in_order(current.nodes, seen):
         why = blocked[each.name] or admission.refusals(each, there[each.name])
         if why:
-            waits.append(Wait(each.name, why))
+            waits.append(HeldBack(each.name, why))
         else:
             nodes[each.name] = admission.begun(each, there[each.name])
             begun.append(_act(nodes[each.name]))

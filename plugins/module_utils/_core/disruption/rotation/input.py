@@ -173,6 +173,7 @@ def _places(state: RotationState, sight: RotationInput) -> tuple[dict[str, int],
 
 
 def window_blocker(sight: RotationInput, cluster: str) -> Blocker | None:
+    """The window of the cluster that is shut, with its end where that is known; None if it is open or there is none."""
     answer = sight.windows.get(cluster)
     if answer is None or answer.open:
         return None

@@ -112,4 +112,5 @@ def after(start: datetime | None, seconds: int) -> datetime | None:
 
 
 def passed(limit: datetime | None, now: datetime) -> bool:
+    """Whether the limit is reached; no limit never is."""
     return limit is not None and now >= limit

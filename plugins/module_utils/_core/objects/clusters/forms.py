@@ -33,21 +33,25 @@ def object_name_prop(doc: str, **details: t.Any) -> t.Any:
 
 
 def namespace_prop(doc: str) -> t.Any:
+    """A required field for the name of a namespace."""
     form = "the name of a namespace: lower-case letters, digits and '-'"
     return prop(doc, max_length=63, pattern=NAMESPACE, form=form)
 
 
 def secret_key_prop(doc: str, **details: t.Any) -> t.Any:
+    """A field for a key of a Secret; ``details`` as of ``prop``."""
     form = "a key of a Secret: letters, digits, '-', '_' and '.'"
     return prop(doc, max_length=253, pattern=SECRET_KEY, form=form, **details)
 
 
 def context_prop(doc: str) -> t.Any:
+    """A field for a context of a kubeconfig; empty means its current one."""
     form = "the name of a context: letters, digits, blanks and _.:/@+=,~#%-, no '-' or blank first; rename the context"
     return prop(doc, default="", max_length=512, pattern=CONTEXT, form=form)
 
 
 def kubeconfig_prop(doc: str) -> t.Any:
+    """A field for the path of a kubeconfig on the controller; empty means none."""
     form = "a path on one line, with braces only as in ${HOME}"
     return prop(doc, default="", max_length=4096, pattern=KUBECONFIG, form=form)
 

@@ -99,19 +99,23 @@ PROFILE_SPEC_RULES: Rules = (
 
 
 def configuration_prop() -> t.Any:
+    """A required field for what a maintenance window governs."""
     doc = "What the window governs: kubernetes, nodeImage or platform; the names of AKS are taken too."
     return prop(doc, max_length=40, pattern=CONFIGURATION, form=CONFIGURATION_FORM)
 
 
 def date_prop(doc: str, **details: t.Any) -> t.Any:
+    """A field for a date, YYYY-MM-DD; ``details`` as of ``prop``."""
     return prop(doc, max_length=10, pattern=DATE, form="a date such as 2026-12-24", **details)
 
 
 def offset_prop() -> t.Any:
+    """A field for an offset from UTC; empty means that none is given."""
     return utc_offset_prop(default="")
 
 
 def time_zone_prop() -> t.Any:
+    """A field for a time zone by its IANA name; empty means none."""
     return prop("IANA time zone, such as Europe/Vienna, instead of utcOffset.", default="", max_length=64)
 
 
@@ -121,4 +125,5 @@ def amount_prop(doc: str) -> t.Any:
 
 
 def release_prop(doc: str) -> t.Any:
+    """A required field for a version of three numbers."""
     return prop(doc, max_length=60, pattern=RELEASE, form="a full version such as 1.34.2")

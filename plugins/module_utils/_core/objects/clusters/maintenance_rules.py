@@ -28,6 +28,7 @@ _FORMS = ("daily", "weekly", "absoluteMonthly", "relativeMonthly")
 
 
 def check_fleet_maintenance(obj: FleetMaintenance) -> t.Iterator[Found]:
+    """What is wrong with windows, freezes and budgets: names used twice, selectors, clocks and spans."""
     for index, window in enumerate(obj.spec.windows):
         yield from _check_configuration(window, f"spec.windows[{index}]")
     yield from _check_names(obj.spec.freezes, "spec.freezes")
@@ -45,6 +46,7 @@ def check_fleet_maintenance(obj: FleetMaintenance) -> t.Iterator[Found]:
 
 
 def warn_fleet_maintenance(obj: FleetMaintenance) -> t.Iterator[Finding]:
+    """Windows of which the day that intervals are counted from is not given."""
     for index, each in enumerate(obj.spec.windows):
         window = each.maintenance_window
         if window and not window.start_date and interval(window.schedule) > 1:

@@ -43,6 +43,8 @@ def warn_member_cluster(member: MemberCluster) -> t.Iterator[Finding]:
 
 
 def check_fleet_member(member: FleetMember) -> t.Iterator[Found]:
+    """What is wrong with its connection: exactly one source is wanted, a context only of a kubeconfig, a Secret by both
+    names."""
     connection = member.spec.connection
     given = [bool(connection.kubeconfig), connection.secret_ref is not None, connection.in_cluster]
     if given.count(True) != 1:

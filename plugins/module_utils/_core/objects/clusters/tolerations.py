@@ -12,6 +12,7 @@ from .member_cluster import Taint
 
 
 def first_untolerated(taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...]) -> Taint | None:
+    """The first taint, in the order given, that no toleration covers; None if all are."""
     return next(untolerated(taints, tolerations), None)
 
 

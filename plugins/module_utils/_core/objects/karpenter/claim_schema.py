@@ -85,6 +85,8 @@ def check_claim(claim: t.Any, path: str, pool: bool) -> t.Iterator[Found]:
 
 
 def check_requirements(rows: t.Any, path: str, pool: bool = False) -> t.Iterator[Found]:
+    """What is wrong with rows of requirements at ``path``; those of a ``pool`` may not ask for the label of its own
+    name. What is no list or no mapping is left to the schema."""
     for index, row in enumerate(rows if isinstance(rows, (list, tuple)) else ()):
         if isinstance(row, Mapping):
             here = f"{path}[{index}]"

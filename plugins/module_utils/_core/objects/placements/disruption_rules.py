@@ -17,6 +17,7 @@ from .policy import PICK_ALL, PICK_FIXED, PlacementPolicy
 
 
 def check_eviction(eviction: ClusterResourcePlacementEviction) -> t.Iterator[Found]:
+    """Whether placement and cluster are named as objects can be."""
     yield from check_reference(eviction.spec.placement_name, "spec.placementName")
     yield from check_reference(eviction.spec.cluster_name, "spec.clusterName")
 
@@ -24,16 +25,19 @@ def check_eviction(eviction: ClusterResourcePlacementEviction) -> t.Iterator[Fou
 def check_eviction_update(
     old: ClusterResourcePlacementEviction, new: ClusterResourcePlacementEviction
 ) -> t.Iterator[Found]:
+    """The spec of an eviction is carried out once, and so cannot be changed."""
     if old.spec != new.spec:
         yield Found("spec-fixed", "spec", "the spec of an eviction cannot be changed", "make a new eviction")
 
 
 def check_disruption_budget(budget: ClusterResourcePlacementDisruptionBudget) -> t.Iterator[Found]:
+    """Of the two limits at most one may be given."""
     if budget.spec.max_unavailable is not None and budget.spec.min_available is not None:
         yield Found("two-limits", "spec", "maxUnavailable and minAvailable are both given", "keep one of them")
 
 
 def warn_disruption_budget(budget: ClusterResourcePlacementDisruptionBudget) -> t.Iterator[Finding]:
+    """A budget with no limit permits nothing."""
     if budget.spec.max_unavailable is None and budget.spec.min_available is None:
         reason = "with neither maxUnavailable nor minAvailable every eviction is refused"
         yield Finding("eviction-never-permitted", "spec", "spec", None, None, reason)

@@ -32,4 +32,5 @@ def around(placement: ClusterResourcePlacement, holes: t.Sequence[Found]) -> Clu
 
 
 def hole_finding(hole: Found) -> Finding:
+    """The note on a literal ``...`` that the rest of a document is judged without."""
     return Finding(hole.code, hole.path, hole.path, "...", "...", f"{hole.message}; the rest is judged without it")

@@ -35,6 +35,7 @@ _RESOURCE = re.compile(rf"({_SUBDOMAIN}/)?[a-z0-9]([-a-z0-9_.]*[a-z0-9])?")
 
 
 def check_property_name(name: str, path: str) -> t.Iterator[Found]:
+    """What is wrong with the name of a property at ``path``, with one that is like it where there is one."""
     if not name.isascii():
         yield Found(
             "unknown-property", path, f"{name!r} is not a property name: it has letters beyond ASCII", _like(name)

@@ -50,6 +50,7 @@ _JSON = {
 
 
 def check_placement(placement: ClusterResourcePlacement) -> t.Iterator[Found]:
+    """What is wrong with selectors, policy and strategy over several fields."""
     yield from _check_selectors(placement)
     if placement.spec.policy:
         yield from _check_policy(placement.spec.policy)

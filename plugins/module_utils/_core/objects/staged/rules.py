@@ -35,6 +35,7 @@ _NOT_AFTER = {INITIALIZE: (STOP,), RUN: (INITIALIZE,), STOP: (INITIALIZE,)}
 
 
 def check_staged_strategy(strategy: ClusterStagedUpdateStrategy) -> t.Iterator[Found]:
+    """What is wrong with stages over several fields: names used twice, selectors, tasks."""
     first: dict[str, int] = {}
     for index, stage in enumerate(strategy.spec.stages):
         path = f"{STAGES}[{index}]"
@@ -57,6 +58,7 @@ def warn_staged_strategy(strategy: ClusterStagedUpdateStrategy) -> t.Iterator[Fi
 
 
 def check_staged_run(run: ClusterStagedUpdateRun) -> t.Iterator[Found]:
+    """Whether placement and strategy are named as objects can be, and the snapshot by a whole number."""
     yield from check_reference(run.spec.placement_name, "spec.placementName")
     yield from check_reference(run.spec.staged_rollout_strategy_name, "spec.stagedRolloutStrategyName")
     index = run.spec.resource_snapshot_index
@@ -83,12 +85,14 @@ def check_staged_run_update(old: ClusterStagedUpdateRun, new: ClusterStagedUpdat
 
 
 def check_approval_request(request: ClusterApprovalRequest) -> t.Iterator[Found]:
+    """Whether the run is named as an object can be, and the stage at all."""
     yield from check_reference(request.spec.parent_stage_rollout, "spec.parentStageRollout")
     if not request.spec.target_stage:
         yield Found("empty-text", "spec.targetStage", "targetStage must not be empty")
 
 
 def check_approval_request_update(old: ClusterApprovalRequest, new: ClusterApprovalRequest) -> t.Iterator[Found]:
+    """What was asked for cannot be changed afterwards."""
     if old.spec != new.spec:
         yield Found("spec-fixed", "spec", "the spec of an approval request cannot be changed")
 

@@ -113,17 +113,21 @@ def group_failures_prop(doc: str) -> t.Any:
 
 
 def display_name_prop() -> t.Any:
+    """A field for a name of 1 to 100 characters that people see; empty means none."""
     return prop("Name that people see.", default="", min_length=1, max_length=100)
 
 
 def start_time_prop() -> t.Any:
+    """A required field for a time of day, HH:MM."""
     return prop("Time of day, HH:MM.", pattern=START_TIME, form="a time of day such as 09:30", max_length=5)
 
 
 def utc_offset_prop(**details: t.Any) -> t.Any:
+    """A field for an offset from UTC, +HH:MM or -HH:MM; ``details`` as of ``prop``."""
     form = {"pattern": UTC_OFFSET, "form": "an offset such as +02:00", "max_length": 6}
     return prop("Offset from UTC, +HH:MM or -HH:MM.", **form, **details)
 
 
 def digest_prop(doc: str) -> t.Any:
+    """A field for a SHA-256 digest with its prefix; empty means none."""
     return prop(doc, default="", pattern=DIGEST, form="a digest such as sha256: and 64 digits", max_length=71)

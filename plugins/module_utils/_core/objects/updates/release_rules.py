@@ -27,6 +27,7 @@ def check_release_catalog(obj: ReleaseCatalog) -> t.Iterator[Found]:
 
 
 def check_profile(obj: AutoUpgradeProfile) -> t.Iterator[Found]:
+    """What is wrong with a channel and the versions that it does or does not want beside it."""
     spec, path = obj.spec, "spec.targetKubernetesVersion"
     pinned = spec.channel == TARGET
     if pinned and not spec.target_kubernetes_version:

@@ -35,6 +35,7 @@ _NO_STATUS = UpdateRunStatus()
 
 
 def check_update_run(run: UpdateRun) -> t.Iterator[Found]:
+    """What is wrong with a run over several fields: its sequence, versions and images."""
     spec = run.spec
     if spec.strategy:
         yield from check_sequence(spec.strategy, STRATEGY)
@@ -47,6 +48,7 @@ def check_update_run(run: UpdateRun) -> t.Iterator[Found]:
 
 
 def warn_update_run(run: UpdateRun) -> t.Iterator[Finding]:
+    """What is given and has no effect, in the run and in its sequence."""
     if run.spec.strategy:
         yield from warn_sequence(run.spec.strategy, STRATEGY)
     selection = run.spec.image_selection
@@ -56,6 +58,7 @@ def warn_update_run(run: UpdateRun) -> t.Iterator[Finding]:
 
 
 def check_gate(gate: Gate) -> t.Iterator[Found]:
+    """Whether a start is scheduled just where the kind of gate wants one."""
     path = "spec.scheduledStartProperties"
     yield from check_schedule(gate.spec.gate_type, gate.spec.scheduled_start_properties, path)
 

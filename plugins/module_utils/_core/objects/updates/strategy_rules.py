@@ -27,10 +27,12 @@ STRATEGY = "spec.strategy"
 
 
 def check_update_strategy(obj: UpdateStrategy) -> t.Iterator[Found]:
+    """What is wrong with stages and groups over several fields."""
     yield from check_sequence(obj.spec.strategy, STRATEGY)
 
 
 def warn_update_strategy(obj: UpdateStrategy) -> t.Iterator[Finding]:
+    """What is given in stages and groups and has no effect."""
     yield from warn_sequence(obj.spec.strategy, STRATEGY)
 
 

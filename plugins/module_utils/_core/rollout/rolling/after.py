@@ -53,6 +53,7 @@ def confirmed(held: RolloutBinding, now: datetime) -> RolloutBinding:
 
 
 def held_back(held: RolloutBinding, now: datetime) -> RolloutBinding:
+    """The binding that was not begun yet, with a condition that says so."""
     return replace(held, binding=_with_condition(held.binding, NOT_YET, now))
 
 
@@ -64,6 +65,7 @@ def removed(held: RolloutBinding, now: datetime) -> RolloutBinding:
 
 
 def with_apply_strategy(held: RolloutBinding, apply_strategy: ApplyStrategy) -> RolloutBinding:
+    """The binding with the strategy by which it is written from now on."""
     spec = replace(held.binding.spec, apply_strategy=apply_strategy)
     return replace(held, binding=_respecified(held.binding, spec))
 

@@ -96,10 +96,12 @@ def target_of(placement: ClusterResourcePlacement, picked: int) -> int:
 
 
 def rolling_update(placement: ClusterResourcePlacement) -> RollingUpdate:
+    """The placement's, or the one of upstream's defaults."""
     return placement.spec.strategy.rolling_update or RollingUpdate()
 
 
 def unavailable_period(placement: ClusterResourcePlacement) -> timedelta:
+    """How long an object counts as unavailable where its availability cannot be told; never negative."""
     seconds = rolling_update(placement).unavailable_period_seconds
     return timedelta(seconds=min(max(seconds, 0), INT32))
 

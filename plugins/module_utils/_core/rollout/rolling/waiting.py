@@ -9,7 +9,7 @@ import typing as t
 from dataclasses import dataclass
 from datetime import datetime
 
-from ...machine import Blocker, Wait
+from ...machine import Blocker, HeldBack
 from ...values.instants import write_time
 from .barrier import CLEANING_UP
 from .budget import Limits
@@ -39,9 +39,9 @@ class BindingWait:
     until: datetime | None = None
 
     @property
-    def in_words(self) -> Wait:
+    def in_words(self) -> HeldBack:
         about = {"cluster": self.cluster, "wants": self.wants}
-        return Wait(self.binding, (Blocker(self.reason, self.message, about=about),))
+        return HeldBack(self.binding, (Blocker(self.reason, self.message, about=about),))
 
     def as_dict(self) -> dict[str, t.Any]:
         row: dict[str, t.Any] = {key: value for key, value in vars(self).items() if value not in (None, ())}

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from ...errors import Problem
-from ...machine import Blocker, Decision, Wait
+from ...machine import Blocker, Decision, HeldBack
 from ...objects.staged.strategy import StageConfig
 from ...objects.staged.update_run import (
     INITIALIZE,
@@ -148,7 +148,7 @@ def _decision(
     problems: t.Iterable[Problem] = (),
     failure: RunFailure | None = None,
 ) -> StagedDecision:
-    waits = tuple(Wait(each.where, (Blocker(each.code, each.message),)) for each in problems)
+    waits = tuple(HeldBack(each.where, (Blocker(each.code, each.message),)) for each in problems)
     return Decision(state=StagedState(run=run, failure=failure), acts=acts, waits=waits, wake_at=wake_at)
 
 

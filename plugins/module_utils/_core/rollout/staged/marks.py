@@ -52,16 +52,19 @@ TASK_WAITING = (FALSE, "AfterStageTaskWaitTimeNotElapsed", "the wait has begun")
 
 
 def run_waiting(when: str, stage: str) -> Row:
+    """The run's condition while tasks ``when`` (before, after) a stage are not done."""
     return (FALSE, "UpdateRunWaiting", f"the {when} tasks of stage {stage} are not done")
 
 
 def run_stuck(stage: str, clusters: list[str]) -> Row:
+    """The run's condition when clusters of the stage are waited for too long; it names the first of them."""
     more = ", ..." if len(clusters) > SHOWN_STUCK else ""
     shown = ", ".join(clusters[:SHOWN_STUCK]) + more
     return (FALSE, "UpdateRunStuck", f"stage {stage} waits too long for {shown}")
 
 
 def stage_waiting(when: str) -> Row:
+    """The stage's condition while its tasks ``when`` (before, after) are not done."""
     return (FALSE, "StageUpdatingWaiting", f"the {when} tasks are not done")
 
 

@@ -252,6 +252,7 @@ def approval_request(run: ClusterStagedUpdateRun, action: RequestApproval) -> Cl
 
 
 def accepted(request: ClusterApprovalRequest, now: datetime) -> ClusterApprovalRequest:
+    """The request, with the condition that its approval was taken at ``now``."""
     row = (TRUE, "ApprovalRequestApprovalAccepted", "the run took the approval, which can no longer be withdrawn")
     conditions = set_condition(request.status.conditions, APPROVAL_ACCEPTED, row, request.metadata.generation, now)
     return replace(request, status=replace(request.status, conditions=conditions))

@@ -12,7 +12,7 @@ from itertools import islice
 from ...objects.placements.binding import ClusterDecision, ClusterScore
 from ..index import FleetIndex
 from ..profile import Profile
-from ..reasons import NOT_ENOUGH_SCORE, Refusal
+from ..reasons import NOT_ENOUGH_SCORE, ClusterBlocker
 from ..topology_spread import TopologySpread
 from .bindings import Bindings
 from .ranking import Ranking
@@ -29,7 +29,7 @@ class PickDecision:
     cluster: str
     outcome: str
     score: ClusterScore | None = None
-    refusal: Refusal | None = None
+    refusal: ClusterBlocker | None = None
     note: str = ""
 
     @property
@@ -61,7 +61,7 @@ class CycleView:
     ranking: Ranking | None = None
     spread: TopologySpread | None = None
 
-    def filtered(self) -> t.Iterator[tuple[int, Refusal]]:
+    def filtered(self) -> t.Iterator[tuple[int, ClusterBlocker]]:
         """Refused clusters in name order, holders among them; holders that pass all filters before are no such."""
         late = self.ranking.refused(self.spread) if self.ranking else 0
         refused = self.index.everyone & ~self.profile.passing | late
@@ -73,12 +73,12 @@ class CycleView:
             if refusal:
                 yield position, refusal
 
-    def refusal(self, position: int) -> Refusal | None:
+    def refusal(self, position: int) -> ClusterBlocker | None:
         """Who refuses a cluster, same placement affinity aside."""
         early = self.profile.refusal(position)
         return early or (self.spread.refusal(position) if self.spread else None)
 
-    def blockers(self, position: int) -> t.Iterator[Refusal]:
+    def blockers(self, position: int) -> t.Iterator[ClusterBlocker]:
         """Everything that refuses a cluster, same placement affinity aside, in the order in which it is asked."""
         yield from self.profile.blockers(position)
         if self.spread:
@@ -117,5 +117,6 @@ def limited(selected: list[PickDecision], look: CycleView | None, *, upstream: b
 
 
 def scored(name: str, score: ClusterScore) -> PickDecision:
+    """A cluster that could have been picked, and that others with higher scores stand before."""
     details = {"spread": score.priority_score, "affinity": score.affinity_score}
-    return PickDecision(name, SCORED, score, Refusal(NOT_ENOUGH_SCORE, NOT_ENOUGH_SCORE, details))
+    return PickDecision(name, SCORED, score, ClusterBlocker(NOT_ENOUGH_SCORE, NOT_ENOUGH_SCORE, details))

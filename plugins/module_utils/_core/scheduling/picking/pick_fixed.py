@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ...errors import Problem
 from ...scheduling import cluster_eligibility
-from ..reasons import NAMED, Refusal
+from ..reasons import NAMED, ClusterBlocker
 from ..request import SchedulingRequest
 from .bindings import Bindings, Pick
 from .decisions import (
@@ -53,7 +53,7 @@ def pick_fixed(asked: SchedulingRequest, book: Bindings) -> PickResult:
 def _judge(asked: SchedulingRequest, name: str) -> PickDecision:
     position = asked.index.positions.get(name)
     if position is None:
-        return PickDecision(name, NOT_FOUND, refusal=Refusal(RULE, "not-found"))
+        return PickDecision(name, NOT_FOUND, refusal=ClusterBlocker(RULE, "not-found"))
     refusal = cluster_eligibility.judge(asked.index.clusters[position], asked.index.now)
     return PickDecision(name, INELIGIBLE, refusal=refusal) if refusal else PickDecision(name, PICKED, note=NAMED)
 

@@ -16,7 +16,7 @@ from ...objects.placements.scheduling_policy_snapshot import ClusterSchedulingPo
 from ..cycle import Scheduled, schedule
 from ..explain import explain_outcome
 from ..index import FleetIndex
-from ..reasons import GONE, SENTENCES, Refusal
+from ..reasons import GONE, SENTENCES, ClusterBlocker
 from .overlay import Overlay, overlaid
 
 GAINED, LOST, KEPT = "gained", "lost", "kept"
@@ -36,8 +36,8 @@ class Difference:
     change: str
     sentence: str
     before: str
-    refusal: Refusal | None = None
-    overcome: Refusal | None = None
+    refusal: ClusterBlocker | None = None
+    overcome: ClusterBlocker | None = None
 
     def as_dict(self) -> dict[str, t.Any]:
         return {
@@ -164,7 +164,7 @@ def _gained(before: Scheduled, after: Scheduled, cluster: str) -> Difference:
 def _lost(before: Scheduled, after: Scheduled, cluster: str) -> Difference:
     now = explain_outcome(before, cluster).sentence
     if cluster not in after.asked.index.positions:
-        gone = Refusal("ClusterEligibility", GONE)
+        gone = ClusterBlocker("ClusterEligibility", GONE)
         sentence = f"{cluster} loses the placement: {SENTENCES[GONE]}."
         return Difference(cluster=cluster, change=LOST, sentence=sentence, before=now, refusal=gone)
     then = explain_outcome(after, cluster)

@@ -26,7 +26,7 @@ from ...objects.updates.update_run import (
 )
 from ...values.kube_version import KubeVersion
 from ..releases.node_images import Cluster, common_images, newest_images
-from ..releases.releases import Place, Releases, general_everywhere
+from ..releases.releases import LocationReleases, Releases, general_everywhere
 from ..releases.targets import UpgradeTarget
 
 
@@ -88,7 +88,7 @@ def _of_images(selection: str, images: Mapping[str, str]) -> UpgradeTarget:
 def _security_images(members: t.Sequence[Cluster], known: Releases, now: datetime) -> Mapping[str, str]:
     """As for Consistent, of those images alone that only bring security fixes, and of families of Linux."""
     places = {
-        key: Place(
+        key: LocationReleases(
             location=place.location,
             told_by=place.told_by,
             images={

@@ -42,6 +42,7 @@ def completed_by(by: str, verified: bool, makers: t.Collection[str] = ()) -> str
 
 
 def of_group(group: GroupRow, state: str) -> str:
+    """Why a group is in the state, in one line; empty where the state says it all."""
     if state == FAILED:
         return _failures(group.members)
     if state == PENDING:

@@ -17,10 +17,10 @@ from ...objects.clusters.fleet_member import FleetMember
 from ...objects.updates.update_run import CONSISTENT, CUSTOM, LATEST
 from ...values.instants import write_time
 from ...values.update_states import IMAGE_EXPIRED, IMAGE_MISSING_FOR_POOL, IMAGE_NOT_AVAILABLE
-from ..run import Obstacle
+from ..run import MemberBlocker
 from .releases import (
     Image,
-    Place,
+    LocationReleases,
     Releases,
     image_order,
     split_image,
@@ -66,8 +66,8 @@ class Choice:
     drops_snapshot: bool = False
     stays: bool = False
     unknown: bool = False
-    skip: Obstacle | None = None
-    obstacle: Obstacle | None = None
+    skip: MemberBlocker | None = None
+    obstacle: MemberBlocker | None = None
 
 
 def cluster_of(member: FleetMember) -> Cluster:
@@ -118,7 +118,7 @@ def choose(pool: Pool, at: Cluster, selection: str, images: Images, known: Relea
 class _Asked:
     pool: Pool
     images: Images
-    place: Place | None
+    place: LocationReleases | None
     known: Releases
     at: Cluster
     now: datetime
@@ -140,7 +140,7 @@ def _latest(asked: _Asked) -> Choice:
         return _forward(asked, newest.version, f"newest of {pool.family} in {asked.where}")
     if any(pool.family in each.images for each in asked.known.of(asked.at.provider)):
         words = f"no image of {pool.family} is available in {asked.where} ({place.told_by})"
-        return Choice(obstacle=Obstacle(reason=IMAGE_NOT_AVAILABLE, message=words))
+        return Choice(obstacle=MemberBlocker(reason=IMAGE_NOT_AVAILABLE, message=words))
     return Choice(unknown=True, why=f"pool {pool.name}: {pool.family} is in no catalogue")
 
 
@@ -151,7 +151,7 @@ def _consistent(asked: _Asked) -> Choice:
     wanted = asked.images.get(pool.family)
     if wanted is None:
         words = f"pool {pool.name}: no image of {pool.family or 'its family'} was fixed for the run"
-        return Choice(skip=Obstacle(reason=IMAGE_MISSING_FOR_POOL, message=words))
+        return Choice(skip=MemberBlocker(reason=IMAGE_MISSING_FOR_POOL, message=words))
     return _fixed(asked, wanted, f"newest of {pool.family} that all members can have")
 
 
@@ -185,17 +185,17 @@ def _fixed(asked: _Asked, wanted: str, why: str) -> Choice:
     if found.published is not None and asked.now > found.published + place.image_age:
         words = f"{found.name} was published on {found.published:%Y-%m-%d}, more than {place.image_age.days} days ago"
         return Choice(
-            obstacle=Obstacle(reason=IMAGE_EXPIRED, message=f"{words}; a new run is needed ({place.told_by})")
+            obstacle=MemberBlocker(reason=IMAGE_EXPIRED, message=f"{words}; a new run is needed ({place.told_by})")
         )
     return choice
 
 
-def _missing(asked: _Asked, name: str, found: Image | None, place: Place) -> Obstacle:
+def _missing(asked: _Asked, name: str, found: Image | None, place: LocationReleases) -> MemberBlocker:
     coming = found is not None and found.available_from is not None and found.available_from > asked.now
     until = found.available_from if found is not None and coming else None
     when = f" before {write_time(until)}" if until else ""
     words = f"{name} is not available in {asked.where}{when} ({place.told_by})"
-    return Obstacle(reason=IMAGE_NOT_AVAILABLE, message=words, until=until)
+    return MemberBlocker(reason=IMAGE_NOT_AVAILABLE, message=words, until=until)
 
 
 def _pool(name: str, version: str, image: str) -> Pool:

@@ -29,7 +29,7 @@ from ...objects.updates.release_catalog import (
 from ...values.instants import write_time
 from ...values.kube_version import KubeVersion
 from ...values.update_states import VERSION_NOT_AVAILABLE
-from ..run import Obstacle
+from ..run import MemberBlocker
 
 _PIECES = re.compile(r"[0-9]+|[A-Za-z]+")
 _MINOR_ONLY = re.compile(r"v?\d+\.\d+")
@@ -88,7 +88,7 @@ class Image:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
+class LocationReleases:
     """What one location of a provider offers; versions and images from the oldest to the newest."""
 
     location: str
@@ -110,20 +110,20 @@ class Place:
 class Releases:
     """All catalogues, made by ``releases``. Keys are provider and location."""
 
-    places: Mapping[tuple[str, str], Place] = field(default_factory=dict, hash=False)
+    places: Mapping[tuple[str, str], LocationReleases] = field(default_factory=dict, hash=False)
 
     def knows(self, provider: str) -> bool:
         return any(each == provider for each, _location in self.places)
 
-    def at(self, provider: str, location: str) -> Place | None:
+    def at(self, provider: str, location: str) -> LocationReleases | None:
         """None if the provider is not described; an empty place if the location is not."""
         found = self.places.get((provider, location)) or self.places.get((provider, EVERYWHERE))
         if found is not None or not self.knows(provider):
             return found
         told = "; ".join(sorted({each.told_by for each in self.of(provider)}))
-        return Place(location=location, told_by=told)
+        return LocationReleases(location=location, told_by=told)
 
-    def of(self, provider: str) -> tuple[Place, ...]:
+    def of(self, provider: str) -> tuple[LocationReleases, ...]:
         return tuple(place for (each, _location), place in self.places.items() if each == provider)
 
     def general(self, provider: str, now: datetime) -> tuple[Release, ...]:
@@ -147,7 +147,7 @@ class Releases:
 
 def releases(catalogues: t.Iterable[ReleaseCatalog]) -> Releases:
     """Catalogues that were read without problems. FleetError ``duplicate-location`` for a place that two describe."""
-    places: dict[tuple[str, str], Place] = {}
+    places: dict[tuple[str, str], LocationReleases] = {}
     problems = []
     for catalogue in catalogues:
         for index, location in enumerate(catalogue.spec.locations):
@@ -163,7 +163,7 @@ def releases(catalogues: t.Iterable[ReleaseCatalog]) -> Releases:
     return Releases(places)
 
 
-def version_obstacle(place: Place | None, wanted: str, location: str, now: datetime) -> Obstacle | None:
+def version_obstacle(place: LocationReleases | None, wanted: str, location: str, now: datetime) -> MemberBlocker | None:
     """Why the version cannot be had there yet; None if it can, or if nothing is known of the provider."""
     if place is None:
         return None
@@ -173,7 +173,7 @@ def version_obstacle(place: Place | None, wanted: str, location: str, now: datet
     until = min((each.available_from for each in found if each.available_from), default=None)
     coming = f" before {write_time(until)}" if until else ""
     words = f"{wanted} is not available in {location or 'this location'}{coming} ({place.told_by})"
-    return Obstacle(reason=VERSION_NOT_AVAILABLE, message=words, until=until)
+    return MemberBlocker(reason=VERSION_NOT_AVAILABLE, message=words, until=until)
 
 
 def general_everywhere(known: Releases, providers: t.Iterable[str], now: datetime) -> tuple[KubeVersion, ...]:
@@ -216,8 +216,8 @@ def split_image(name: str) -> tuple[str, str]:
     return (family, version) if dash else (name, "")
 
 
-def _place(location: CatalogLocation, spec: ReleaseCatalogSpec, told_by: str) -> Place:
-    return Place(
+def _place(location: CatalogLocation, spec: ReleaseCatalogSpec, told_by: str) -> LocationReleases:
+    return LocationReleases(
         location=location.name,
         told_by=told_by,
         versions=tuple(sorted(map(_release, location.versions), key=lambda each: each.version)),

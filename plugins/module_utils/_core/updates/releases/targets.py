@@ -30,7 +30,7 @@ from ...values.update_states import (
     OUT_OF_SUPPORT,
     PRECONDITION_FAILED,
 )
-from ..run import MemberView, Obstacle
+from ..run import MemberBlocker, MemberView
 from .node_images import (
     Choice,
     Cluster,
@@ -40,7 +40,7 @@ from .node_images import (
     common_images,
 )
 from .releases import (
-    Place,
+    LocationReleases,
     Releases,
     split_image,
     version_obstacle,
@@ -91,9 +91,9 @@ class UpgradeWork:
 
     steps: tuple[UpgradeStep, ...] = ()
     left_out: tuple[str, ...] = ()
-    skip: Obstacle | None = None
-    fail: Obstacle | None = None
-    obstacles: tuple[Obstacle, ...] = ()
+    skip: MemberBlocker | None = None
+    fail: MemberBlocker | None = None
+    obstacles: tuple[MemberBlocker, ...] = ()
 
     def view(self, name: str) -> MemberView:
         """The same for ``decide``."""
@@ -180,7 +180,7 @@ def _goal(pool: Pool, choice: Choice, target: UpgradeTarget) -> UpgradeStep | No
     )
 
 
-def _nothing_to_do(cluster: Cluster, target: UpgradeTarget, left_out: tuple[str, ...], unknown: bool) -> Obstacle:
+def _nothing_to_do(cluster: Cluster, target: UpgradeTarget, left_out: tuple[str, ...], unknown: bool) -> MemberBlocker:
     """By type: the control plane alone; it and every pool, version and image; images alone.
 
     With ``unknown`` images of all pools nobody can say that they are at a target.
@@ -188,12 +188,12 @@ def _nothing_to_do(cluster: Cluster, target: UpgradeTarget, left_out: tuple[str,
     words = "; ".join(left_out)
     if target.type == NODE_IMAGE_ONLY:
         reason = IMAGE_MISSING_FOR_POOL if unknown else ALREADY_AT_TARGET
-        return Obstacle(reason=reason, message=words or "it has no node pools")
-    found = nothing_to_do(cluster.version, target.version) or Obstacle(reason=ALREADY_AT_TARGET)
+        return MemberBlocker(reason=reason, message=words or "it has no node pools")
+    found = nothing_to_do(cluster.version, target.version) or MemberBlocker(reason=ALREADY_AT_TARGET)
     return replace(found, message="; ".join(filter(None, (found.message, words))))
 
 
-def _unsupported(cluster: Cluster, target: UpgradeTarget, known: Releases, now: datetime) -> Obstacle | None:
+def _unsupported(cluster: Cluster, target: UpgradeTarget, known: Releases, now: datetime) -> MemberBlocker | None:
     """Automatic runs leave members alone whose minor is out of support; with long-term support older ones are in it.
 
     A member without it is not left alone where the profile asks for it: it fails the run, see ``_judged``.
@@ -206,7 +206,7 @@ def _unsupported(cluster: Cluster, target: UpgradeTarget, known: Releases, now: 
     if (at.major, at.minor) >= oldest:
         return None
     words = f"{cluster.version} is out of support: {oldest[0]}.{oldest[1]} to {newest[0]}.{newest[1]} are in it"
-    return Obstacle(reason=OUT_OF_SUPPORT, message=words)
+    return MemberBlocker(reason=OUT_OF_SUPPORT, message=words)
 
 
 def _judged(verdict: UpgradeWork, cluster: Cluster, target: UpgradeTarget, path: tuple[str, ...]) -> UpgradeWork:
@@ -215,7 +215,7 @@ def _judged(verdict: UpgradeWork, cluster: Cluster, target: UpgradeTarget, path:
         return verdict
     if target.automatic and target.long_term_support and not cluster.long_term_support:
         words = f"the profile asks for long-term support, which {cluster.name} does not have"
-        return replace(verdict, fail=Obstacle(reason=PRECONDITION_FAILED, message=words))
+        return replace(verdict, fail=MemberBlocker(reason=PRECONDITION_FAILED, message=words))
     far = step_refused(cluster.version, target.version)
     if far and target.automatic:
         return replace(verdict, skip=replace(far, reason=MINOR_GAP))
@@ -224,13 +224,13 @@ def _judged(verdict: UpgradeWork, cluster: Cluster, target: UpgradeTarget, path:
 
 
 def _missing(
-    place: Place | None,
+    place: LocationReleases | None,
     cluster: Cluster,
     target: UpgradeTarget,
     path: tuple[str, ...],
     pools: t.Sequence[tuple[Pool, UpgradeStep]],
     now: datetime,
-) -> t.Iterator[Obstacle]:
+) -> t.Iterator[MemberBlocker]:
     """Versions that the location does not have yet."""
     for wanted in path or ((target.version,) if any(step.version for _pool, step in pools) else ()):
         found = version_obstacle(place, wanted, cluster.location, now)
@@ -244,7 +244,7 @@ def _planned(
     target: UpgradeTarget,
     path: tuple[str, ...],
     pools: t.Sequence[tuple[Pool, UpgradeStep]],
-    obstacles: tuple[Obstacle, ...],
+    obstacles: tuple[MemberBlocker, ...],
 ) -> UpgradeWork:
     """Control plane, then pools; before a step that a pool's kubelets are too old for, that pool comes up to it."""
     kubelets = {pool.name: pool.version for pool in cluster.pools if pool.version}
@@ -263,12 +263,12 @@ def _planned(
     return replace(verdict, steps=tuple(steps), obstacles=obstacles)
 
 
-def _skewed(pool: str, kubelet: str, version: str) -> Obstacle:
+def _skewed(pool: str, kubelet: str, version: str) -> MemberBlocker:
     words = f"pool {pool} has kubelets of {kubelet}, too old for an API server of {version}; upgrade it before"
-    return Obstacle(reason=PRECONDITION_FAILED, message=words)
+    return MemberBlocker(reason=PRECONDITION_FAILED, message=words)
 
 
-def _path(cluster: Cluster, target: UpgradeTarget, place: Place | None, now: datetime) -> tuple[str, ...]:
+def _path(cluster: Cluster, target: UpgradeTarget, place: LocationReleases | None, now: datetime) -> tuple[str, ...]:
     """The versions that the control plane goes through, the target last: on the way the newest patch that is generally
     available in the place, or the minor alone where none is known."""
     if KubeVersion.parse(cluster.version).major != KubeVersion.parse(target.version).major:
@@ -277,6 +277,6 @@ def _path(cluster: Cluster, target: UpgradeTarget, place: Place | None, now: dat
     return (*(_newest_patch(minor, place, now) for minor in between), last)
 
 
-def _newest_patch(minor: str, place: Place | None, now: datetime) -> str:
+def _newest_patch(minor: str, place: LocationReleases | None, now: datetime) -> str:
     found = [each for each in place.versions if each.is_of(minor) and each.generally(now)] if place else []
     return found[-1].text if found else minor

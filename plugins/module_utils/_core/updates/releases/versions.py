@@ -12,7 +12,7 @@ import re
 
 from ...values.kube_version import KubeVersion
 from ...values.update_states import ALREADY_AT_TARGET, PRECONDITION_FAILED
-from ..run import Obstacle
+from ..run import MemberBlocker
 
 KUBELET_BEHIND, KUBELET_WIDENED = 3, (1, 25)
 _MINOR_ONLY = re.compile(r"v?\d+\.\d+")
@@ -26,27 +26,27 @@ def reached(version: str, target: str) -> bool:
     return now >= wanted
 
 
-def nothing_to_do(version: str, target: str) -> Obstacle | None:
+def nothing_to_do(version: str, target: str) -> MemberBlocker | None:
     """Why a member at ``version`` is left alone: at the target, or ahead of it. An update never goes back."""
     if not reached(version, target):
         return None
     now, wanted = KubeVersion.parse(version), KubeVersion.parse(target)
     ahead = (now.major, now.minor) > (wanted.major, wanted.minor) if _MINOR_ONLY.fullmatch(target) else now > wanted
     words = f"already ahead: {version} is newer than {target}" if ahead else f"already at {version}"
-    return Obstacle(reason=ALREADY_AT_TARGET, message=words)
+    return MemberBlocker(reason=ALREADY_AT_TARGET, message=words)
 
 
-def step_refused(version: str, target: str) -> Obstacle | None:
+def step_refused(version: str, target: str) -> MemberBlocker | None:
     """Why a member cannot go from ``version`` to ``target`` in one step, with the path it would need."""
     now, wanted = KubeVersion.parse(version), KubeVersion.parse(target)
     if now.major != wanted.major:
-        return Obstacle(reason=PRECONDITION_FAILED, message=f"{version} and {target} differ in the major version")
+        return MemberBlocker(reason=PRECONDITION_FAILED, message=f"{version} and {target} differ in the major version")
     distance = now.minor_distance(wanted)
     if distance <= 1:
         return None
     path = " -> ".join([version, *minors_between(now, wanted), target])
     message = f"{target} is {distance} minors ahead of {version}; a control plane goes one at a time: {path}"
-    return Obstacle(reason=PRECONDITION_FAILED, message=message)
+    return MemberBlocker(reason=PRECONDITION_FAILED, message=message)
 
 
 def minors_between(version: KubeVersion, target: KubeVersion) -> tuple[str, ...]:

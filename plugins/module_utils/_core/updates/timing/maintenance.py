@@ -31,7 +31,7 @@ from ...values.selector_text import parse_selector
 from ...values.update_states import WINDOW_CLOSED
 from ...windows.maintenance import clock_of, configured, spans
 from ...windows.spans import Span, Spans, joined, without
-from ..run import Obstacle
+from ..run import MemberBlocker
 
 GOVERNED_BY: Mapping[str, str] = {FULL: KUBERNETES, CONTROL_PLANE_ONLY: KUBERNETES, NODE_IMAGE_ONLY: NODE_IMAGE}
 _Dated = tuple[MaintenanceConfiguration, date | None]  # pylint: disable=unsupported-binary-operation  # Python 3.11 can
@@ -82,7 +82,7 @@ class Calendar:
             return without(((start, end),), frozen) if frozen else None
         return without(_opened(found, start, end), frozen)
 
-    def frozen(self, site: Site, now: datetime) -> Obstacle | None:
+    def frozen(self, site: Site, now: datetime) -> MemberBlocker | None:
         """The freeze that holds for the member, in words for people; the one that ends last."""
         found = [each for each in self._frozen(site) if each.span[0] <= now < each.span[1]]
         if not found:
@@ -90,7 +90,7 @@ class Calendar:
         last = max(found, key=lambda each: each.span[1])
         why = f": {last.freeze.reason}" if last.freeze.reason else ""
         words = f"freeze {last.freeze.name} ends at {write_time(last.span[1])}{why}"
-        return Obstacle(reason=WINDOW_CLOSED, message=words, until=last.span[1])
+        return MemberBlocker(reason=WINDOW_CLOSED, message=words, until=last.span[1])
 
     def _configured(self, site: Site, name: str) -> tuple[_Dated, ...]:
         """Those of the object that the member names, else those of any with labels that match."""

@@ -19,18 +19,18 @@ from ...values.update_states import (
     WINDOW_CLOSED,
 )
 from ..run import (
+    MemberBlocker,
     MemberRow,
     MemberView,
-    Obstacle,
     RunState,
 )
 from .member_order import NEVER, changes_at, closed_until
 
-NO_SLOT = Obstacle(reason=WAITING_FOR_SLOT, message="could start, but no slot is free")
-NO_REASON = Obstacle(reason="")
+NO_SLOT = MemberBlocker(reason=WAITING_FOR_SLOT, message="could start, but no slot is free")
+NO_REASON = MemberBlocker(reason="")
 
 
-def obstacle(view: MemberView, now: datetime) -> Obstacle | None:
+def obstacle(view: MemberView, now: datetime) -> MemberBlocker | None:
     """Why the member cannot start now; None if it can.
 
     Of several the closed window comes first, so that an unreachable member has its whole window to come back, then
@@ -47,13 +47,15 @@ def obstacle(view: MemberView, now: datetime) -> Obstacle | None:
     return replace(found[0], message="; ".join(each.message or each.reason for each in found))
 
 
-def _closed(opens: datetime) -> Obstacle:
+def _closed(opens: datetime) -> MemberBlocker:
     if opens == NEVER:
-        return Obstacle(reason=WINDOW_CLOSED, message="no maintenance window is known to open")
-    return Obstacle(reason=WINDOW_CLOSED, message=f"the maintenance window opens at {write_time(opens)}", until=opens)
+        return MemberBlocker(reason=WINDOW_CLOSED, message="no maintenance window is known to open")
+    return MemberBlocker(
+        reason=WINDOW_CLOSED, message=f"the maintenance window opens at {write_time(opens)}", until=opens
+    )
 
 
-def pending(row: MemberRow, why: Obstacle, now: datetime) -> MemberRow:
+def pending(row: MemberRow, why: MemberBlocker, now: datetime) -> MemberRow:
     """The same row if nothing changed. The instant moves on only with the reason."""
     if row.state == PENDING and row.reason == why.reason and row.message == why.message:
         return row
@@ -61,17 +63,17 @@ def pending(row: MemberRow, why: Obstacle, now: datetime) -> MemberRow:
     return replace(row, state=PENDING, reason=why.reason, message=why.message, pending_since=since)
 
 
-def held(row: MemberRow, why: Obstacle, run: RunState, now: datetime) -> MemberRow:
+def held(row: MemberRow, why: MemberBlocker, run: RunState, now: datetime) -> MemberRow:
     """Pending, or Skipped once it has been unreachable for the run's ``unreachable_timeout``."""
     row = pending(row, why, now)
     if row.reason != UNREACHABLE or row.pending_since is None or now - row.pending_since < run.unreachable_timeout:
         return row
     seconds = round(run.unreachable_timeout.total_seconds())
     span = f"{seconds} seconds" if seconds % 60 else f"{seconds // 60} minutes"
-    return skipped(row, Obstacle(reason=UNREACHABLE, message=f"unreachable for {span}"), now)
+    return skipped(row, MemberBlocker(reason=UNREACHABLE, message=f"unreachable for {span}"), now)
 
 
-def skipped(row: MemberRow, why: Obstacle, now: datetime) -> MemberRow:
+def skipped(row: MemberRow, why: MemberBlocker, now: datetime) -> MemberRow:
     """Skipped by the system."""
     return replace(
         row,
@@ -84,7 +86,8 @@ def skipped(row: MemberRow, why: Obstacle, now: datetime) -> MemberRow:
     )
 
 
-def failed(row: MemberRow, why: Obstacle, now: datetime) -> MemberRow:
+def failed(row: MemberRow, why: MemberBlocker, now: datetime) -> MemberRow:
+    """The member's row, ended at ``now`` for that reason."""
     return replace(row, state=FAILED, reason=why.reason, message=why.message, completed=now, pending_since=None)
 
 

@@ -24,7 +24,7 @@ from ..sources import BUDGET, EVICTION, without_manifests
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class RequestedEviction:
     """One eviction, with the record of it, None where there is none yet. ``kept`` says that it is recorded whatever
     comes of it: an object is tried once, a command may be given again."""
 
@@ -43,7 +43,7 @@ class Wanted:
     """All that is asked for. ``budgets`` are by name; ``written`` are those of files, which are recorded under their
     ``source``."""
 
-    evictions: tuple[Asked, ...]
+    evictions: tuple[RequestedEviction, ...]
     budgets: t.Mapping[str, ClusterResourcePlacementDisruptionBudget]
     written: tuple[ClusterResourcePlacementDisruptionBudget, ...] = ()
     source: str = ""
@@ -67,7 +67,7 @@ def wanted_evictions(
         asked = [_written(each, recorded) for each in evictions]
         names = {each.name for each in evictions}
         asked += [
-            Asked(eviction=each, document=document, kept=True)
+            RequestedEviction(eviction=each, document=document, kept=True)
             for name, (each, document) in recorded.items()
             if name not in names and not is_over(each)
         ]
@@ -106,7 +106,9 @@ def record_budgets(records: Records, wanted: Wanted) -> None:
             records.delete(BUDGET, old["metadata"]["name"])
 
 
-def stored(records: Records, asked: Asked, eviction: ClusterResourcePlacementEviction, lease: Lease) -> Asked:
+def stored(
+    records: Records, asked: RequestedEviction, eviction: ClusterResourcePlacementEviction, lease: Lease
+) -> RequestedEviction:
     """The eviction with its conditions as it is recorded now."""
     status = {"status": encode(eviction.status)}
     if asked.document is None:
@@ -172,15 +174,15 @@ def _source_of(document: Document) -> str:
 def _written(
     each: ClusterResourcePlacementEviction,
     recorded: t.Mapping[str, tuple[ClusterResourcePlacementEviction, Document]],
-) -> Asked:
+) -> RequestedEviction:
     """An eviction of a file, with what became of it before."""
     if each.name not in recorded:
-        return Asked(eviction=_fresh(each), document=None, kept=True)
+        return RequestedEviction(eviction=_fresh(each), document=None, kept=True)
     old, document = recorded[each.name]
     problems = check_update(old, each, f"{EVICTION}/{each.name}")
     if problems:
         raise FleetError.of(problems)
-    return Asked(eviction=old, document=document, kept=True)
+    return RequestedEviction(eviction=old, document=document, kept=True)
 
 
 def _by_option(
@@ -188,22 +190,22 @@ def _by_option(
     cluster: str,
     recorded: t.Iterable[tuple[ClusterResourcePlacementEviction, Document]],
     now: datetime,
-) -> Asked:
+) -> RequestedEviction:
     """A new one, or the one that a run which was cut short has begun."""
     spec = EvictionSpec(placement_name=placement, cluster_name=cluster)
     for each, document in recorded:
         if each.spec == spec and not is_over(each):
-            return Asked(eviction=each, document=document, kept=True)
+            return RequestedEviction(eviction=each, document=document, kept=True)
     name = f"{placement}-{cluster}-{write_time(now)}".lower().replace(":", "-")
     eviction = ClusterResourcePlacementEviction(metadata=ObjectMeta(name=name), spec=spec)
-    return Asked(eviction=_fresh(eviction), document=None, kept=False)
+    return RequestedEviction(eviction=_fresh(eviction), document=None, kept=False)
 
 
 def _fresh(each: ClusterResourcePlacementEviction) -> ClusterResourcePlacementEviction:
     return replace(each, metadata=replace(each.metadata, generation=1))
 
 
-def _order(asked: Asked) -> tuple[str, bool, str, str]:
+def _order(asked: RequestedEviction) -> tuple[str, bool, str, str]:
     """By placement; what was begun first, and then as they were made."""
     metadata = asked.eviction.metadata
     created = str((asked.document or {}).get("metadata", {}).get("creationTimestamp", "~"))

@@ -55,7 +55,7 @@ from ..binding_journal import KIND, taken_up
 from ..explaining import recorded_index
 from ..look import ApplyOptions, Writing, on_members
 from ..recorded import Document, RecordedPlacement, is_recovering, recorded_placement
-from .asked import Asked, Wanted, record_budgets, stored, wanted_evictions
+from .asked import RequestedEviction, Wanted, record_budgets, stored, wanted_evictions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,7 +184,7 @@ def _bindings(recorded: RecordedPlacement) -> list[ClusterResourceBinding]:
     return [taken_up(each, generations[each.name], strategy) for each in recorded.known.bindings]
 
 
-def _judged(work: _Evicting, placement: _Placement, due: t.Iterable[Asked]) -> t.Iterator[EvictionResult]:
+def _judged(work: _Evicting, placement: _Placement, due: t.Iterable[RequestedEviction]) -> t.Iterator[EvictionResult]:
     for each in due:
         judged = evict(each.eviction, placement.recorded.placement, placement.bindings, placement.budget, work.now)
         verdict = judged.executed or judged.valid
@@ -199,7 +199,7 @@ def _judged(work: _Evicting, placement: _Placement, due: t.Iterable[Asked]) -> t
 
 
 def _carried_out(
-    work: _Evicting, placement: _Placement, asked: Asked, judged: Evicted, verdict: EvictionVerdict
+    work: _Evicting, placement: _Placement, asked: RequestedEviction, judged: Evicted, verdict: EvictionVerdict
 ) -> EvictionResult:
     if placement.recorded.placement is None:
         raise AssertionError("only of a placement that is there")
@@ -319,7 +319,7 @@ def _holders(wanted: ClusterResourcePlacement, placement: _Placement, index: Fle
     return set(schedule(wanted, snapshot, index, placement.bindings).holders)
 
 
-def _result(asked: Asked, state: str, verdict: EvictionVerdict) -> EvictionResult:
+def _result(asked: RequestedEviction, state: str, verdict: EvictionVerdict) -> EvictionResult:
     spec = asked.eviction.spec
     return EvictionResult(
         name=asked.eviction.name,
@@ -330,7 +330,7 @@ def _result(asked: Asked, state: str, verdict: EvictionVerdict) -> EvictionResul
     )
 
 
-def _over(asked: Asked) -> EvictionResult:
+def _over(asked: RequestedEviction) -> EvictionResult:
     """What an earlier run has said of it."""
     executed = find_condition(asked.eviction.status.conditions, EXECUTED)
     found = executed or asked.eviction.status.conditions[0]

@@ -10,6 +10,7 @@ import typing as t
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from ...._core.cluster.silence import WHOLE_MEMBER
 from ...._core.foreign import in_data
 from ...._core.objects.identity import ObjectId
 from ...._core.objects.placements.rollout_strategy import ApplyStrategy
@@ -42,14 +43,6 @@ from .object_writes import forces, write_object
 from .observe import Observed, observe, parent_version
 
 SERVED_SECONDS = 10.0
-WHOLE_MEMBER = (
-    "unreachable",
-    "timeout",
-    "certificate",
-    "credentials-expired",
-    "unauthorized",
-    "too-many-requests",
-)
 
 
 Holding = t.Callable[[], t.ContextManager[Keep]]

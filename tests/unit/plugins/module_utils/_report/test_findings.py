@@ -13,13 +13,13 @@ from urllib.parse import urlsplit
 
 import pytest
 import yaml
-from ansible_collections.gitops.fleet.plugins.module_utils._core.lint.remark import Remark
+from ansible_collections.gitops.fleet.plugins.module_utils._core.lint.remark import LintProblem
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.lint import lint
 from ansible_collections.gitops.fleet.plugins.module_utils._report.findings import block, findings_json, findings_text
 from ansible_collections.gitops.fleet.plugins.module_utils._report.sarif import sarif
 
 SAMPLES = Path(__file__).resolve().parents[4] / "data" / "lint"
-REMARK = Remark(
+REMARK = LintProblem(
     code="wrong-type",
     level="error",
     message="3 is not text",
@@ -128,6 +128,6 @@ def test_sarif_has_what_the_standard_demands():
     ],
 )
 def test_paths_become_uri_references(file: str, uri: str):
-    remark = Remark(code="x", level="note", message="m", file=file, line=1)
+    remark = LintProblem(code="x", level="note", message="m", file=file, line=1)
     place = sarif([remark])["runs"][0]["results"][0]["locations"][0]["physicalLocation"]
     assert place["artifactLocation"]["uri"] == uri

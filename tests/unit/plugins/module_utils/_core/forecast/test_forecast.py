@@ -20,8 +20,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.forecast.foreca
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates import commands
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import (
+    MemberBlocker,
     MemberView,
-    Obstacle,
     RunState,
     Schedule,
 )
@@ -130,7 +130,7 @@ def test_20_a_scheduled_gate_that_is_just_past_waits_a_week(reached: timedelta, 
 
 
 def test_obstacles_with_an_end_and_without() -> None:
-    coming = Obstacle(reason=states.VERSION_NOT_AVAILABLE, message="1.35.0 is not available in r1", until=at(7200))
+    coming = MemberBlocker(reason=states.VERSION_NOT_AVAILABLE, message="1.35.0 is not available in r1", until=at(7200))
     missing = replace(coming, until=None)
     found = told(laid("s{g:a,b}"), a={"obstacles": (coming,)}, b={"obstacles": (missing,)})
     assert minutes(found, "a") == (120, 130)
@@ -140,11 +140,13 @@ def test_obstacles_with_an_end_and_without() -> None:
 
 
 def test_members_that_are_skipped_or_fail() -> None:
-    skip = {"skip": Obstacle(reason=states.ALREADY_AT_TARGET)}
+    skip = {"skip": MemberBlocker(reason=states.ALREADY_AT_TARGET)}
     found = told(laid("s{g:a,b}"), a=skip)
     assert member(found, "a").state == states.SKIPPED and member(found, "a").start.p50 is None
     assert minutes(found, "b") == (0, 10)
-    broken = told(laid("s1{g:a}, s2{h:b}"), a={"fail": Obstacle(reason=states.PRECONDITION_FAILED, message="too far")})
+    broken = told(
+        laid("s1{g:a}, s2{h:b}"), a={"fail": MemberBlocker(reason=states.PRECONDITION_FAILED, message="too far")}
+    )
     assert broken.run.state == states.FAILED and minutes(broken, "b") == (None, None)
     assert member(broken, "b").reason == "EarlierStage"
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 from ansible_collections.gitops.fleet.plugins.module_utils._core.lint.document import judge_document, mend
-from ansible_collections.gitops.fleet.plugins.module_utils._core.lint.remark import Remark
+from ansible_collections.gitops.fleet.plugins.module_utils._core.lint.remark import LintProblem
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.rules import REPAIR, RULE_OF
 
 CORPUS = Path(__file__).resolve().parents[5] / "data" / "lint" / "corpus"
@@ -30,7 +30,7 @@ REPAIRED = {"expireAfter-misplaced", "version-not-served"} | {
 }
 
 
-def remarks(document: t.Any) -> tuple[Remark, ...]:
+def remarks(document: t.Any) -> tuple[LintProblem, ...]:
     return judge_document(document, NOW).remarks
 
 

@@ -22,9 +22,9 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run imp
     Begin,
     GateRow,
     GroupRow,
+    MemberBlocker,
     MemberRow,
     MemberView,
-    Obstacle,
     RunState,
     StageRow,
     UpdateAct,
@@ -136,7 +136,7 @@ class Play:
         return self._then(self.run)
 
     def blocked(self, member: str, reason: str = states.VERSION_NOT_AVAILABLE, until: datetime | None = None) -> Play:
-        return self.sees(member, obstacles=(Obstacle(reason=reason, until=until),))
+        return self.sees(member, obstacles=(MemberBlocker(reason=reason, until=until),))
 
     def leaves(self, member: str) -> Play:
         del self.views[member]

@@ -27,9 +27,9 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.decide 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import (
     Approval,
     GateRow,
+    MemberBlocker,
     MemberRow,
     MemberView,
-    Obstacle,
     RunState,
     UpdateAct,
     UpdateSeen,
@@ -139,11 +139,11 @@ class Script:
         left = tuple(each for each in view.obstacles if each.reason != reason)
         if len(left) == len(view.obstacles):
             until = self.draw.choice((None, self.now + timedelta(minutes=self.draw.randint(1, 90))))
-            left += (Obstacle(reason=reason, until=until),)
+            left += (MemberBlocker(reason=reason, until=until),)
         self.views[view.name] = replace(view, obstacles=left)
 
     def _precondition(self) -> None:
-        view, why = self._any_view(), Obstacle(reason="")
+        view, why = self._any_view(), MemberBlocker(reason="")
         skip, fail = self.draw.choice(((None, None), (why, None), (None, why)))
         self.views[view.name] = replace(view, skip=skip, fail=fail)
 

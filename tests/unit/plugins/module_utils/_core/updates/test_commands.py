@@ -14,7 +14,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.command
     start,
     stop,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import Obstacle
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import MemberBlocker
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values import update_states as states
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.updates.made import (
     T0,
@@ -33,7 +33,7 @@ IN = {
     STOPPING: lambda: played("s{g:a,b}").start().stop(),
     STOPPED: lambda: played("s{g:a,b}").start().stop().ends("a"),
     FAILED: lambda: played("s{g:a,b}").start().fails("a"),
-    SKIPPED: lambda: played("s{g:a}").sees("a", skip=Obstacle(reason="")).start(),
+    SKIPPED: lambda: played("s{g:a}").sees("a", skip=MemberBlocker(reason="")).start(),
     COMPLETED: lambda: played("s{g:a}").start().ends("a"),
 }
 ALLOWED = {

@@ -13,7 +13,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates
     UpdateRunStrategy,
     UpdateStage,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import Obstacle, RunState, Schedule
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import MemberBlocker, RunState, Schedule
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.strategy import Candidate, resolve
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values import update_states as states
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.updates.made import (
@@ -156,7 +156,7 @@ def test_12_pending_blocks_the_next_stage():  # D2-02, D3-54, D3-55
 
 def test_13_version_missing_in_one_region():  # D3-49
     run = played("s{g:a,b}").sees(
-        "a", obstacles=(Obstacle(reason=states.VERSION_NOT_AVAILABLE, message="1.34.5 in r1"),)
+        "a", obstacles=(MemberBlocker(reason=states.VERSION_NOT_AVAILABLE, message="1.34.5 in r1"),)
     )
     run.start().ends("b")
     assert run.tree == "P[s P{g P:aP bC}]"
@@ -167,7 +167,7 @@ def test_13_version_missing_in_one_region():  # D3-49
 def test_15_all_skipped_climbs_to_the_run():  # D3-64..D3-66
     run = played("s1(600){g1:a}, s2{g2:b}")
     for name in "ab":
-        run.sees(name, skip=Obstacle(reason=""))
+        run.sees(name, skip=MemberBlocker(reason=""))
     assert run.start().tree == "K[s1 K{g1 K:aK}, s2 K{g2 K:bK}]"
     assert run.state_of_wait() == "K"
     assert (run.member("a").skipped_by, run.member("a").reason) == (states.SYSTEM, states.ALREADY_AT_TARGET)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import Begin, Obstacle
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import Begin, MemberBlocker
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values import update_states as states
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.updates.made import (
     Play,
@@ -81,14 +81,14 @@ def test_back_in_time_it_starts_and_the_clock_begins_anew():
 
 
 def test_at_the_target_it_is_skipped_when_its_turn_comes():  # D3-61
-    run = played("s{g:a,b}").sees("b", skip=Obstacle(reason="", message="already ahead")).start()
+    run = played("s{g:a,b}").sees("b", skip=MemberBlocker(reason="", message="already ahead")).start()
     assert run.member("b").state == states.NOT_STARTED
     assert run.ends("a").tree == "C[s C{g C:aC bK}]"
     assert (run.member("b").message, run.member("b").attempt) == ("already ahead", 0)
 
 
 def test_a_failed_precondition_halts_as_any_failure():
-    run = played("s{g:a,b; h:c}").sees("a", fail=Obstacle(reason=states.MINOR_GAP, message="two minors")).start()
+    run = played("s{g:a,b; h:c}").sees("a", fail=MemberBlocker(reason=states.MINOR_GAP, message="two minors")).start()
     assert (run.tree, run.begun) == ("F[s F{g F:aF bN; h N:cN}]", [])
     assert (run.member("a").reason, run.member("a").attempt) == (states.MINOR_GAP, 0)
     assert run.sees("a", fail=None).start().member("a").attempt == 1
@@ -96,13 +96,13 @@ def test_a_failed_precondition_halts_as_any_failure():
 
 def test_a_failed_precondition_that_only_the_stage_cannot_bear_halts_at_once():
     run = Play(changed(laid("s{g:a,b; h:c}"), "g", max_allowed_failures=2))
-    run.sees("a", fail=Obstacle(reason="")).start()
+    run.sees("a", fail=MemberBlocker(reason="")).start()
     assert (run.tree, run.begun) == ("F[s F{g St:aF bN; h N:cN}]", [])
 
 
 def test_a_tolerated_failed_precondition_lets_the_next_try():
     tolerant = changed(changed(laid("s{g:a,b}"), "g", max_allowed_failures=1), "s", max_allowed_failures=1)
-    run = Play(tolerant).sees("a", fail=Obstacle(reason="")).start()
+    run = Play(tolerant).sees("a", fail=MemberBlocker(reason="")).start()
     assert (run.tree, run.member("a").reason) == ("R[s R{g R:aF bR}]", states.PRECONDITION_FAILED)
 
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.gates import next_occurrence
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import Obstacle, OpenGate, Schedule
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import MemberBlocker, OpenGate, Schedule
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.update_states import (
     COMPLETED,
     LAST_STAGE,
@@ -28,7 +28,7 @@ from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.upda
     played,
 )
 
-NOTHING = Obstacle(reason="")
+NOTHING = MemberBlocker(reason="")
 
 
 @pytest.mark.parametrize(
