@@ -10,13 +10,21 @@ import os
 import typing as t
 from datetime import timedelta
 
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.staged.approval import RUN_LABEL
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes import BrakeLimits
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.look import ApplyOptions, RolloutOptions
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.answering import (
+    WishedApproval,
+    answer,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.carrying import staged_run
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.conducting import (
     StagedOptions,
     StagedReport,
 )
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.run_record import delete_run
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.sources import staged_manifests
 from ansible_collections.gitops.fleet.plugins.module_utils._report.text import plan_text
 from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Records
@@ -85,9 +93,9 @@ def joined(fleet: Fleet, *stages: Document, policy: Document | None = None) -> N
     write(fleet, strategy(fleet, *(stages or (stage("canary", "canary"), stage("prod", "prod")))), run(fleet))
 
 
-def rolled_out(fleet: Fleet, *stages: Document) -> None:
+def rolled_out(fleet: Fleet, *stages: Document, policy: Document | None = None) -> None:
     """The old version is on all four by a first run of one stage, and available there."""
-    joined(fleet, stage("all", maxConcurrency="100%"))
+    joined(fleet, stage("all", maxConcurrency="100%"), policy=policy)
     staged(fleet)
     fleet.available(*MEMBERS)
     assert staged(fleet).state == "Succeeded"
@@ -156,3 +164,216 @@ def test_check_mode_tells_the_stages_without_any_cluster(fleet: Fleet) -> None:
     stages = {each.stage_name: [one.cluster_name for one in each.clusters] for each in report.run.status.stages_status}
     assert stages == {"canary": ["m1"], "prod": ["m4", "m3", "m2"]}
     assert fleet.records.get("ClusterStagedUpdateRun", f"{fleet.name}-first") is None
+
+
+def approve(fleet: Fleet, name: str, timing: str, reason: str = "", digest: str = "") -> t.Any:
+    session = fleet.session(environ=dict(os.environ))
+    asked = WishedApproval(run=f"{fleet.name}-first", stage=name, timing=timing, reason=reason, digest=digest)
+    return answer(session, asked, "ann", write=True)
+
+
+def requests(fleet: Fleet) -> list[str]:
+    found = fleet.records.list("ClusterApprovalRequest", {RUN_LABEL: f"{fleet.name}-first"})
+    return [each["metadata"]["name"] for each in found]
+
+
+def settled_stage(fleet: Fleet, *names: str) -> StagedReport:
+    fleet.available(*names)
+    return staged(fleet)
+
+
+def test_approvals_before_and_after_a_stage_and_a_wait(fleet: Fleet) -> None:
+    """D4-64, D4-65: each holds the run, which says for what; given by ``gate`` it goes on where it was."""
+    after = [APPROVAL, {"type": "TimedWait", "waitTime": "10m"}]
+    joined(fleet, stage("canary", "canary", beforeStageTasks=[APPROVAL], afterStageTasks=after), stage("prod", "prod"))
+    report = staged(fleet)
+    assert images(fleet) == on() and report.verdict[:2] == ("waiting", "awaiting-approval")
+    run_name = f"{fleet.name}-first"
+    assert report.lines == (
+        f"stage canary waits for an approval before canary: gate run={run_name} stage=canary timing=Before "
+        f"({run_name}-before-canary)",
+    )
+    with pytest.raises(FleetError) as unasked:
+        approve(fleet, "canary", "After")
+    assert unasked.value.code == "gate-not-open"
+    with pytest.raises(FleetError) as other:
+        approve(fleet, "canary", "Before", digest="0123456789abcdef")
+    assert other.value.code == "digest-mismatch"
+    given = approve(fleet, "canary", "Before", "looks fine", digest=report.digest)
+    assert given.changed and not approve(fleet, "canary", "Before").changed
+    staged(fleet)
+    assert images(fleet) == on("m1")
+    report = settled_stage(fleet, "m1")
+    assert images(fleet) == on("m1") and report.verdict[1] == "awaiting-approval"
+    assert any("waits until" in line for line in report.lines) and report.resumes
+    approve(fleet, "canary", "After")
+    report = staged(fleet)
+    assert report.verdict[:2] == ("waiting", "waiting") and report.resume_at
+    assert images(fleet) == on("m1")
+    fleet.later = timedelta(minutes=11)
+    staged(fleet)
+    assert images(fleet) == on("m1", "m2")
+    said = fleet.records.get("ClusterApprovalRequest", f"{run_name}-before-canary")
+    assert said is not None
+    told = {each["type"]: each["message"] for each in said["status"]["conditions"]}
+    assert told["Approved"] == f"by ann for {report.digest}: looks fine" and "ApprovalAccepted" in told
+
+
+def test_an_approval_that_was_given_to_a_former_run_counts_for_nothing(fleet: Fleet) -> None:
+    """A run that was deleted by hand leaves its request behind, approved; the next of that name asks anew."""
+    joined(fleet, stage("all", beforeStageTasks=[APPROVAL]))
+    staged(fleet)
+    approve(fleet, "all", "Before")
+    fleet.records.delete("ClusterStagedUpdateRun", f"{fleet.name}-first")
+    report = staged(fleet)
+    assert images(fleet) == on() and report.verdict[1] == "awaiting-approval"
+    assert any("counts for nothing: it was made for an earlier run" in line for line in fleet.said)
+    approve(fleet, "all", "Before")
+    staged(fleet)
+    assert images(fleet) == on("m1")
+    with pytest.raises(FleetError) as flying:
+        delete_run(fleet.records, f"{fleet.name}-first", force=False, write=True)
+    assert flying.value.code == "run-in-flight"
+    assert delete_run(fleet.records, f"{fleet.name}-first", force=True, write=True) and requests(fleet) == []
+
+
+def test_limit_and_order_of_a_stage_are_obeyed(fleet: Fleet) -> None:
+    """D4-61, D4-62: two at once, by the sorting label from the smallest number on."""
+    joined(fleet, stage("all", maxConcurrency="50%", sortingLabelKey="rank"))
+    staged(fleet)
+    assert images(fleet) == on("m3", "m4")
+    assert settled_stage(fleet, "m3").state == "Running" and images(fleet) == on("m2", "m3", "m4")
+    assert settled_stage(fleet, "m2").state == "Running" and images(fleet) == on(*MEMBERS)
+    assert settled_stage(fleet, "m1", "m4").state == "Succeeded"
+
+
+def test_clusters_that_leave_go_after_the_last_stage(fleet: Fleet) -> None:
+    """D4-66: the delete stage; an apply only says that they are to go."""
+    rolled_out(fleet, policy={"placementType": "PickFixed", "clusterNames": list(MEMBERS)})
+    external(fleet, {"placementType": "PickFixed", "clusterNames": ["m1", "m2"]})
+    fleet.resources(fleet.deployment("web:2"))
+    fleet.apply(limits=LIFTED)
+    assert images(fleet) == on(*MEMBERS)
+    write(fleet, strategy(fleet, stage("all", maxConcurrency="100%")), run(fleet, "second"))
+    with pytest.raises(FleetError) as stopped:
+        staged(fleet, name="second", limits=BrakeLimits())
+    assert stopped.value.code == "brake-max-removals" and images(fleet) == on(*MEMBERS)
+    report = staged(fleet, name="second")
+    assert images(fleet) == on("m1", "m2", image="web:2", others="web:1")
+    fleet.available("m1", "m2")
+    report = staged(fleet, name="second")
+    assert report.state == "Succeeded" and images(fleet) == on("m1", "m2", image="web:2")
+    assert not fleet.apply(limits=LIFTED).changed
+
+
+def test_a_run_takes_the_snapshot_that_it_names(fleet: Fleet) -> None:
+    """D4-61: an older index brings its content back, stage by stage."""
+    rolled_out(fleet)
+    fleet.resources(fleet.deployment("web:2"))
+    fleet.apply(limits=LIFTED)
+    write(
+        fleet,
+        strategy(fleet, stage("all", maxConcurrency="100%")),
+        run(fleet, "second"),
+        run(fleet, "back", resourceSnapshotIndex="0"),
+    )
+    staged(fleet, name="second")
+    fleet.available(*MEMBERS)
+    assert staged(fleet, name="second").state == "Succeeded" and images(fleet) == on(*MEMBERS, image="web:2")
+    staged(fleet, name="back")
+    fleet.available(*MEMBERS)
+    assert staged(fleet, name="back").state == "Succeeded" and images(fleet) == on(*MEMBERS)
+
+
+def test_a_run_that_is_stopped_begins_nothing_and_goes_on_later(fleet: Fleet) -> None:
+    """D4-67: what is in flight is followed to its end."""
+    joined(fleet)
+    staged(fleet)
+    assert staged(fleet, "stopped").changed
+    assert staged(fleet).state == "Stopping" and images(fleet) == on("m1")
+    assert settled_stage(fleet, "m1").verdict[:2] == ("waiting", "stopped") and images(fleet) == on("m1")
+    assert staged(fleet).verdict[1] == "stopped" and images(fleet) == on("m1")
+    assert staged(fleet, "started").changed
+    staged(fleet)
+    assert images(fleet) == on("m1", "m2")
+
+
+def test_a_cluster_that_never_becomes_available_makes_the_run_stuck(fleet: Fleet) -> None:
+    """D4-69: nothing else begins, and the run says so; it goes on when the cluster comes right."""
+    joined(fleet)
+    staged(fleet)
+    fleet.later = timedelta(minutes=6)
+    report = staged(fleet)
+    assert report.verdict[:2] == ("waiting", "stuck") and images(fleet) == on("m1")
+    assert report.verdict[2] == "stage canary waits too long for m1"
+    settled_stage(fleet, "m1")
+    assert images(fleet) == on("m1", "m2")
+
+
+def test_two_runs_on_one_placement(fleet: Fleet) -> None:
+    """As upstream: one takes the other's cluster, which then ends; while one is carried on the other is refused."""
+    rolled_out(fleet)
+    fleet.resources(fleet.deployment("web:2"))
+    fleet.apply()
+    staged(fleet, name="second")
+    assert images(fleet) == on("m1", image="web:2", others="web:1")
+    write(fleet, strategy(fleet, stage("all")), run(fleet, "third", resourceSnapshotIndex="0"))
+    fleet.later = timedelta(seconds=5)
+    staged(fleet, name="third")
+    assert fleet.image("m1") == "web:1"
+    report = staged(fleet, name="second")
+    assert report.verdict[:2] == ("failed", "run-failed") and "is another run at work" in report.verdict[2]
+    lease = fleet.records.acquire(f"placement/{fleet.name}", "somebody", 600)
+    with pytest.raises(FleetError) as refused:
+        staged(fleet, name="third")
+    assert refused.value.code == "lease-held"
+    fleet.records.release(lease)
+
+
+def test_a_member_that_refuses_holds_its_place_and_is_told(file_fleet: Fleet) -> None:
+    """F1: cut off in its turn, it is in flight until it answers; nothing else begins in its stage."""
+    fleet = file_fleet
+    joined(fleet)
+    fleet.cut("m1")
+    report = staged(fleet)
+    assert report.verdict[:2] == ("partial", "unreachable") and images(fleet) == on()
+    fleet.mend("m1")
+    staged(fleet)
+    assert images(fleet) == on("m1")
+
+
+def test_a_run_that_cannot_begin_is_refused_before_it_is_recorded(file_fleet: Fleet) -> None:
+    fleet = file_fleet
+    joined(fleet, stage("canary", "canary"))
+    for check in (True, False):
+        try:
+            report = staged(fleet, check=check)
+        except FleetError as refused:
+            assert refused.code == "clusters-not-in-any-stage" and "m2, m3, m4" in str(refused)
+        else:
+            assert check and report.verdict[:2] == ("failed", "run-failed")
+    assert fleet.records.get("ClusterStagedUpdateRun", f"{fleet.name}-first") is None
+    write(fleet, strategy(fleet, stage("all")), run(fleet, placementName="nobody"))
+    with pytest.raises(FleetError) as missing:
+        staged(fleet)
+    assert missing.value.code == "placement-not-found" and "apply the placement first" in str(missing.value)
+
+
+def test_what_people_write_on_the_hub_is_carried_out(hub_fleet: Fleet) -> None:
+    """Strategy and run as objects; the approval is given by kubectl, as the condition that KubeFleet wants."""
+    fleet = hub_fleet
+    joined(fleet)
+    assert fleet.hub
+    client, path = fleet.hub.client, f"/apis/{API}"
+    client.post(f"{path}/clusterstagedupdatestrategies", strategy(fleet, stage("all", beforeStageTasks=[APPROVAL])))
+    client.post(f"{path}/clusterstagedupdateruns", run(fleet, state="Run"))
+    assert staged(fleet, files=False).verdict[1] == "awaiting-approval" and images(fleet) == on()
+    asked = client.get(f"{path}/clusterapprovalrequests/{fleet.name}-first-before-all")
+    said = {"type": "Approved", "status": "True", "reason": "Fine", "message": "by hand", "observedGeneration": 1}
+    asked["status"] = {"conditions": [{**said, "lastTransitionTime": "2026-01-01T00:00:00Z"}]}
+    client.put(f"{path}/clusterapprovalrequests/{fleet.name}-first-before-all/status", asked)
+    staged(fleet, files=False)
+    assert images(fleet) == on("m1")
+    shown = client.get(f"{path}/clusterstagedupdateruns/{fleet.name}-first")["status"]
+    assert [each["clusterName"] for each in shown["stagesStatus"][0]["clusters"]] == list(MEMBERS)
+    assert {each["type"] for each in shown["conditions"]} == {"Initialized", "Progressing"}

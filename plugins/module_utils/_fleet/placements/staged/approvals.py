@@ -120,11 +120,11 @@ def seen_requests(
 def _strange(request: ClusterApprovalRequest, run: ClusterStagedUpdateRun, digest: str) -> str:
     """Why the request is not of this run; empty if it is, or if it names another run, which is for the run to judge."""
     marks = request.metadata.annotations
-    if request.spec.parent_stage_rollout != run.name or not digest:
+    if request.spec.parent_stage_rollout != run.name:
         return ""
     if marks.get(RUN_UID) != run.metadata.uid:
         return "it was made for an earlier run of this name"
-    return "" if marks.get(RUN_DIGEST) == digest else "what the run does is not what it was made for"
+    return "" if not digest or marks.get(RUN_DIGEST) == digest else "what the run does is not what it was made for"
 
 
 def approve(

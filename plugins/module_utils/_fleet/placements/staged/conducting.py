@@ -20,6 +20,7 @@ from ...._core.rollout.content import RolloutBinding
 from ...._core.rollout.staged.decide import StagedDecision, StagedState, decide, is_over
 from ...._core.rollout.staged.digest import staged_digest
 from ...._core.rollout.staged.world import ObservedState, RequestApproval
+from ...._core.schema.codec import encode
 from ...._core.schema.meta import find_condition
 from ...._core.values.approved_digest import approves, lack
 from ...._core.values.instants import write_time
@@ -97,6 +98,22 @@ class StagedReport:
     def resumes(self) -> str:
         """``resume_at`` in RFC 3339, empty if there is none."""
         return write_time(self.resume_at) if self.resume_at else ""
+
+    def as_dict(self) -> dict[str, t.Any]:
+        """As results have it."""
+        return {
+            "name": self.run.name,
+            "state": self.state,
+            "digest": self.digest,
+            "waits": list(self.lines),
+            "approvals": [
+                {"name": each.name, "stage": each.stage, "timing": each.timing} for each in open_requests(self.run)
+            ],
+            "status": encode(self.run.status),
+            "members": {name: each.as_dict() for name, each in self.outcomes.items()},
+            "problems": [each.as_dict() for each in self.problems],
+            "notes": [each.as_dict() for each in self.notes],
+        }
 
     @property
     def verdict(self) -> tuple[str, str, str]:
