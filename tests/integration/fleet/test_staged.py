@@ -134,7 +134,7 @@ def test_an_apply_leaves_the_clusters_to_staged_runs(fleet: Fleet) -> None:
 
 
 def test_a_run_goes_stage_by_stage_as_clusters_become_available(fleet: Fleet) -> None:
-    """D4-59, D4-62: the next cluster begins when the one before is available, the next stage when all of one are."""
+    """The next cluster begins when the one before is available, the next stage when all of one are."""
     joined(fleet)
     report = staged(fleet)
     assert images(fleet) == on("m1") and report.verdict[:2] == ("waiting", "waiting")
@@ -183,7 +183,7 @@ def settled_stage(fleet: Fleet, *names: str) -> StagedReport:
 
 
 def test_approvals_before_and_after_a_stage_and_a_wait(fleet: Fleet) -> None:
-    """D4-64, D4-65: each holds the run, which says for what; given by ``gate`` it goes on where it was."""
+    """Each holds the run, which says for what; given by ``gate`` it goes on where it was."""
     after = [APPROVAL, {"type": "TimedWait", "waitTime": "10m"}]
     joined(fleet, stage("canary", "canary", beforeStageTasks=[APPROVAL], afterStageTasks=after), stage("prod", "prod"))
     report = staged(fleet)
@@ -238,7 +238,7 @@ def test_an_approval_that_was_given_to_a_former_run_counts_for_nothing(fleet: Fl
 
 
 def test_limit_and_order_of_a_stage_are_obeyed(fleet: Fleet) -> None:
-    """D4-61, D4-62: two at once, by the sorting label from the smallest number on."""
+    """Two at once, by the sorting label from the smallest number on."""
     joined(fleet, stage("all", maxConcurrency="50%", sortingLabelKey="rank"))
     staged(fleet)
     assert images(fleet) == on("m3", "m4")
@@ -248,7 +248,7 @@ def test_limit_and_order_of_a_stage_are_obeyed(fleet: Fleet) -> None:
 
 
 def test_clusters_that_leave_go_after_the_last_stage(fleet: Fleet) -> None:
-    """D4-66: the delete stage; an apply only says that they are to go."""
+    """The delete stage; an apply only says that they are to go."""
     rolled_out(fleet, policy={"placementType": "PickFixed", "clusterNames": list(MEMBERS)})
     external(fleet, {"placementType": "PickFixed", "clusterNames": ["m1", "m2"]})
     fleet.resources(fleet.deployment("web:2"))
@@ -286,7 +286,7 @@ def test_a_run_takes_the_snapshot_that_it_names(fleet: Fleet) -> None:
 
 
 def test_a_run_that_is_stopped_begins_nothing_and_goes_on_later(fleet: Fleet) -> None:
-    """D4-67: what is in flight is followed to its end."""
+    """What is in flight is followed to its end."""
     joined(fleet)
     staged(fleet)
     assert staged(fleet, "stopped").changed
@@ -299,7 +299,7 @@ def test_a_run_that_is_stopped_begins_nothing_and_goes_on_later(fleet: Fleet) ->
 
 
 def test_a_cluster_that_never_becomes_available_makes_the_run_stuck(fleet: Fleet) -> None:
-    """D4-69: nothing else begins, and the run says so; it goes on when the cluster comes right."""
+    """Nothing else begins, and the run says so; it goes on when the cluster comes right."""
     joined(fleet)
     staged(fleet)
     fleet.later = timedelta(minutes=6)
@@ -377,3 +377,69 @@ def test_what_people_write_on_the_hub_is_carried_out(hub_fleet: Fleet) -> None:
     shown = client.get(f"{path}/clusterstagedupdateruns/{fleet.name}-first")["status"]
     assert [each["clusterName"] for each in shown["stagesStatus"][0]["clusters"]] == list(MEMBERS)
     assert {each["type"] for each in shown["conditions"]} == {"Initialized", "Progressing"}
+
+
+class Died(BaseException):
+    """As if the process had ended there."""
+
+
+def mortal(fleet: Fleet, lives: int) -> tuple[Records, list[int]]:
+    """Records of a process that ends at the write after so many; how many it made."""
+    records, made = fleet.open(), [0]
+
+    def counted(real: t.Callable[..., t.Any]) -> t.Callable[..., t.Any]:
+        def call(*arguments: t.Any, **options: t.Any) -> t.Any:
+            if made[0] >= lives:
+                raise Died
+            made[0] += 1
+            return real(*arguments, **options)
+
+        return call
+
+    for name in ("create", "replace", "delete"):
+        setattr(records, name, counted(getattr(records, name)))
+    return records, made
+
+
+WRITES = 18
+"""Strategy and run; its stages; two requests, asked for and taken; bindings and run of two clusters, and of one that
+leaves; the status of the placement."""
+
+
+@pytest.mark.parametrize("lives", range(0, WRITES, 3))
+def test_killed_at_any_write_it_goes_on_and_writes_no_member_twice(file_fleet: Fleet, lives: int) -> None:
+    """F5: whoever comes next goes on at the same place. What a cluster got it is not given again. Every write is tried in
+    the simulation of staged runs."""
+    fleet = file_fleet
+    for name in ("m1", "m2", "m3"):
+        fleet.join(name, labels={"ring": RINGS[name]})
+    external(fleet, {"placementType": "PickFixed", "clusterNames": ["m1", "m2", "m3"]})
+    fleet.resources(fleet.configmap())
+    fleet.apply(limits=LIFTED)
+    write(fleet, strategy(fleet, stage("all", maxConcurrency=3)), run(fleet, "before"))
+    assert staged(fleet, name="before").state == "Succeeded"
+    external(fleet, {"placementType": "PickFixed", "clusterNames": ["m1", "m2"]})
+    fleet.resources(fleet.configmap(color="red"))
+    fleet.apply(limits=LIFTED)
+    tasks = {"beforeStageTasks": [APPROVAL]}
+    write(fleet, strategy(fleet, stage("canary", "canary"), stage("prod", "prod", **tasks)), run(fleet))
+    records, made = mortal(fleet, lives)
+    with fleet.writing(but=("leases",)) as written:
+        with pytest.raises(Died):
+            staged(fleet, records=records)
+            approve(fleet, "prod", "Before")
+            staged(fleet, records=records)
+        for _attempt in range(4):
+            if staged(fleet).state == "Succeeded":
+                break
+            if staged(fleet).verdict[1] == "awaiting-approval":
+                approve(fleet, "prod", "Before")
+    assert staged(fleet).state == "Succeeded" and made == [lives]
+    path = fleet.namespaced("configmaps", "settings")
+    assert [fleet.servers[name].data(path) for name in ("m1", "m2", "m3")] == [{"color": "red"}] * 2 + [None]
+    given = [each for each in written if f"configmaps {fleet.namespace}/settings" in each]
+    assert sorted(given) == [
+        f"m1: patch configmaps {fleet.namespace}/settings",
+        f"m2: patch configmaps {fleet.namespace}/settings",
+        f"m3: delete configmaps {fleet.namespace}/settings",
+    ]

@@ -138,6 +138,8 @@ class StagedSteering:
         self._now = now
         decision = machine.decide(state, seen, now)
         self._run, self._waits = decision.state.run, decision.waits
+        if not machine.acts_in_flight(decision.state):
+            self._look_at = None
         later = decision.wake_at is not None and decision.wake_at > now
         self._ends = decision.wake_at if later and self._look_at is None else None
         return replace(decision, wake_at=None) if later and self._look_at is not None else decision
