@@ -375,8 +375,6 @@ def _new_there(plan: PlacementPlan, recorded: RecordedPlacement) -> frozenset[st
     return frozenset(each.cluster for each in plan.clusters if each.change == GAINED and each.cluster not in known)
 
 
-
-
 def _status(plan: PlacementPlan, outcomes: Outcomes, fleet: FleetPlan, request: PlanRequest) -> PlacementStatus:
     document = fleet.recorded[plan.name].document
     generation = document["metadata"]["generation"] if document else 1

@@ -25,6 +25,7 @@ from ...._core.schema.meta import find_condition
 from ...._core.values.approved_digest import approves, lack
 from ...._core.values.instants import write_time
 from ...._kube.client import Timeouts
+from ...._kube.parallel import WorkPool
 from ...._store.records import Lease
 from ...conductor.interrupts import Interrupts
 from ...conductor.loop import RELOAD, Conductor, Ending, RunLimits
@@ -351,11 +352,13 @@ class _Conducted:
         """Goes to the clusters, and writes what is due there if asked to."""
         uid, ways, plan = self.laid.ground.recorded.uid, replace(self.wish.ways, diagnoses=True), self.plan
         if not write:
-            return on_members(plan, uid, self.clients, ways, told=self.told, only=clusters)
+            return on_members(plan, uid, self.clients, ways, only=clusters, pool=WorkPool(ways.threads, self.told))
         writing = Writing(
             permit=self.keeper.check, say=self.session.say, barred=barred_clusters(self.session.records, plan)
         )
-        return on_members(plan, uid, self.clients, ways, told=self.told, writing=writing, only=clusters)
+        return on_members(
+            plan, uid, self.clients, ways, writing=writing, only=clusters, pool=WorkPool(ways.threads, self.told)
+        )
 
     def event(self, reason: str, message: str) -> None:
         """The journal is for people; a line that cannot be kept stops nothing."""
