@@ -408,8 +408,8 @@ leaves; the status of the placement."""
 
 @pytest.mark.parametrize("lives", range(0, WRITES, 3))
 def test_killed_at_any_write_it_goes_on_and_writes_no_member_twice(file_fleet: Fleet, lives: int) -> None:
-    """F5: whoever comes next goes on at the same place. What a cluster got it is not given again. Every write is tried in
-    the simulation of staged runs."""
+    """F5: whoever comes next goes on at the same place, and no cluster is given again what it got. The simulation of
+    staged runs tries every single write."""
     fleet = file_fleet
     for name in ("m1", "m2", "m3"):
         fleet.join(name, labels={"ring": RINGS[name]})
@@ -443,3 +443,31 @@ def test_killed_at_any_write_it_goes_on_and_writes_no_member_twice(file_fleet: F
         f"m2: patch configmaps {fleet.namespace}/settings",
         f"m3: delete configmaps {fleet.namespace}/settings",
     ]
+
+
+def override(fleet: Fleet, value: str) -> Document:
+    selector = {"group": "", "version": "v1", "kind": "Namespace", "name": fleet.namespace}
+    patch = {"op": "add", "path": "/metadata/labels", "value": {"tier": value}}
+    rule = {"clusterSelector": {"clusterSelectorTerms": []}, "jsonPatchOverrides": [patch]}
+    spec = {"clusterResourceSelectors": [selector], "policy": {"overrideRules": [rule]}}
+    metadata = {"name": f"tier-{fleet.name}"}
+    return {"apiVersion": API, "kind": "ClusterResourceOverride", "metadata": metadata, "spec": spec}
+
+
+def test_other_overrides_than_it_began_with_stop_a_run(file_fleet: Fleet) -> None:
+    """A cluster whose turn comes later gets just what the run began with, or nothing."""
+    fleet = file_fleet
+    joined(fleet)
+    stages = (strategy(fleet, stage("canary", "canary"), stage("prod", "prod")), run(fleet))
+    write(fleet, *stages, override(fleet, "gold"))
+    staged(fleet)
+    namespace = fleet.servers["m1"].get(f"/api/v1/namespaces/{fleet.namespace}")
+    assert namespace and namespace["metadata"]["labels"]["tier"] == "gold"
+    fleet.available("m1")
+    write(fleet, *stages, override(fleet, "silver"))
+    with pytest.raises(FleetError) as refused:
+        staged(fleet)
+    assert refused.value.code == "overrides-changed" and images(fleet) == on("m1")
+    write(fleet, *stages, override(fleet, "gold"))
+    staged(fleet)
+    assert images(fleet) == on("m1", "m2")
