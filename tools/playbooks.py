@@ -50,6 +50,7 @@ FIXED = {
     "join": {"state", "members", "forget_unreachable", "max_removals", "placed", "prune_kinds", "removal_timeout"},
     "approve": {"name"},
     "update": {"state", "definition", "force", "targets"},
+    "staged_update": {"definition"},
     "stop": {*CONDUCTING, "targets"},
     "skip": CONDUCTING,
     "leave": {"kubeconfig", "context_pattern", "labels", "taints"},

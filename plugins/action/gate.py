@@ -5,38 +5,74 @@ from __future__ import annotations
 
 import typing as t
 
-from ..module_utils._fleet.updates.gate import Which, approver, complete
+from ..module_utils._core.errors import FleetError
+from ..module_utils._fleet.placements.staged.answering import WishedApproval, answer, is_staged
+from ..module_utils._fleet.session import Session
+from ..module_utils._fleet.updates.gate import Which, approver, complete, user
 from ..plugin_utils._verb import Answer, Run, Verb
+
+OF_GATES = ("id", "group", "name")
 
 
 class ActionModule(Verb):
-    """Approve gates of update runs."""
+    """Approve gates of update runs, and what staged update runs ask for."""
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
-        which = Which(
-            id=options["id"] or "",
-            stage=options["stage"] or "",
-            group=options["group"] or "",
-            timing=options["timing"] or "",
-            name=options["name"] or "",
-        )
         with run.open(options) as session:
-            done = complete(
-                session,
-                options["run"],
-                which,
-                approver(session),
-                options["digest"],
-                options["reason"],
-                not run.check_mode,
-                options["allow_self_approval"],
-            )
-        data = {
-            "id": done.gate.gate.id,
-            "where": done.gate.position,
-            "by": done.by,
-            "verified": done.verified,
-            "self_approval": done.own,
-        }
-        data["state"] = done.state
-        return Answer(changed=done.changed, data={**data, "run": done.run, "digest": done.digest})
+            if is_staged(session.records, options["run"], options["kind"] or ""):
+                return _staged(session, options, not run.check_mode)
+            return _gate(session, options, not run.check_mode)
+
+
+def _gate(session: Session, options: dict[str, t.Any], write: bool) -> Answer:
+    which = Which(
+        id=options["id"] or "",
+        stage=options["stage"] or "",
+        group=options["group"] or "",
+        timing=options["timing"] or "",
+        name=options["name"] or "",
+    )
+    done = complete(
+        session,
+        options["run"],
+        which,
+        approver(session),
+        options["digest"],
+        options["reason"],
+        write,
+        options["allow_self_approval"],
+    )
+    data = {
+        "id": done.gate.gate.id,
+        "where": done.gate.position,
+        "by": done.by,
+        "verified": done.verified,
+        "self_approval": done.own,
+    }
+    data["state"] = done.state
+    return Answer(changed=done.changed, data={**data, "run": done.run, "digest": done.digest})
+
+
+def _staged(session: Session, options: dict[str, t.Any], write: bool) -> Answer:
+    other = [name for name in OF_GATES if options[name]]
+    if other:
+        hint = "name it by stage and timing"
+        raise FleetError("bad-option", "an approval of a staged run has none", ", ".join(other), hint)
+    asked = WishedApproval(
+        run=options["run"],
+        stage=options["stage"] or "",
+        timing=options["timing"] or "",
+        digest=options["digest"],
+        reason=options["reason"],
+        self_approval=options["allow_self_approval"],
+    )
+    done = answer(session, asked, user(session), write=write)
+    data = {
+        "id": done.request.name,
+        "where": done.request.position,
+        "by": done.by,
+        "verified": False,
+        "self_approval": done.own,
+        "state": done.state,
+    }
+    return Answer(changed=done.changed, data={**data, "run": options["run"], "digest": done.digest})

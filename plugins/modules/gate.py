@@ -8,7 +8,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: gate
-short_description: Approve a gate of an update run
+short_description: Approve a gate of an update run, or of a staged run of a placement
 version_added: 0.1.0
 description:
   - Completes a gate that a run waits for. The run goes on when it is conducted the next time, or at once if it is being
@@ -16,6 +16,8 @@ description:
   - The approval is bound to the digest of the run, and records who gave it. On a hub that is the user as the API server
     sees it, and the policies of role P(gitops.fleet.hub#role) keep anybody from writing another name; without them, and
     with records in a file, the name is recorded as not verified.
+  - An approval that a staged update run asks for (C(ClusterApprovalRequest)) is given in the same way, by O(run),
+    O(stage) and O(timing). Its request bears the digest of the run; nobody vouches for the name that is recorded there.
 author:
   - Contributors to the gitops.fleet project (@gitops-fleet)
 extends_documentation_fragment:
@@ -26,8 +28,15 @@ options:
     description: The run.
     type: str
     required: true
+  kind:
+    description:
+      - What the run is, V(UpdateRun) or V(ClusterStagedUpdateRun). Needed only where there is one of each by this name.
+    type: str
+    choices: [UpdateRun, ClusterStagedUpdateRun]
   id:
-    description: The gate's id, as M(gitops.fleet.update_run_info) tells it.
+    description:
+      - The gate's id, as M(gitops.fleet.update_run_info) tells it. Gates of update runs alone have one, a group and a
+        display name.
     type: str
   stage:
     description: The stage that the gate guards, or whose group it guards.
@@ -67,6 +76,12 @@ EXAMPLES = r"""
     stage: canary
     timing: After
     reason: no errors for a day
+
+- name: Let a staged run of a placement begin its stage for production
+  gitops.fleet.gate:
+    run: shop-7
+    stage: prod
+    timing: Before
 """
 
 RETURN = r"""
@@ -83,7 +98,7 @@ run:
   returned: success
   type: str
 id:
-  description: The gate.
+  description: The gate, or the name of the approval request.
   returned: success
   type: str
 where:

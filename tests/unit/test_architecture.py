@@ -28,7 +28,6 @@ ROW = re.compile(r"^\| (?!step |word |room |floor |---)(.+) \|$", re.MULTILINE)
 DECIDED_ONLY = (
     "_core/disruption/methods/passes.py",
     "_core/disruption/rotation/decide.py",
-    "_core/rollout/staged/decide.py",
 )
 
 

@@ -46,3 +46,9 @@ RENDERING = sorted((ROOT / "examples" / "rendering").glob("*.yml"))
 def test_manifests_of_overrides_and_envelopes_are_shown_as_they_are_run(file: Path):
     shown, headers = HEADER.subn("", file.read_text(encoding="utf-8"))
     assert headers == 1 and f"```yaml\n{shown}```" in (ROOT / "docs" / "placement.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["placement", "strategy", "run"])
+def test_manifests_of_staged_runs_are_shown_as_they_are_run(name: str):
+    shown, headers = HEADER.subn("", (ROOT / "examples" / "staged" / f"{name}.yml").read_text(encoding="utf-8"))
+    assert headers == 1 and f"```yaml\n{shown}```" in (ROOT / "docs" / "rollout.md").read_text(encoding="utf-8")

@@ -15,7 +15,6 @@ from .._store.hub_objects import hub_objects
 from .._store.manifests import Manifest
 
 KINDS = (
-    "ClusterStagedUpdateRun",
     "StagedUpdateRun",
     "AutoUpgradeProfile",
 )

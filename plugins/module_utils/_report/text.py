@@ -123,7 +123,11 @@ def plan_text(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome] | Non
 
 
 def waves_lines(plan: PlacementPlan) -> list[str]:
-    """In how many waves it rolls out, how large they are, and who is in the first; nothing for a single one."""
+    """In how many waves it rolls out, how large they are, and who is in the first; nothing for a single one. Who waits
+    for a staged run."""
+    if plan.by_run:
+        waiting = [each.cluster for each in plan.clusters if each.cause != "unchanged"]
+        return [f"strategy External: {_listed(waiting)}: changed by a staged update run alone"] if waiting else []
     found = waves(plan)
     if len(found) < 2:
         return []

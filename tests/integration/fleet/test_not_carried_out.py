@@ -24,7 +24,8 @@ PROFILE = {
 
 def staged_run(name: str) -> Document:
     spec = {"placementName": "web", "stagedRolloutStrategyName": "all"}
-    return {"apiVersion": API, "kind": "ClusterStagedUpdateRun", "metadata": {"name": name}, "spec": spec}
+    metadata = {"name": name, "namespace": "default"}
+    return {"apiVersion": API, "kind": "StagedUpdateRun", "metadata": metadata, "spec": spec}
 
 
 def told(report: Report) -> list[str]:
@@ -37,7 +38,7 @@ def lying(hub_fleet: Fleet) -> t.Iterator[Fleet]:
     hub = hub_fleet.hub
     assert hub
     paths = {
-        f"/apis/{API}/clusterstagedupdateruns": staged_run("blue"),
+        f"/apis/{API}/namespaces/default/stagedupdateruns": staged_run("blue"),
         "/apis/gitops.fleet/v1alpha1/autoupgradeprofiles": PROFILE,
     }
     for path, document in paths.items():
@@ -52,7 +53,7 @@ def test_what_lies_on_the_hub_is_told(lying: Fleet) -> None:
     lying.place()
     for report in (lying.look(), lying.apply()):
         assert told(report) == [
-            "ClusterStagedUpdateRun blue: no verb carries out this kind yet",
+            "StagedUpdateRun blue: no verb carries out this kind yet",
             "AutoUpgradeProfile stable: no verb carries out this kind yet",
         ]
         assert not report.problems
@@ -75,7 +76,7 @@ def test_what_lies_in_files_is_told(file_fleet: Fleet) -> None:
     path.write_text(json.dumps(PROFILE), encoding="utf-8")
     assert sorted(told(fleet.look())) == [
         "AutoUpgradeProfile stable: no verb carries out this kind yet",
-        "ClusterStagedUpdateRun blue: no verb carries out this kind yet",
+        "StagedUpdateRun blue: no verb carries out this kind yet",
     ]
     (finding,) = written([str(path)], [], strict=False).findings
     assert finding.code == "not-carried-out" and finding.where.startswith(str(path))

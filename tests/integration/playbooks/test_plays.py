@@ -117,6 +117,35 @@ def test_placement_eviction(play: Player, joined: dict[str, t.Any], fleet: Fleet
         end(play, fleet)
 
 
+def test_staged_update_run(play: Player, fleet: Fleet):
+    """The files in examples/staged as they are: told in check mode, waiting for an approval, approved, done; then
+    nothing is left to do."""
+    values = given(play.folder, fleet, fleet.admin) | {"examples": str(ROOT / "examples" / "staged")}
+    records = {"records": values["records"]}
+    for cluster, ring in (("east", "canary"), ("west", "prod")):
+        asked = {"kubeconfig": fleet.admin, "pattern": cluster, "labels": {"ring": ring}}
+        play("gitops.fleet.join", **records, **asked).clean()
+    files = {"placements": values["examples"], "resources": values["examples"]}
+    try:
+        applied = play("gitops.fleet.apply", **records, **files).clean()
+        assert applied.changed == 1 and "changed by a staged update run alone" in " ".join(applied.output.split())
+        before = snapshot(play.folder)
+        assert play("staged_update_run", "--check", **values).clean().changed == 1
+        assert snapshot(play.folder) == before
+        waiting = play("staged_update_run", **values, expected="waiting").clean()
+        assert waiting.changed == 1 and "stage prod waits for an approval" in " ".join(waiting.output.split())
+        play("gitops.fleet.approve", **records, run="till-1", stage="prod").clean()
+        runs = {"runs": values["examples"], "resources": values["examples"]}
+        done = play("gitops.fleet.staged_update", **records, **runs).clean()
+        assert done.changed == 1 and "Succeeded" in done.output
+        assert play("staged_update_run", **values, expected="done").clean().changed == 0
+        assert play("staged_update_run", "--check", **values).clean().changed == 0
+        assert play("gitops.fleet.apply", **records, **files).clean().changed <= 1
+        assert play("gitops.fleet.apply", **records, **files).clean().changed == 0
+    finally:
+        play("gitops.fleet.end", **records, names=["till"], max_removals="100%", prune_kinds=["Namespace"])
+
+
 def test_placement_info(play: Player, joined: dict[str, t.Any]):
     play("fleet_facts", **joined).clean()
     before = snapshot(play.folder)

@@ -114,7 +114,7 @@ class WantedPlacement:
 
 
 @dataclass(frozen=True)
-class _Contents:
+class Contents:
     """What every cluster is to hold: as bindings name it, and the objects."""
 
     named: WantedContent
@@ -137,14 +137,14 @@ def compose(
     snapshot = f"{placement.name}-{known.resource_index + 1}-snapshot" if contents_new else known.resource_snapshot
     decided = None if wanted.deleting else decide(placement, policy, facts.index, known.bindings)
     after = decided.bindings if decided else tuple(_unscheduled(each) for each in known.bindings)
-    staying = _staying(after, facts.index) if wanted.overrides else []
+    staying = staying_members(after, facts.index) if wanted.overrides else []
     made = by_cluster(wanted.objects, wanted.overrides, staying, wanted.sealing)
-    contents = _Contents(
+    contents = Contents(
         WantedContent(resource_snapshot=snapshot, overrides=made.overrides), wanted.objects, made.rendered
     )
     apart = renderings(wanted.objects, made.rendered)
-    clusters = _clusters(wanted, known, facts.index, after, contents, policy.name, decided.kept if decided else ())
-    tripped = _brakes(wanted, known, facts, now, limits, clusters)
+    clusters = cluster_rows(wanted, known, facts.index, after, contents, policy.name, decided.kept if decided else ())
+    tripped = brakes_of(wanted, known, facts, now, limits, clusters)
     return PlacementPlan(
         placement=placement,
         deleting=bool(wanted.deleting),
@@ -170,6 +170,7 @@ def compose(
             apart,
         ),
         respecified=wanted.respecified,
+        rebound=[each.spec for each in after] != [each.spec for each in known.bindings],
         rolled_back=wanted.rolled_back,
         changes=_changes(contents, known, clusters),
         overrides=made.overrides,
@@ -179,15 +180,13 @@ def compose(
     )
 
 
-def _staying(bindings: t.Iterable[ClusterResourceBinding], index: FleetIndex) -> list[MemberCluster]:
+def staying_members(bindings: t.Iterable[ClusterResourceBinding], index: FleetIndex) -> list[MemberCluster]:
     """The clusters that are to hold the placement, by name."""
     names = {each.spec.target_cluster for each in bindings if _holds(each)} & index.positions.keys()
     return [index.clusters[index.positions[name]] for name in sorted(names)]
 
 
-def _changes(
-    contents: _Contents, known: RecordedState, clusters: t.Iterable[ClusterPlan]
-) -> tuple[ClusterChanges, ...]:
+def _changes(contents: Contents, known: RecordedState, clusters: t.Iterable[ClusterPlan]) -> tuple[ClusterChanges, ...]:
     """What changes on clusters that stay, those that hold and get the same together."""
     held = {each.spec.target_cluster: each for each in known.bindings if _had(each)}
     groups: dict[t.Any, list[str]] = {}
@@ -201,7 +200,7 @@ def _changes(
     return tuple(ClusterChanges(clusters=tuple(names), objects=objects) for names, objects in found if objects)
 
 
-def _changes_on(binding: ClusterResourceBinding, contents: _Contents, known: RecordedState) -> tuple[ObjectChange, ...]:
+def _changes_on(binding: ClusterResourceBinding, contents: Contents, known: RecordedState) -> tuple[ObjectChange, ...]:
     """Snapshots are kept without overrides. Where the same ones act as before, the difference is that of the snapshots;
     where others did, only the names are known of what was applied."""
     cluster, earlier = binding.spec.target_cluster, known.earlier[binding.held_snapshot]
@@ -217,7 +216,7 @@ def _changes_on(binding: ClusterResourceBinding, contents: _Contents, known: Rec
     return object_changes(wanted, earlier)
 
 
-def _brakes(
+def brakes_of(
     wanted: WantedPlacement,
     known: RecordedState,
     facts: Facts,
@@ -269,12 +268,12 @@ def _unscheduled(binding: ClusterResourceBinding) -> ClusterResourceBinding:
     return replace(binding, spec=replace(binding.spec, state=UNSCHEDULED))
 
 
-def _clusters(
+def cluster_rows(
     wanted: WantedPlacement,
     known: RecordedState,
     index: FleetIndex,
     after: t.Sequence[ClusterResourceBinding],
-    contents: _Contents,
+    contents: Contents,
     policy: str,
     unread: t.Container[str],
 ) -> tuple[ClusterPlan, ...]:

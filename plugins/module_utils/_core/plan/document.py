@@ -144,9 +144,9 @@ class PlacementPlan:
     what a cluster gets where that is not just ``objects``; ``renderings`` tell the difference.
 
     ``deleting`` marks the end of the placement; then ``scheduled``, from which ``left_out`` is read when it is asked
-    for, is None. ``respecified`` says that its spec is not the recorded one. ``changes`` are those since the last
-    apply, in objects that stay on clusters that stay. ``rolled_back`` says that the objects are those of an earlier
-    snapshot.
+    for, is None. ``respecified`` says that its spec is not the recorded one, ``rebound`` that a binding's is not.
+    ``changes`` are those since the last apply, in objects that stay on clusters that stay. ``rolled_back`` says that
+    the objects are those of an earlier snapshot.
     """
 
     placement: ClusterResourcePlacement
@@ -165,6 +165,7 @@ class PlacementPlan:
     findings: tuple[Problem, ...]
     digest: str
     respecified: bool = False
+    rebound: bool = False
     rolled_back: RolledBack | None = None
     changes: tuple[ClusterChanges, ...] = ()
     overrides: OverridesByCluster = field(default_factory=dict)
@@ -242,8 +243,15 @@ class PlacementPlan:
         return tuple(each.cluster for each in self.clusters if each.change == change)
 
     @property
+    def by_run(self) -> bool:
+        """Whether its clusters are changed by staged update runs alone. The end of a placement is no update."""
+        return self.placement.spec.strategy.type == "External" and not self.deleting
+
+    @property
     def decides_change(self) -> bool:
         """Whether the plan differs from what is recorded, members not looked at."""
+        if self.by_run:
+            return self.resource_snapshot_new or self.policy_snapshot_new or self.respecified or self.rebound
         return (
             self.resource_snapshot_new
             or self.respecified

@@ -1,21 +1,12 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a placement may ask for that this version does not carry out: refused, or said; never passed over in silence."""
+"""What a placement may ask for that this version does not carry out is said, never passed over in silence."""
 
 from __future__ import annotations
 
 from ..errors import Problem
 from ..objects.placements.cluster_resource_placement import ClusterResourcePlacement
-
-
-def refusals(placement: ClusterResourcePlacement) -> tuple[Problem, ...]:
-    """Wishes that would be carried out wrongly."""
-    if placement.spec.strategy.type != "External":
-        return ()
-    message = "strategy type External hands the rollout to staged update runs, which this version does not have"
-    where = f"{placement.kind}/{placement.name} spec.strategy.type"
-    return (Problem("unsupported-strategy", message, where, "use RollingUpdate"),)
 
 
 def limitations(placement: ClusterResourcePlacement) -> tuple[Problem, ...]:

@@ -21,7 +21,8 @@ Wave = tuple[str, ...]
 
 
 def waves(plan: PlacementPlan) -> tuple[Wave, ...]:
-    """Names of the clusters that change, by wave; one wave of a placement that ends, or that has nothing to change.
+    """Names of the clusters that change, by wave; one wave of a placement that ends, none where nothing
+    changes, or staged runs alone change it.
 
     As the rolling update decides: clusters that lose the placement and then those that change spend what may be
     unavailable, in the order of their bindings; clusters that gain it spend the surge. FleetError as of ``limits``.
@@ -34,7 +35,7 @@ def waves(plan: PlacementPlan) -> tuple[Wave, ...]:
     coming = [each.cluster for each in changed if each.change == GAINED]
     if plan.deleting:
         return (tuple(leaving),) if leaving else ()
-    if not changed:
+    if not changed or plan.by_run:
         return ()
     limit = limits(plan.placement, kept + len(coming), upstream=False)
     spending, holding = [*leaving, *changing], kept + len(leaving)

@@ -19,7 +19,6 @@ from ..._core.plan.status import placement_status
 from ..._core.rollout.rolling.decide import RolloutSeen, RolloutState
 from ..._core.schema.codec import decode, encode
 from ..._kube.parallel import WorkPool, in_parallel
-from ..._store.records import Records
 from ..conductor.interrupts import Interrupts
 from ..conductor.loop import (
     POLL,
@@ -28,10 +27,10 @@ from ..conductor.loop import (
     RunLimits,
 )
 from ..keeping import INTERRUPTED, Keeper
-from ..leases import is_leaving, leaving_members
 from ..members.members import Clients
 from ..session import Session
 from .abreast import PlacementWork, abreast
+from .barred import barred_clusters
 from .binding_journal import BindingJournal
 from .checks import failures
 from .cut_short import cut_short, not_begun, refuse_to_begin, unrecorded
@@ -46,6 +45,7 @@ from .plan import FleetPlan, PlanRequest
 from .recorded import RecordedPlacement
 from .rollout import MemberAct, Reach, RolloutSteering
 from .rollout_words import RolloutTelling, Waiting, summary
+from .staged.hand_over import hand_over, held_back, looked_at
 from .write_records import Writer
 
 # The plan made under the lease must be the one that was looked at; another run may have written meanwhile.
@@ -75,6 +75,8 @@ class ApplyResult:
 
 def changes(plan: PlacementPlan, outcomes: Outcomes) -> bool:
     """Whether carrying out the plan would change anything on a member or in what the records decide."""
+    if plan.by_run:
+        return plan.decides_change
     waiting = {each.cluster for each in plan.clusters if each.change == LOST}
     return plan.decides_change or any(
         outcome.changes or (outcome.error is None and name in waiting) for name, outcome in outcomes.items()
@@ -182,7 +184,8 @@ def _begun(work: _Work, plan: FleetPlan, each: PlacementPlan, tally: _Tally) -> 
     begun any more."""
     uid, seen = plan.recorded[each.name].uid, dict[str, Seen]()
     new = _new_there(each, plan.recorded[each.name])
-    looked = on_members(each, uid, work.clients, work.ways, due=new, seen=seen, pool=work.pool)
+    only = looked_at(each)
+    looked = on_members(each, uid, work.clients, work.ways, due=new, seen=seen, only=only, pool=work.pool)
     refuse_to_begin(work.told())
     due = bool(new) or changes(each, looked)
     status = _status(each, {name: replace(one, done=True) for name, one in looked.items()}, plan, work.request)
@@ -212,6 +215,11 @@ def _begun(work: _Work, plan: FleetPlan, each: PlacementPlan, tally: _Tally) -> 
         writer.event("ApplyIntended", summary(current))
     writer.snapshots(placement["metadata"]["generation"])
     tally.changed = tally.changed or due
+    if current.by_run:
+        tally.outcomes[each.name] = looked
+        tally.statuses[each.name] = hand_over(writer, placement, keeper, looked, work.session.clock())
+        tally.leases.close()
+        return None
     reach = partial(_reached, work, current, placement["metadata"]["uid"], keeper, new, seen)
     return _conducted(work, writer, placement, keeper, looked, reach)
 
@@ -268,7 +276,7 @@ def _reached(
     if not write:
         return on_members(plan, uid, work.clients, work.ways, only=clusters, pool=work.pool)
     # Whoever lets a member go looks for bindings after it has said so; we look for such words after writing ours.
-    barred = _barred(work.session.records, plan)
+    barred = barred_clusters(work.session.records, plan)
     writing = Writing(permit=keeper.check, say=work.session.say, barred=barred)
     return on_members(
         plan, uid, work.clients, work.ways, writing=writing, due=new, seen=seen, only=clusters, pool=work.pool
@@ -361,31 +369,16 @@ def _recorded(rollout: _Rollout, state: RolloutState, work: _Work) -> PlacementS
 def _new_there(plan: PlacementPlan, recorded: RecordedPlacement) -> frozenset[str]:
     """Clusters that this placement was never meant for before: something is surely to be written there."""
     strategy = plan.placement.spec.strategy.apply_strategy
-    if strategy is not None and strategy.type == "ReportDiff":
+    if plan.by_run or (strategy is not None and strategy.type == "ReportDiff"):
         return frozenset()
     known = {each["spec"]["targetCluster"] for each in recorded.bindings.values()}
     return frozenset(each.cluster for each in plan.clusters if each.change == GAINED and each.cluster not in known)
 
 
-def _barred(records: Records, plan: PlacementPlan) -> dict[str, Problem]:
-    """Clusters that have left the fleet since it was planned, or are about to: what is written there would be lost."""
-    members = records.names("FleetMember")
-    leaving = leaving_members(records)
-    barred = {}
-    for each in plan.clusters:
-        if each.cause == "left-the-fleet":
-            continue
-        if each.cluster not in members:
-            barred[each.cluster] = Problem("not-a-member", "it has left the fleet meanwhile", each.cluster, "run again")
-        elif each.cluster in leaving:
-            barred[each.cluster] = is_leaving(each.cluster, leaving[each.cluster])
-    return barred
-
-
 def _status(plan: PlacementPlan, outcomes: Outcomes, fleet: FleetPlan, request: PlanRequest) -> PlacementStatus:
     document = fleet.recorded[plan.name].document
     generation = document["metadata"]["generation"] if document else 1
-    return placement_status(plan, outcomes, plan.placement.status, generation, request.now)
+    return placement_status(plan, outcomes, plan.placement.status, generation, request.now, held_back(plan))
 
 
 def _differs(fleet: FleetPlan, plan: PlacementPlan, status: PlacementStatus) -> bool:

@@ -107,7 +107,7 @@ class BindingJournal:
 
 def _begun_with(plan: PlacementPlan, documents: t.Mapping[str, Document]) -> t.Iterator[RolloutBinding]:
     """The bindings as the scheduler leaves them. Those of clusters that have left the fleet are there no more."""
-    strategy = defaulted(plan.placement.spec.strategy.apply_strategy)
+    strategy = None if plan.by_run else defaulted(plan.placement.spec.strategy.apply_strategy)
     gone = {each.cluster for each in plan.clusters if each.change == LOST and each.cause == "left-the-fleet"}
     for binding in plan.bindings:
         document = documents.get(binding.name)
@@ -117,8 +117,11 @@ def _begun_with(plan: PlacementPlan, documents: t.Mapping[str, Document]) -> t.I
         yield RolloutBinding(binding=taken_up(binding, generation, strategy))
 
 
-def taken_up(binding: ClusterResourceBinding, generation: int, strategy: ApplyStrategy) -> ClusterResourceBinding:
-    """The binding at the start of a run. Of a cluster where a write was begun and did not end nothing is known."""
+def taken_up(
+    binding: ClusterResourceBinding, generation: int, strategy: ApplyStrategy | None
+) -> ClusterResourceBinding:
+    """The binding at the start of a run; without a ``strategy`` it keeps its own. Of a cluster where a write was begun
+    and did not end nothing is known."""
     conditions = tuple(replace(each, observed_generation=generation) for each in binding.status.conditions)
     if HELD_BEFORE in binding.metadata.annotations:
         conditions = tuple(each for each in conditions if each.type == ROLLOUT_STARTED)
@@ -129,7 +132,7 @@ def taken_up(binding: ClusterResourceBinding, generation: int, strategy: ApplySt
     return replace(
         binding,
         metadata=metadata,
-        spec=replace(binding.spec, apply_strategy=strategy),
+        spec=replace(binding.spec, apply_strategy=strategy or binding.spec.apply_strategy),
         status=replace(binding.status, conditions=conditions),
     )
 

@@ -81,6 +81,11 @@ def check_brakes(plan: FleetPlan) -> None:
 
 def stopping(plan: FleetPlan) -> list[Problem]:
     """The brakes for which an apply is refused, each with the option that lifts it."""
+    return braked(plan.plans)
+
+
+def braked(plans: t.Iterable[PlacementPlan]) -> list[Problem]:
+    """The same for plans by themselves."""
     found = [
         Problem(
             f"brake-{brake.name.replace('_', '-')}",
@@ -88,7 +93,7 @@ def stopping(plan: FleetPlan) -> list[Problem]:
             each.name,
             f"if it is meant: {brake.option}",
         )
-        for each in plan.plans
+        for each in plans
         for brake in each.brakes
         if brake.stops
     ]

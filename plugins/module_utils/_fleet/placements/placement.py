@@ -76,6 +76,7 @@ from .sources import (
     resources_in,
     without_manifests,
 )
+from .staged.hand_over import looked_at
 
 STOPPED, UNFULFILLED = "stopped", "unfulfilled"
 APPLY_AGE, FILE_AGE = timedelta(minutes=10), timedelta(hours=24)
@@ -372,7 +373,8 @@ def _looked(plan: FleetPlan, clients: Clients, look: bool, ways: ApplyOptions, p
     pool = WorkPool(ways.threads)
 
     def looks(each: PlacementPlan) -> None:
-        found[each.name] = on_members(each, plan.recorded[each.name].uid, clients, ways, pool=pool)
+        uid, only = plan.recorded[each.name].uid, looked_at(each)
+        found[each.name] = on_members(each, uid, clients, ways, only=only, pool=pool)
 
     asked = plan.plans if look else ()
     courses = [PlacementWork([row.cluster for row in each.clusters], partial(looks, each)) for each in asked]

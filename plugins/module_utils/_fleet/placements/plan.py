@@ -21,7 +21,7 @@ from ..._core.plan.compose import Facts, WantedPlacement, compose
 from ..._core.plan.digest import plans_digest
 from ..._core.plan.document import LOST, SCHEMA, ClusterPlan, PlacementPlan
 from ..._core.plan.rendering import Sealing, shown_on
-from ..._core.plan.support import limitations, refusals
+from ..._core.plan.support import limitations
 from ..._core.resources.sealing import has_secrets
 from ..._core.resources.selection import Selected
 from ..._core.scheduling.index import FleetIndex
@@ -247,9 +247,6 @@ def _wanted(
     selected = _selected(sourced.placement, hub, request)
     if selected.problems:
         raise FleetError.of(_located(selected.problems, sourced))
-    refused = refusals(sourced.placement)
-    if refused:
-        raise FleetError.of(_located(refused, sourced))
     origin = f"git:{request.source.revision}" if request.source.revision else request.source.name
     own = (*selected.findings, *_of_content(selected, request), *_of_source(record, request))
     sealing = Sealing(key=request.key, source=origin)
@@ -275,7 +272,6 @@ def _rolled_back(
     ids = [each.id for each in earlier.objects]
     overrides = concerning(request.overrides, sourced.placement, ids)
     refused = (
-        *refusals(sourced.placement),
         *(() if overrides else _overrides_lacking(record)),
         *(
             Problem(

@@ -12,18 +12,13 @@ from datetime import datetime, timedelta
 
 from ..._core.machine import Decision
 from ..._core.objects.clusters.evacuation import EVACUATED
-from ..._core.objects.placements.binding import (
-    BOUND,
-    HELD_BEFORE,
-    LEFT_OUT,
-    left_out_mark,
-)
+from ..._core.objects.placements.binding import BOUND
 from ..._core.plan.document import PlacementPlan
 from ..._core.plan.outcome import MemberOutcome
-from ..._core.plan.status import NotBegun, binding_status
+from ..._core.plan.status import NotBegun
 from ..._core.rollout.conditions import FALSE, set_condition
 from ..._core.rollout.content import RolloutBinding
-from ..._core.rollout.readiness import APPLIED, AVAILABLE, DIFF_REPORTED
+from ..._core.rollout.readiness import AVAILABLE
 from ..._core.rollout.rolling import after
 from ..._core.rollout.rolling import decide as machine
 from ..._core.rollout.rolling.candidates import BIND, REMOVE, UPDATE
@@ -43,6 +38,12 @@ from ..._core.rollout.rolling.waiting import (
 from ..._store.records import Lease
 from ..conductor.journal import Change
 from ..keeping import STOPS
+from .binding_news import (
+    holds_wanted,
+    marked,
+    observed,
+    written,
+)
 from .look import Outcomes
 from .rollout_words import late_lines, some, waiting_lines
 
@@ -128,7 +129,7 @@ class RolloutSteering:
         for each in state.bindings:
             seen = self.outcomes.get(each.cluster)
             if each.state == BOUND and seen is not None and not self._was_begun(each, seen):
-                each = self._observed(each, seen, now)
+                each = observed(self._plan, each, seen, now)
             if self._is_left_behind(each):
                 each = _down(each, now)
             if self._holds_wanted(each) and not (seen is not None and seen.error):
@@ -153,11 +154,11 @@ class RolloutSteering:
         decision = machine.decide(state, seen, now)
         before = {each.name: each.binding.held_snapshot for each in state.bindings}
         acts = {each.binding for each in decision.acts if each.content is not None}
-        marked = tuple(
-            _with_mark(each, before[each.name]) if each.name in acts else each for each in decision.state.bindings
+        bindings = tuple(
+            marked(each, before[each.name]) if each.name in acts else each for each in decision.state.bindings
         )
         return Decision(
-            state=replace(decision.state, bindings=marked),
+            state=replace(decision.state, bindings=bindings),
             acts=decision.acts,
             waits=decision.waits,
             wake_at=decision.wake_at,
@@ -275,7 +276,7 @@ class RolloutSteering:
         return self._to_the_end and any(each.reason in (NOT_READY, FAILED) for each in self.waits)
 
     def _holds_wanted(self, each: RolloutBinding) -> bool:
-        return each.state == BOUND and not each.deleting and each.content == self._plan.content.of(each.cluster)
+        return holds_wanted(self._plan, each)
 
     def _is_left_behind(self, each: RolloutBinding) -> bool:
         """Whether its cluster is evacuated and cannot be reached: nobody counts on it, and nobody waits for it."""
@@ -321,37 +322,14 @@ class RolloutSteering:
                     rows.append(each)
                 elif news.looked:
                     told = each.state == BOUND and not self._was_begun(each, outcome)
-                    rows.append(self._observed(each, outcome, now) if told else each)
+                    rows.append(observed(self._plan, each, outcome, now) if told else each)
                 elif act is not None and act.action == REMOVE:
                     rows += [] if outcome.applied else [_stays(each)]
                 else:
-                    rows.append(self._written(each, outcome, now, act is not None))
+                    rows.append(written(self._plan, each, outcome, now, anew=act is not None))
             return replace(state, bindings=tuple(rows))
 
         return change
-
-    def _written(self, each: RolloutBinding, outcome: MemberOutcome, now: datetime, anew: bool) -> RolloutBinding:
-        binding, metadata = each.binding, each.binding.metadata
-        status = binding_status(self._plan, each, outcome, now, anew=anew)
-        # While something that left is still there, the binding names what it left from: the next plan does so too.
-        if outcome.done and outcome.error is None and not outcome.unremoved:
-            kept = {name: value for name, value in metadata.annotations.items() if name not in (HELD_BEFORE, LEFT_OUT)}
-            left_out = left_out_mark(self._plan.left_out_on(each.cluster))
-            metadata = replace(metadata, annotations={**kept, **left_out})
-        return RolloutBinding(binding=replace(binding, metadata=metadata, status=status))
-
-    def _observed(self, each: RolloutBinding, outcome: MemberOutcome, now: datetime) -> RolloutBinding:
-        """The binding with what was seen of the content that its cluster holds. A look that failed tells nothing new,
-        but of a cluster of which nothing was known."""
-        binding = each.binding
-        known = any(one.type in (APPLIED, AVAILABLE, DIFF_REPORTED) for one in binding.status.conditions)
-        if outcome.error and known:
-            return each
-        refused = outcome.failures if self._holds_wanted(each) else ()
-        judged = replace(outcome, failures=refused, done=True)
-        status = binding_status(self._plan, each, judged, now, anew=False)
-        kept = replace(binding.status, conditions=status.conditions)
-        return RolloutBinding(binding=replace(binding, status=kept))
 
     def _tell(self, wave: t.Mapping[str, RolloutAct | None]) -> None:
         acts = [each for each in wave.values() if each is not None]
@@ -360,12 +338,6 @@ class RolloutSteering:
         self._waves += 1
         names = some(sorted(each.cluster for each in acts))
         self._say(f"{self._plan.name}: wave {self._waves}: {names}")
-
-
-def _with_mark(each: RolloutBinding, before: str) -> RolloutBinding:
-    metadata = each.binding.metadata
-    annotations = {**metadata.annotations, HELD_BEFORE: before}
-    return RolloutBinding(binding=replace(each.binding, metadata=replace(metadata, annotations=annotations)))
 
 
 def _down(each: RolloutBinding, now: datetime) -> RolloutBinding:

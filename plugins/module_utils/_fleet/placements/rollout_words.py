@@ -98,7 +98,7 @@ def waiting_lines(waits: t.Iterable[BindingWait], outcomes: t.Mapping[str, Membe
         if not first.blockers:
             lines.append(f"{names} {verb}: {first.message}")
             continue
-        whom = "; ".join(_lacking(name, outcomes.get(name)) for name in first.blockers[:NAMED])
+        whom = "; ".join(lacking(name, outcomes.get(name)) for name in first.blockers[:NAMED])
         more = f"; and {len(first.blockers) - NAMED} more" if len(first.blockers) > NAMED else ""
         lines.append(f"{names} {verb} for {whom}{more}")
     return lines
@@ -108,10 +108,10 @@ def late_lines(waits: t.Iterable[BindingWait], outcomes: t.Mapping[str, MemberOu
     """The clusters that hold what they shall and are not ready, and what is missing there."""
     late = [each.cluster for each in waits if not each.wants]
     more = [f"and {len(late) - NAMED} more are not ready"] if len(late) > NAMED else []
-    return [*(f"not ready: {_lacking(name, outcomes.get(name))}" for name in late[:NAMED]), *more]
+    return [*(f"not ready: {lacking(name, outcomes.get(name))}" for name in late[:NAMED]), *more]
 
 
-def _lacking(name: str, outcome: MemberOutcome | None) -> str:
+def lacking(name: str, outcome: MemberOutcome | None) -> str:
     """A cluster that is waited for, and what is missing there."""
     if outcome is None:
         return name

@@ -33,6 +33,7 @@ from .overrides import is_override
 PLACEMENT = "ClusterResourcePlacement"
 # Carried out by a verb of their own: they do not change what an apply does.
 EVICTION, BUDGET = "ClusterResourcePlacementEviction", "ClusterResourcePlacementDisruptionBudget"
+STAGED = ("ClusterStagedUpdateRun", "ClusterStagedUpdateStrategy")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +65,7 @@ def placements_in(manifests: t.Iterable[Manifest], strict: bool) -> tuple[Loaded
         if not _may_be_placement(manifest.document):
             continue
         try:
-            if manifest.document.get("kind") in (EVICTION, BUDGET):
+            if manifest.document.get("kind") in (EVICTION, BUDGET, *STAGED):
                 read(manifest.document, manifest.where, strict, written=manifest.written)
                 continue
             sourced = read_placement(manifest.document, manifest.where, strict, manifest.written)

@@ -161,6 +161,8 @@ def test_verbs_over_records(canary: Canary, fleet: UpdateFleet, records: SqliteR
     canary.played("placement_info", {**given, "names": ["hostile"], "snapshots": True}, told=False)
     canary.played("placement_info", {**given, "what_if": {"gone": ["hostile", FOREIGN]}}, told=False)
     canary.played("placement_eviction", {**given, "placement": "hostile", "clusters": ["hostile", FOREIGN]}, told=False)
+    canary.played("staged_update_run", {**given, "name": "hostile"}, told=False)
+    canary.played("staged_update_run", {**given, "name": FOREIGN, "state": "conducted"}, told=False)
     canary.played("placement", {**given, "names": ["hostile"], "state": "rolled_back"}, told=False)
     canary.played("placement", {**given, "names": ["hostile"], "state": "absent"}, told=False)
     canary.played("fleet_recover", {**given, "timeout": 1}, told=False)
@@ -195,6 +197,9 @@ def test_verbs_over_files(canary: Canary, fleet: UpdateFleet) -> None:
     eviction = all_at_once(KIND_OF["ClusterResourcePlacementEviction"], TEMPLATE)
     (folder / "eviction.json").write_text(json.dumps(eviction))
     canary.played("placement_eviction", {**given, "src": [str(folder / "eviction.json")]}, told=False)
+    run = all_at_once(KIND_OF["ClusterStagedUpdateRun"], TEMPLATE)
+    (folder / "staged.json").write_text(json.dumps(run))
+    canary.played("staged_update_run", {**given, "src": [str(folder / "staged.json")], "name": "hostile"}, told=False)
     read = {"definition": "{{ lookup('ansible.builtin.file', file) | from_json }}"}
     canary.played("placement", {**given, **read, **facts_of, "state": "planned"}, file=str(folder / "placement.json"))
     canary.played("placement_info", {**given, **read, **facts_of}, told=False, file=str(folder / "placement.json"))

@@ -12,7 +12,12 @@ import typing as t
 from dataclasses import dataclass
 
 from ...._core.errors import FleetError, Problem
-from ...._core.objects.identity import Manifest, ObjectId, identify
+from ...._core.objects.identity import (
+    Manifest,
+    ObjectId,
+    ObjectKey,
+    identify,
+)
 from ...._core.plan.document import Rendered
 from ...._core.resources.cleaning import cleaned
 from ...._core.resources.envelopes import is_envelope
@@ -75,7 +80,7 @@ def _earlier(session: Session, name: str, asked: RollBack) -> LoadedPlacement:
     if recorded.placement.metadata.deletion_timestamp is not None:
         raise FleetError("placement-deleting", "the placement is being deleted", name)
     kept = _chosen(name, kept_snapshots(recorded), asked.to)
-    objects = _content(session, name, kept, asked)
+    objects = content_of(session, name, kept, asked)
     back = kept.rolled_back or RolledBack(index=kept.index, revision=kept.revision)
     of = f" of revision {back.revision[:12]}" if back.revision else ""
     old = f", {in_words(session.clock() - kept.created)} old" if kept.created else ""
@@ -94,7 +99,7 @@ def _chosen(name: str, kept: t.Sequence[KeptSnapshot], to: int | None) -> KeptSn
     asking twice does not roll forward."""
     latest = kept[-1] if kept else None
     if latest is not None and latest.rolled_back and to in (None, latest.rolled_back.index, latest.index):
-        return _whole(latest, name)
+        return whole(latest, name)
     there = [each.index for each in kept]
     if to is None and len(kept) < 2:
         text = "there is no snapshot before the latest one"
@@ -103,18 +108,27 @@ def _chosen(name: str, kept: t.Sequence[KeptSnapshot], to: int | None) -> KeptSn
         text = f"snapshot {to} is not kept; there are {', '.join(map(str, there)) or 'none'}"
         hint = "revisionHistoryLimit says how many are kept; bring an older content back from its source"
         raise FleetError("no-such-snapshot", text, name, hint)
-    return _whole(kept[-2] if to is None else kept[there.index(to)], name)
+    return whole(kept[-2] if to is None else kept[there.index(to)], name)
 
 
-def _whole(kept: KeptSnapshot, name: str) -> KeptSnapshot:
+def whole(kept: KeptSnapshot, name: str) -> KeptSnapshot:
+    """The snapshot; FleetError ``snapshot-not-whole`` where its content is not known."""
     if kept.is_whole:
         return kept
     text = f"what is recorded of snapshot {kept.index} is not its content: it was rebuilt from members, or altered"
     raise FleetError("snapshot-not-whole", text, name, "choose another one, or apply that content from its source")
 
 
-def _content(session: Session, name: str, kept: KeptSnapshot, asked: RollBack) -> tuple[Rendered, ...]:
-    again = _secrets(session, name, kept, asked)
+def content_of(
+    session: Session,
+    name: str,
+    kept: KeptSnapshot,
+    asked: RollBack,
+    present: t.Mapping[ObjectKey, t.Sequence[Manifest]] | None = None,
+) -> tuple[Rendered, ...]:
+    """The objects of a snapshot as they are sent. What Secrets hold is looked for in ``present`` (manifests by key) and
+    then in the revision that it came from. FleetError with every one that is not found."""
+    again = _secrets(session, name, kept, asked, present or {})
     out = []
     for each in kept.manifests:
         found = identify(each)
@@ -122,7 +136,13 @@ def _content(session: Session, name: str, kept: KeptSnapshot, asked: RollBack) -
     return tuple(out)
 
 
-def _secrets(session: Session, name: str, kept: KeptSnapshot, asked: RollBack) -> dict[ObjectId, Manifest]:
+def _secrets(
+    session: Session,
+    name: str,
+    kept: KeptSnapshot,
+    asked: RollBack,
+    present: t.Mapping[ObjectKey, t.Sequence[Manifest]],
+) -> dict[ObjectId, Manifest]:
     """The sealed objects of the snapshot with their content, proved to be what was applied then."""
     if not kept.sealed:
         return {}
@@ -131,9 +151,11 @@ def _secrets(session: Session, name: str, kept: KeptSnapshot, asked: RollBack) -
         text = "the key of these records cannot be read, so that nobody can tell whether a Secret is what it was"
         raise FleetError("no-key", text, session.records.place, "roll back with an account that may read it")
     wanted = {identify(each): each for each in kept.manifests}
-    found, problems = {}, list[Problem]()
-    for source in sorted(set(kept.sealed.values())):
-        here = [each for each, one in kept.sealed.items() if one == source]
+    problems = list[Problem]()
+    found = {each: one for each in kept.sealed for one in present.get(each.key, ()) if _is(one, wanted[each], key)}
+    left = {each: source for each, source in kept.sealed.items() if each not in found}
+    for source in sorted(set(left.values())):
+        here = [each for each, one in left.items() if one == source]
         try:
             read = _read_again(source, kept, asked, session.environ)
         except FleetError as error:
@@ -185,16 +207,17 @@ def _read_again(
         for file, text in files:
             for each in documents_of(text, file):
                 if not isinstance(each, Problem) and isinstance(each.value, dict):
-                    _add(found, each.value)
+                    by_key(found, each.value)
     return found
 
 
-def _add(found: dict[t.Any, list[Manifest]], document: Manifest) -> None:
+def by_key(found: dict[t.Any, list[Manifest]], document: Manifest) -> None:
+    """Adds the manifest under its key, and those that it holds if it is an envelope."""
     inner = document.get("data")
     if is_envelope(document) and isinstance(inner, dict):
         for each in inner.values():
             if isinstance(each, dict):
-                _add(found, each)
+                by_key(found, each)
     try:
         clean = cleaned(document)
         found.setdefault(identify(clean).key, []).append(clean)

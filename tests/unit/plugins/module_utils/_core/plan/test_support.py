@@ -7,7 +7,7 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.cluster_resource_placement import (
     ClusterResourcePlacement,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.support import LIMITS, limitations, refusals
+from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.support import LIMITS, limitations
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
 
 
@@ -16,15 +16,12 @@ def placement(**strategy: object) -> ClusterResourcePlacement:
 
 
 def test_a_plain_placement_is_carried_out_as_it_is() -> None:
-    assert refusals(placement()) == ()
     assert limitations(placement()) == ()
     assert limitations(placement(applyStrategy={"comparisonOption": "PartialComparison"})) == ()
 
 
-def test_staged_rollouts_are_refused() -> None:
-    (found,) = refusals(placement(type="External"))
-    assert found.code == "unsupported-strategy" and found.hint
-    assert found.where == "ClusterResourcePlacement/web spec.strategy.type"
+def test_what_staged_runs_change_is_no_limitation() -> None:
+    assert limitations(placement(type="External")) == ()
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import typing as t
 from datetime import UTC, datetime
 from types import SimpleNamespace
 
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.apply import _barred
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.barred import barred_clusters
 from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Lease
 
 NOW = datetime.now(UTC)
@@ -30,7 +30,7 @@ def test_who_is_in_the_fleet_is_known_by_names_alone() -> None:
     clusters = [SimpleNamespace(cluster=name, cause="") for name in ("gone", "here", "leaving")] + [
         SimpleNamespace(cluster="left", cause="left-the-fleet")
     ]
-    found = _barred(t.cast(t.Any, NamesAndLeases()), t.cast(t.Any, SimpleNamespace(clusters=clusters)))
+    found = barred_clusters(t.cast(t.Any, NamesAndLeases()), t.cast(t.Any, SimpleNamespace(clusters=clusters)))
     assert {name: problem.code for name, problem in found.items()} == {
         "gone": "not-a-member",
         "leaving": "member-leaving",

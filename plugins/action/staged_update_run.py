@@ -1,0 +1,78 @@
+# Copyright: Contributors to the gitops.fleet project
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import typing as t
+from datetime import timedelta
+
+from ..module_utils._core.errors import FleetError
+from ..module_utils._fleet.files import refuse_empty
+from ..module_utils._fleet.placements.look import ApplyOptions, RolloutOptions
+from ..module_utils._fleet.placements.placement import brake_limits, removal_limit
+from ..module_utils._fleet.placements.staged.carrying import CONDUCTED, staged_run
+from ..module_utils._fleet.placements.staged.conducting import StagedOptions, StagedReport
+from ..module_utils._fleet.placements.staged.run_record import delete_run
+from ..module_utils._fleet.placements.staged.sources import run_name, staged_manifests
+from ..module_utils._report.staged_text import staged_text
+from ..module_utils._report.text import notes_text
+from ..plugin_utils._libraries import SERVERS
+from ..plugin_utils._verb import Answer, Run, Verb
+
+
+class ActionModule(Verb):
+    """Make staged update runs, start, stop, carry on and delete them."""
+
+    def libraries(self, options: t.Mapping[str, t.Any]) -> t.Mapping[str, str]:
+        return SERVERS if options["state"] == CONDUCTED else {}
+
+    def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
+        refuse_empty(options, "src")
+        given = staged_manifests(options["src"], options["definition"], options["resources"], options["strict"])
+        name, write, wish = run_name(options["name"] or "", given), not run.check_mode, _wish(options)
+        with run.open(options) as session:
+            if options["state"] == "absent":
+                return Answer(changed=delete_run(session.records, name, options["force"], write), data={"name": name})
+            report = staged_run(session, name, given, options["state"], wish, write=write)
+        tree = staged_text(report.run, report.state, report.digest)
+        for line in (*tree, *report.lines, *notes_text(report.notes)):
+            run.say(line)
+        return _answer(report, tree, options["state"], run.check_mode)
+
+
+def _wish(options: dict[str, t.Any]) -> StagedOptions:
+    if options["max_idle"] < 0:
+        raise FleetError("bad-option", f"{options['max_idle']} is less than 0", "max_idle")
+    limit = options["time_limit"]
+    rollout = RolloutOptions(
+        time_limit=timedelta(seconds=limit) if limit else None, max_idle=timedelta(seconds=options["max_idle"])
+    )
+    ways = ApplyOptions(
+        prune_kinds=tuple(options["prune_kinds"]),
+        unplanned=removal_limit(options["max_object_removals"], "max_object_removals"),
+        patience=max(0, options["removal_timeout"]),
+        threads=options["threads"],
+        rollout=rollout,
+    )
+    return StagedOptions(
+        ways=ways,
+        limits=brake_limits({**options, "allow_older": False}),
+        approved=options["digest"],
+        timeout=options["timeout"],
+    )
+
+
+def _answer(report: StagedReport, tree: list[str], state: str, check_mode: bool) -> Answer:
+    outcome, code, message = report.verdict
+    if check_mode:
+        outcome = "stopped" if report.problems else "failed" if outcome == "failed" else "planned"
+    elif state != CONDUCTED and outcome != "failed":
+        outcome, code, message = "done", "", ""
+    return Answer(
+        changed=report.changed,
+        outcome=outcome,
+        code="" if outcome == "planned" else code,
+        message="" if outcome == "planned" else message,
+        resume_at=report.resumes,
+        data=report.as_dict() | {"tree": tree},
+    )

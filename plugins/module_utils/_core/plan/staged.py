@@ -1,0 +1,71 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The plan of a staged update run: the clusters that are recorded, and what one snapshot brings to each of them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from ..objects.placements.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
+from ..resources.snapshots import resource_hash
+from ..rollout.content import WantedContent
+from ..scheduling.index import FleetIndex
+from ..schema.codec import encode
+from ..values.canonical import digest_of
+from .brakes import BrakeLimits
+from .compose import (
+    Contents,
+    Facts,
+    RecordedState,
+    WantedPlacement,
+    brakes_of,
+    cluster_rows,
+    staying_members,
+)
+from .digest import plan_digest
+from .document import LOST, PlacementPlan
+from .rendering import by_cluster, renderings
+
+
+def staged_plan(
+    wanted: WantedPlacement,
+    known: RecordedState,
+    policy: ClusterSchedulingPolicySnapshot,
+    snapshot: str,
+    index: FleetIndex,
+    now: datetime,
+    limits: BrakeLimits,
+) -> PlacementPlan:
+    """What becomes of every recorded cluster when all stages are done. Nothing is decided anew: who is picked, and who
+    loses it, is what the bindings say. FleetError where overrides cannot be carried out."""
+    placement = wanted.placement
+    staying = staying_members(known.bindings, index) if wanted.overrides else []
+    made = by_cluster(wanted.objects, wanted.overrides, staying, wanted.sealing)
+    contents = Contents(
+        WantedContent(resource_snapshot=snapshot, overrides=made.overrides), wanted.objects, made.rendered
+    )
+    clusters = cluster_rows(wanted, known, index, known.bindings, contents, policy.name, ())
+    tripped = brakes_of(wanted, known, Facts(index=index, captured_at=now), now, limits, clusters)
+    apart = renderings(wanted.objects, made.rendered)
+    spec = digest_of(encode(placement.spec))
+    return PlacementPlan(
+        placement=placement,
+        deleting=False,
+        policy_snapshot=policy,
+        policy_snapshot_new=False,
+        resource_snapshot=snapshot,
+        resource_hash=resource_hash([each.hash for each in wanted.objects]),
+        resource_snapshot_new=False,
+        objects=wanted.objects,
+        bindings=known.bindings,
+        clusters=clusters,
+        fulfilled=True,
+        wanted=sum(1 for each in clusters if each.change != LOST),
+        brakes=tripped,
+        findings=wanted.findings,
+        digest=plan_digest(placement.name, spec, False, clusters, wanted.objects, tripped, apart),
+        overrides=made.overrides,
+        rendered=made.rendered,
+        renderings=apart,
+    )

@@ -1,0 +1,45 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The digest of a staged update run: what its approvals are bound to."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ...objects.staged.update_run import ClusterStagedUpdateRun, StageUpdatingStatus
+from ...schema.codec import encode
+from ...values.canonical import digest_of
+
+
+def staged_digest(run: ClusterStagedUpdateRun, resource_hash: str) -> str:
+    """``sha256:`` and the hash over the placement, the content, the stages of the strategy with their limits and tasks,
+    and the clusters of each in order with the overrides that act there; empty for a run whose stages are not laid out.
+
+    It is the same from the beginning of a run to its end. Not covered: the names of run and strategy, states, times.
+    """
+    status = run.status
+    strategy, deletion = status.staged_update_strategy_snapshot, status.deletion_stage_status
+    if strategy is None or deletion is None:
+        return ""
+    return "sha256:" + digest_of(
+        {
+            "placement": run.spec.placement_name,
+            "content": resource_hash,
+            "applied": encode(status.applied_strategy) if status.applied_strategy else {},
+            "strategy": encode(strategy),
+            "stages": [_clusters(each) for each in status.stages_status],
+            "leaving": _clusters(deletion),
+        }
+    )
+
+
+def _clusters(stage: StageUpdatingStatus) -> list[t.Any]:
+    return [
+        [
+            each.cluster_name,
+            list(each.cluster_resource_override_snapshots),
+            [[one.namespace, one.name] for one in each.resource_override_snapshots],
+        ]
+        for each in stage.clusters
+    ]

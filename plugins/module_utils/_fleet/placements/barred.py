@@ -1,0 +1,26 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Clusters of a plan that must not be written to any more."""
+
+from __future__ import annotations
+
+from ..._core.errors import Problem
+from ..._core.plan.document import PlacementPlan
+from ..._store.records import Records
+from ..leases import is_leaving, leaving_members
+
+
+def barred_clusters(records: Records, plan: PlacementPlan) -> dict[str, Problem]:
+    """Clusters that have left the fleet since it was planned, or are about to: what is written there would be lost."""
+    members = records.names("FleetMember")
+    leaving = leaving_members(records)
+    barred = {}
+    for each in plan.clusters:
+        if each.cause == "left-the-fleet":
+            continue
+        if each.cluster not in members:
+            barred[each.cluster] = Problem("not-a-member", "it has left the fleet meanwhile", each.cluster, "run again")
+        elif each.cluster in leaving:
+            barred[each.cluster] = is_leaving(each.cluster, leaving[each.cluster])
+    return barred

@@ -1,0 +1,58 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Bindings after their clusters have answered: written, or looked at."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+
+from ..._core.objects.placements.binding import (
+    BOUND,
+    HELD_BEFORE,
+    LEFT_OUT,
+    left_out_mark,
+)
+from ..._core.plan.document import PlacementPlan
+from ..._core.plan.outcome import MemberOutcome
+from ..._core.plan.status import binding_status
+from ..._core.rollout.content import RolloutBinding
+from ..._core.rollout.readiness import APPLIED, AVAILABLE, DIFF_REPORTED
+
+
+def holds_wanted(plan: PlacementPlan, each: RolloutBinding) -> bool:
+    """Whether the cluster is meant to hold what the plan says already."""
+    return each.state == BOUND and not each.deleting and each.content == plan.content.of(each.cluster)
+
+
+def written(
+    plan: PlacementPlan, each: RolloutBinding, outcome: MemberOutcome, now: datetime, *, anew: bool
+) -> RolloutBinding:
+    """The binding once its cluster was given what it holds; ``anew`` as of ``binding_status``."""
+    binding, metadata = each.binding, each.binding.metadata
+    status = binding_status(plan, each, outcome, now, anew=anew)
+    # While something that left is still there, the binding names what it left from: the next plan does so too.
+    if outcome.done and outcome.error is None and not outcome.unremoved:
+        kept = {name: value for name, value in metadata.annotations.items() if name not in (HELD_BEFORE, LEFT_OUT)}
+        metadata = replace(metadata, annotations={**kept, **left_out_mark(plan.left_out_on(each.cluster))})
+    return RolloutBinding(binding=replace(binding, metadata=metadata, status=status))
+
+
+def observed(plan: PlacementPlan, each: RolloutBinding, outcome: MemberOutcome, now: datetime) -> RolloutBinding:
+    """The binding with what was seen of the content that its cluster holds. A look that failed tells nothing new, but
+    of a cluster of which nothing was known."""
+    binding = each.binding
+    known = any(one.type in (APPLIED, AVAILABLE, DIFF_REPORTED) for one in binding.status.conditions)
+    if outcome.error and known:
+        return each
+    refused = outcome.failures if holds_wanted(plan, each) else ()
+    status = binding_status(plan, each, replace(outcome, failures=refused, done=True), now, anew=False)
+    return RolloutBinding(binding=replace(binding, status=replace(binding.status, conditions=status.conditions)))
+
+
+def marked(each: RolloutBinding, before: str) -> RolloutBinding:
+    """The binding that says which snapshot the cluster held before the one that is being written."""
+    metadata = each.binding.metadata
+    annotations = {**metadata.annotations, HELD_BEFORE: before}
+    return RolloutBinding(binding=replace(each.binding, metadata=replace(metadata, annotations=annotations)))

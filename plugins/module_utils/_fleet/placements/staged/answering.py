@@ -1,0 +1,62 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Answering what a staged update run asks people for: approved as what the run does, by its digest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...._core.errors import FleetError
+from ...._core.rollout.staged.digest import staged_digest
+from ...._store.records import Records
+from ...session import Session
+from .approvals import GivenApproval, approve
+from .run_record import KIND, read_run
+from .sources import StagedManifests
+from .world import run_ground
+
+UPDATE_RUN = "UpdateRun"
+
+
+@dataclass(frozen=True, kw_only=True)
+class WishedApproval:
+    """Which approval of which run is given, and why; what is empty matches all. ``digest`` is that of the run as it was
+    looked at."""
+
+    run: str
+    stage: str = ""
+    timing: str = ""
+    digest: str = ""
+    reason: str = ""
+    self_approval: bool = True
+
+
+def is_staged(records: Records, run: str, kind: str) -> bool:
+    """Whether the run is a staged one; ``kind`` is empty where nobody said. FleetError ``ambiguous-run``."""
+    if kind:
+        return kind == KIND
+    there = [each for each in (UPDATE_RUN, KIND) if records.get(each, run) is not None]
+    if len(there) > 1:
+        raise FleetError("ambiguous-run", f"there are two runs of this name: {', '.join(there)}", run, "say its kind")
+    return there == [KIND]
+
+
+def answer(session: Session, asked: WishedApproval, who: str, *, write: bool) -> GivenApproval:
+    """Gives the approval as ``who``. FleetError ``no-such-run``, and as of ``approve``."""
+    run = read_run(session.records, asked.run)
+    ground = run_ground(session.records, run, StagedManifests())
+    digest = staged_digest(run, ground.hash_of(run.status.resource_snapshot_index_used))
+    return approve(
+        session.records,
+        run,
+        digest,
+        asked.stage,
+        asked.timing,
+        who,
+        asked.digest,
+        asked.reason,
+        write,
+        session.clock(),
+        asked.self_approval,
+    )

@@ -1,0 +1,407 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""A staged update run from its definition to its end: laid out, checked, carried on stage by stage, and its status."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from ...._core.errors import FleetError, Problem
+from ...._core.objects.staged.approval import ClusterApprovalRequest
+from ...._core.objects.staged.update_run import INITIALIZE, ClusterStagedUpdateRun
+from ...._core.plan.brakes import BrakeLimits
+from ...._core.plan.document import PlacementPlan
+from ...._core.plan.outcome import MemberOutcome
+from ...._core.plan.status import placement_status
+from ...._core.rollout.content import RolloutBinding
+from ...._core.rollout.staged.decide import StagedDecision, StagedState, decide, is_over
+from ...._core.rollout.staged.digest import staged_digest
+from ...._core.rollout.staged.world import ObservedState, RequestApproval
+from ...._core.schema.codec import encode
+from ...._core.schema.meta import find_condition
+from ...._core.values.approved_digest import approves, lack
+from ...._core.values.instants import write_time
+from ...._kube.client import Timeouts
+from ...._kube.parallel import WorkPool
+from ...._store.records import Lease
+from ...conductor.interrupts import Interrupts
+from ...conductor.loop import RELOAD, Conductor, Ending, RunLimits
+from ...keeping import Keeper
+from ...members.members import (
+    Clients,
+    members_to_write,
+    open_clients,
+    recorded_members,
+)
+from ...session import Session
+from ..barred import barred_clusters
+from ..binding_journal import BindingJournal
+from ..binding_news import holds_wanted
+from ..checks import braked, failures
+from ..look import ApplyOptions, Outcomes, Writing, on_members
+from ..plan import Source
+from ..sources import credentials_of
+from ..write_records import Writer
+from .approvals import accept_approval, open_requests, request_approval, seen_requests
+from .content import planned, refuse_other_overrides
+from .hand_over import not_begun
+from .run_record import APPROVAL, KIND, HeldJournal, StagedBook
+from .sources import StagedManifests
+from .steering import StagedSteering
+from .words import (
+    FAILED,
+    STOPPED,
+    STUCK,
+    SUCCEEDED,
+    StagedTelling,
+    message_of,
+    run_lines,
+    state_of,
+)
+from .world import RunGround, members_of, run_ground
+
+
+@dataclass(frozen=True, kw_only=True)
+class StagedOptions:
+    """How a run is carried on. ``approved`` is the digest of the run that was looked at, empty for none."""
+
+    ways: ApplyOptions = ApplyOptions()
+    limits: BrakeLimits = BrakeLimits()
+    approved: str = ""
+    timeout: float = 5.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class StagedReport:
+    """A run as it stands, or would. ``plan`` is None for one that could not be laid out. ``why`` and ``resume_at`` are
+    as of ``conductor.loop.Ending``, ``why`` empty where nothing was carried on. ``lines`` say who waits for what."""
+
+    run: ClusterStagedUpdateRun
+    digest: str
+    plan: PlacementPlan | None
+    changed: bool
+    outcomes: t.Mapping[str, MemberOutcome] = field(default_factory=dict)
+    why: str = ""
+    resume_at: datetime | None = None
+    lines: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    notes: tuple[Problem, ...] = ()
+
+    @property
+    def state(self) -> str:
+        """Where it stands, in one word."""
+        return state_of(self.run)
+
+    @property
+    def resumes(self) -> str:
+        """``resume_at`` in RFC 3339, empty if there is none."""
+        return write_time(self.resume_at) if self.resume_at else ""
+
+    def as_dict(self) -> dict[str, t.Any]:
+        """As results have it."""
+        return {
+            "name": self.run.name,
+            "state": self.state,
+            "digest": self.digest,
+            "waits": list(self.lines),
+            "approvals": [
+                {"name": each.name, "stage": each.stage, "timing": each.timing} for each in open_requests(self.run)
+            ],
+            "status": encode(self.run.status),
+            "members": {name: each.as_dict() for name, each in self.outcomes.items()},
+            "problems": [each.as_dict() for each in self.problems],
+            "notes": [each.as_dict() for each in self.notes],
+        }
+
+    @property
+    def verdict(self) -> tuple[str, str, str]:
+        """What it came to in the words of every verb's result: outcome, code and message."""
+        if self.state == SUCCEEDED:
+            return "done", "", ""
+        if self.state == FAILED:
+            return "failed", "run-failed", message_of(self.run)
+        if self.problems:
+            return "partial", self.problems[0].code, "\n".join(map(str, self.problems))
+        if self.state == STOPPED:
+            return "waiting", "stopped", "it has stopped; state started takes it up again"
+        if self.why not in ("", "waiting", "settled"):
+            code = "time-limit" if self.why == "time-limit" else "interrupted"
+            return "waiting", code, f"{self.why}; carry it on again to go on"
+        if self.state == STUCK:
+            return "waiting", "stuck", message_of(self.run)
+        code = "awaiting-approval" if open_requests(self.run) else "waiting"
+        return "waiting", code, "\n".join(self.lines) or message_of(self.run)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Laid:
+    """A run decided on once: what it is decided on, and what it gives to clusters; None where it could not begin."""
+
+    ground: RunGround
+    decision: StagedDecision
+    plan: PlacementPlan | None
+    digest: str
+
+    @property
+    def run(self) -> ClusterStagedUpdateRun:
+        return self.decision.state.run
+
+
+def rehearse(
+    session: Session, run: ClusterStagedUpdateRun, given: StagedManifests, wish: StagedOptions, changed: bool
+) -> StagedReport:
+    """The run as it would begin or go on, from the records alone. Nothing is written, no member is asked."""
+    laid = _laid_out(session, run, given, wish, sends=False)
+    if laid.plan is not None and not is_over(laid.run):
+        _check_digest(laid, wish.approved)
+    return StagedReport(
+        run=laid.run,
+        digest=laid.digest,
+        plan=laid.plan,
+        changed=changed or (not is_over(run) and bool(laid.decision.acts)),
+        lines=tuple(run_lines(laid.run, laid.decision.waits, {}, laid.decision.wake_at)),
+        problems=tuple(braked([laid.plan])) if laid.plan is not None and not is_over(laid.run) else (),
+        notes=_notes(laid, given),
+    )
+
+
+def refuse_unfit(session: Session, run: ClusterStagedUpdateRun, given: StagedManifests, wish: StagedOptions) -> None:
+    """Says before a new run is recorded why it could not begin: FleetError with the reason it would end with, brakes,
+    and ``digest-mismatch``."""
+    members_to_write(session)
+    laid = _laid_out(session, run, given, wish, sends=True)
+    failure = laid.decision.state.failure
+    if failure is not None:
+        hint = "apply the placement first" if failure.code in _NOT_APPLIED else ""
+        raise FleetError(failure.code, failure.message, f"{KIND}/{run.name}", hint)
+    _check(laid, wish)
+
+
+_NOT_APPLIED = (
+    "placement-not-found",
+    "no-latest-policy-snapshot",
+    "resource-snapshot-not-found",
+    "not-fully-scheduled",
+)
+
+
+def carry_on(
+    session: Session, run: ClusterStagedUpdateRun, given: StagedManifests, wish: StagedOptions
+) -> StagedReport:
+    """Carries a recorded run on until it ends, waits for longer than allowed, or is out of time.
+
+    FleetError: ``lease-held`` where another run, or an apply, works on the placement; brakes; ``digest-mismatch``; and
+    as of ``planned``.
+    """
+    members = members_to_write(session)
+    with Interrupts() as told, Keeper(session.records, session.holder, told) as keeper:
+        lease = keeper.take(f"placement/{run.spec.placement_name}")
+        journal = HeldJournal(session.records, StagedBook(run.name, lease.epoch), lease, keeper.check_leases)
+        laid = _laid_out(session, journal.state.run, given, wish, sends=True)
+        before = journal.state.run
+        if laid.plan is None or is_over(before):
+            journal.store(laid.decision.state, in_flight=False)
+            return _ended(laid, given, changed=journal.state.run != before)
+        _check(laid, wish)
+        fleet = {each.cluster: members[each.cluster].fleet for each in laid.plan.clusters if each.cluster in members}
+        timeouts = Timeouts(connect=wish.timeout, read=max(30.0, wish.timeout))
+        with open_clients(session, fleet, timeout=timeouts, strict=True) as clients:
+            work = _Conducted(session, clients, keeper, lease, laid, laid.plan, wish, told)
+            return work.conducted(journal, given, before)
+
+
+def lay_out(session: Session, run: ClusterStagedUpdateRun, given: StagedManifests, wish: StagedOptions) -> StagedReport:
+    """Records the stages of a run that has not begun, and who is in each. FleetError as of ``carry_on``."""
+    if find_condition(run.status.conditions, "Initialized") is not None:
+        return rehearse(session, run, given, wish, changed=False)
+    with Interrupts() as told, Keeper(session.records, session.holder, told) as keeper:
+        lease = keeper.take(f"placement/{run.spec.placement_name}")
+        journal = HeldJournal(session.records, StagedBook(run.name, lease.epoch), lease, keeper.check_leases)
+        before = journal.state.run
+        idle = replace(before, spec=replace(before.spec, state=INITIALIZE))
+        laid = _laid_out(session, idle, given, wish, sends=False)
+        _check_digest(laid, wish.approved)
+        told_to = replace(laid.run, spec=before.spec)
+        journal.store(StagedState(run=told_to), in_flight=False)
+        return replace(_ended(laid, given, changed=told_to != before), run=told_to)
+
+
+def _laid_out(
+    session: Session, run: ClusterStagedUpdateRun, given: StagedManifests, wish: StagedOptions, *, sends: bool
+) -> _Laid:
+    """The run decided on as it stands: twice, for which snapshot it takes is known only once it has begun, and which
+    overrides act only with the content."""
+    ground, now = run_ground(session.records, run, given), session.clock()
+    digest = staged_digest(run, ground.hash_of(run.status.resource_snapshot_index_used))
+    requests = seen_requests(session.records, run, digest, session.say, write=False)
+    bindings = ground.bindings
+    first = decide(StagedState(run=run), ground.seen(bindings, requests), now)
+    index = first.state.run.status.resource_snapshot_index_used
+    if first.state.failure is not None or not index:
+        return _Laid(ground=ground, decision=first, plan=None, digest=digest)
+    credentials = credentials_of(each.fleet for each in recorded_members(session.records).values())
+    ways = wish.ways
+    plan = planned(session, first.state.run, ground, given, credentials, wish.limits, ways.prune_kinds, sends=sends)
+    if not is_over(run) and find_condition(run.status.conditions, "Initialized") is not None:
+        refuse_other_overrides(run, plan)
+    second = decide(StagedState(run=run), ground.seen(bindings, requests, plan.overrides), now)
+    digest = staged_digest(second.state.run, ground.hash_of(index))
+    return _Laid(ground=ground, decision=second, plan=plan, digest=digest)
+
+
+def _check(laid: _Laid, wish: StagedOptions) -> None:
+    if laid.plan is None or is_over(laid.run):
+        return
+    _check_digest(laid, wish.approved)
+    stopped = braked([laid.plan])
+    if stopped:
+        raise FleetError.of(stopped)
+
+
+def _check_digest(laid: _Laid, approved: str) -> None:
+    if approved and not approves(approved, laid.digest):
+        raise FleetError(
+            "digest-mismatch",
+            f"approved was {approved}, the run now is {laid.digest}{lack(approved)}",
+            laid.run.name,
+            "its clusters, strategy or content have changed; look at it again and have the new digest approved",
+        )
+
+
+def _notes(laid: _Laid, given: StagedManifests) -> tuple[Problem, ...]:
+    return tuple(dict.fromkeys((*given.findings, *(laid.plan.findings if laid.plan else ()))))
+
+
+def _ended(laid: _Laid, given: StagedManifests, changed: bool) -> StagedReport:
+    return StagedReport(
+        run=laid.run,
+        digest=laid.digest,
+        plan=laid.plan,
+        changed=changed,
+        lines=tuple(run_lines(laid.run, laid.decision.waits, {})),
+        notes=_notes(laid, given),
+    )
+
+
+@dataclass
+class _Conducted:
+    """One run that is being carried on, under the lease of its placement."""
+
+    session: Session
+    clients: Clients
+    keeper: Keeper
+    lease: Lease
+    laid: _Laid
+    plan: PlacementPlan
+    wish: StagedOptions
+    told: t.Callable[[], str]
+    _requests: tuple[ClusterApprovalRequest, ...] = ()
+    _looked: datetime | None = None
+
+    def conducted(self, journal: HeldJournal, given: StagedManifests, before: ClusterStagedUpdateRun) -> StagedReport:
+        """To its ending; then the placement's status."""
+        session, ground = self.session, self.laid.ground
+        bindings = BindingJournal(
+            session.records, self.lease, self.keeper.check_leases, self.plan, ground.recorded.bindings
+        )
+        holding = {each.cluster for each in bindings.state.bindings if holds_wanted(self.plan, each)}
+        looked = self.reach(holding, False) if holding else {}
+        steering = StagedSteering(self.plan, bindings, self.see, self, self.reach, looked, self.told, session.clock())
+        steering.take_up(journal.state, session.clock())
+        rollout = self.wish.ways.rollout
+        limits = RunLimits(
+            holder=session.holder,
+            time_limit=rollout.time_limit,
+            max_idle=rollout.max_idle,
+            interrupted=self.told,
+        )
+        name = journal.state.run.name
+        telling = StagedTelling(name, session.say, steering.lines, self.event)
+        ending = Conductor(journal, steering, session.clock, telling, limits).run()
+        self._record_status(bindings, steering.outcomes)
+        return self._report(ending, steering, given, before)
+
+    def see(self, state: StagedState, bindings: tuple[RolloutBinding, ...], now: datetime) -> ObservedState:
+        """Labels of clusters and answers to requests are read anew now and then, and at once where one was asked."""
+        records, ground = self.session.records, self.laid.ground
+        if self._looked is None or now >= self._looked + RELOAD:
+            self._looked = now
+            self._requests = seen_requests(records, state.run, self._digest(state.run), self.session.say, write=True)
+            self.laid = replace(self.laid, ground=replace(ground, members=members_of(records)))
+        return self.laid.ground.seen(bindings, self._requests, self.plan.overrides)
+
+    def request(self, run: ClusterStagedUpdateRun, act: RequestApproval) -> None:
+        """Asks for an approval, and tells it."""
+        request_approval(self.session.records, run, self._digest(run), act, self.lease)
+        self._looked = None
+
+    def accept(self, name: str, now: datetime) -> None:
+        """Says on the request that the run has taken the approval."""
+        accept_approval(self.session.records, name, now, self.lease)
+        self._looked = None
+
+    def delete(self, name: str) -> None:
+        """Takes a request away."""
+        self.session.records.delete(APPROVAL, name, lease=self.lease)
+        self._looked = None
+
+    def reach(self, clusters: t.Container[str], write: bool) -> Outcomes:
+        """Goes to the clusters, and writes what is due there if asked to."""
+        uid, ways, plan = self.laid.ground.recorded.uid, replace(self.wish.ways, diagnoses=True), self.plan
+        if not write:
+            return on_members(plan, uid, self.clients, ways, only=clusters, pool=WorkPool(ways.threads, self.told))
+        writing = Writing(
+            permit=self.keeper.check, say=self.session.say, barred=barred_clusters(self.session.records, plan)
+        )
+        return on_members(
+            plan, uid, self.clients, ways, writing=writing, only=clusters, pool=WorkPool(ways.threads, self.told)
+        )
+
+    def event(self, reason: str, message: str) -> None:
+        """The journal is for people; a line that cannot be kept stops nothing."""
+        try:
+            self.session.records.event(KIND, self.laid.run.name, "Normal", reason, message, self.session.clock())
+        except FleetError:
+            return
+
+    def _digest(self, run: ClusterStagedUpdateRun) -> str:
+        return staged_digest(run, self.laid.ground.hash_of(run.status.resource_snapshot_index_used))
+
+    def _record_status(self, bindings: BindingJournal, outcomes: Outcomes) -> None:
+        """What the placement says of its clusters now."""
+        records, recorded = self.session.records, self.laid.ground.recorded
+        document = records.get("ClusterResourcePlacement", self.plan.name)
+        if document is None:
+            return
+        self.keeper.check_leases()
+        now = self.session.clock()
+        writer = Writer(
+            records=records, lease=self.lease, plan=self.plan, recorded=recorded, source=Source(), key=b"", now=now
+        )
+        left = not_begun(self.plan, bindings.state.bindings)
+        generation, placement = document["metadata"]["generation"], self.plan.placement
+        writer.status(document, placement_status(self.plan, outcomes, placement.status, generation, now, left))
+
+    def _report(
+        self,
+        ending: Ending[StagedState],
+        steering: StagedSteering,
+        given: StagedManifests,
+        before: ClusterStagedUpdateRun,
+    ) -> StagedReport:
+        run, outcomes = ending.state.run, steering.outcomes
+        return StagedReport(
+            run=run,
+            digest=self._digest(run),
+            plan=self.plan,
+            changed=ending.changed or run.status != before.status,
+            outcomes=outcomes,
+            why=ending.why,
+            resume_at=ending.resume_at if ending.why != "settled" else None,
+            lines=tuple(steering.lines()),
+            problems=failures({self.plan.name: outcomes}),
+            notes=_notes(self.laid, given),
+        )

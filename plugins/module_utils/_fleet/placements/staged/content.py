@@ -1,0 +1,141 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a staged update run gives to clusters: the content of one recorded snapshot, with the overrides of today."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ...._core.errors import FleetError, Problem
+from ...._core.objects.identity import Manifest, ObjectId, identify
+from ...._core.objects.staged.update_run import ClusterStagedUpdateRun
+from ...._core.plan.brakes import BrakeLimits
+from ...._core.plan.compose import WantedPlacement
+from ...._core.plan.document import PlacementPlan, Rendered
+from ...._core.plan.rendering import Sealing
+from ...._core.plan.staged import staged_plan
+from ...._core.resources.history import KeptSnapshot
+from ...._core.resources.sealing import object_hash
+from ...._core.rollout.content import Overrides
+from ...._core.schema.meta import find_condition
+from ...._kube.client import KubeClient
+from ...._kube.errors import ApiError
+from ...._kube.paths import BUILT_IN, object_path
+from ...._store.digest_key import known_digest_key
+from ...._store.manifests import read_manifests
+from ...session import Session
+from ..explaining import recorded_index
+from ..history.kept import kept_snapshots
+from ..history.roll_back import RollBack, by_key, content_of, whole
+from ..overrides import concerning, overrides_on, together
+from ..rollout_words import some
+from .sources import StagedManifests
+from .world import RunGround
+
+
+def planned(
+    session: Session,
+    run: ClusterStagedUpdateRun,
+    ground: RunGround,
+    given: StagedManifests,
+    credentials: frozenset[tuple[str, str]],
+    limits: BrakeLimits,
+    prune_kinds: tuple[str, ...],
+    *,
+    sends: bool,
+) -> PlacementPlan:
+    """The plan of a run that has been laid out. What Secrets hold is needed only where it ``sends`` something.
+
+    FleetError where the content is not known any more (``snapshot-gone``, ``snapshot-not-whole``, ``secret-gone``),
+    and where an override cannot be carried out.
+    """
+    placement, policy = ground.placement, ground.policy
+    if placement is None or policy is None:
+        raise AssertionError("a run that is laid out has its placement and policy")
+    kept = _kept(ground, run)
+    objects = _objects(session, kept, run, given, sends)
+    ids = [each.id for each in objects]
+    loaded = together(given.overrides, overrides_on(session.hub)) if session.hub else given.overrides
+    refused = [
+        Problem("fleet-credentials", f"{each} is by now what a member is reached with", placement.name)
+        for each in ids
+        if (each.group, each.kind) == ("", "Secret") and (each.namespace, each.name) in credentials
+    ]
+    if refused:
+        raise FleetError.of(refused)
+    wanted = WantedPlacement(
+        placement=placement,
+        objects=objects,
+        overrides=concerning(loaded, placement, ids),
+        sealing=Sealing(key=known_digest_key(session.records), source=f"git:{kept.revision}" if kept.revision else ""),
+        findings=loaded.findings,
+        prune_kinds=prune_kinds,
+    )
+    index = recorded_index(ground.members, session)
+    return staged_plan(wanted, ground.recorded.known, policy, kept.name, index, session.clock(), limits)
+
+
+def _kept(ground: RunGround, run: ClusterStagedUpdateRun) -> KeptSnapshot:
+    index = run.status.resource_snapshot_index_used
+    found = [each for each in kept_snapshots(ground.recorded) if str(each.index) == index]
+    if not found:
+        text = f"snapshot {index}, which the run began with, is not kept any more"
+        hint = "revisionHistoryLimit of the placement says how many are kept; make a new run"
+        raise FleetError("snapshot-gone", text, run.name, hint)
+    return whole(found[0], run.spec.placement_name)
+
+
+def _objects(
+    session: Session, kept: KeptSnapshot, run: ClusterStagedUpdateRun, given: StagedManifests, sends: bool
+) -> tuple[Rendered, ...]:
+    asked = RollBack(to=kept.index, checkouts=given.resources)
+    try:
+        return content_of(session, run.spec.placement_name, kept, asked, _present(session, kept, given))
+    except FleetError:
+        if sends:
+            raise
+    return tuple(
+        Rendered(id=identify(each), hash=object_hash(each), manifest=each, sealed=each) for each in kept.manifests
+    )
+
+
+def _present(session: Session, kept: KeptSnapshot, given: StagedManifests) -> dict[t.Any, list[Manifest]]:
+    """What Secrets hold at present, in the files or on the hub: the same, unless they have changed since."""
+    found: dict[t.Any, list[Manifest]] = {}
+    if kept.sealed and given.resources:
+        for each in read_manifests(given.resources):
+            by_key(found, each.document)
+    elif session.hub is not None:
+        for one in kept.sealed:
+            if (one.group, one.kind) == ("", "Secret"):
+                by_key(found, _secret(session.hub, one))
+    return found
+
+
+def _secret(hub: KubeClient, one: ObjectId) -> Manifest:
+    try:
+        return hub.get(
+            object_path(BUILT_IN["v1", "Secret"], {"metadata": {"namespace": one.namespace, "name": one.name}})
+        )
+    except ApiError as error:
+        if error.code != "not-found":
+            raise
+        return {}
+
+
+def refuse_other_overrides(run: ClusterStagedUpdateRun, plan: PlacementPlan) -> None:
+    """Overrides are kept by name and hash alone, and a cluster whose turn comes later is to get what the run began
+    with: FleetError ``overrides-changed``."""
+    changed = [
+        each.cluster_name
+        for stage in run.status.stages_status
+        for each in stage.clusters
+        if find_condition(each.conditions, "Succeeded") is None
+        and plan.content.of(each.cluster_name).overrides
+        != Overrides(cluster=each.cluster_resource_override_snapshots, namespaced=each.resource_override_snapshots)
+    ]
+    if changed:
+        text = f"the overrides of {some(changed)} are not those that the run began with"
+        hint = "bring them back to what they were, or stop this run and make a new one"
+        raise FleetError("overrides-changed", text, run.name, hint)

@@ -1,0 +1,180 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The record of one staged update run: read, told to run or stop, written with another state, deleted."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, replace
+
+from ...._core.errors import FleetError, Problem
+from ...._core.objects.api_groups import PLACEMENT_API
+from ...._core.objects.reading import check_update
+from ...._core.objects.staged.approval import RUN_LABEL
+from ...._core.objects.staged.update_run import INITIALIZE, RUN, STOP, ClusterStagedUpdateRun
+from ...._core.rollout.staged.decide import StagedState, acts_in_flight, is_over
+from ...._core.schema.codec import encode
+from ...._core.updates.approvals import MADE_BY
+from ...._store.records import Lease, Record, Records, replaced
+from ...conductor.journal import Book, Journal
+from ...recorded import recorded
+from .sources import RUN as KIND
+from .sources import StagedManifests
+
+APPROVAL = "ClusterApprovalRequest"
+_ATTEMPTS = 10
+
+
+class StagedBook:
+    """How a run stands in the records while it is conducted. The lease is the placement's; its epoch stands there."""
+
+    kind = KIND
+
+    def __init__(self, name: str, epoch: int) -> None:
+        self.name, self._epoch = name, epoch
+
+    def read(self, document: Record) -> StagedState:
+        """FleetError ``record-damaged``."""
+        return StagedState(run=recorded(ClusterStagedUpdateRun, document))
+
+    def written(self, document: Record, state: StagedState, epoch: int) -> Record:
+        """The document with this status."""
+        return {**document, "status": encode(state.run.status)}
+
+    def kept(self) -> None:
+        """Nothing is remembered."""
+
+    def epoch(self) -> int:
+        """That of the lease: every write is made under it."""
+        return self._epoch
+
+    def gone(self) -> FleetError:
+        message = "the run was deleted while it was carried out; what was given to clusters stays there"
+        return FleetError("run-deleted", message, f"{KIND}/{self.name}")
+
+
+class HeldJournal(Journal[StagedState]):
+    """One whose lease is kept beside it; ``check`` raises once that is lost."""
+
+    def __init__(self, records: Records, book: Book[StagedState], lease: Lease, check: t.Callable[[], None]) -> None:
+        self._check = check
+        super().__init__(records, book, lease)
+
+    def renew(self) -> None:
+        self._check()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Commanded:
+    """A run as it is wanted: ``is_new`` says that it is not recorded yet."""
+
+    run: ClusterStagedUpdateRun
+    changed: bool
+    is_new: bool = False
+
+
+def run_document(records: Records, name: str) -> Record:
+    """The record as it is; FleetError ``no-such-run`` with the names of those that are there."""
+    document = records.get(KIND, name)
+    if document is None:
+        there = ", ".join(sorted(records.names(KIND))) or "none"
+        hint = f"runs that are recorded in {records.place}: {there}"
+        raise FleetError("no-such-run", "there is no such staged update run", name, hint)
+    return document
+
+
+def read_run(records: Records, name: str) -> ClusterStagedUpdateRun:
+    """The recorded run; FleetError ``no-such-run`` and ``record-damaged``."""
+    return recorded(ClusterStagedUpdateRun, run_document(records, name))
+
+
+def wanted_run(records: Records, name: str, given: StagedManifests, state: str = "") -> Commanded:
+    """The run as it is to be recorded, with the ``state`` that is asked for, empty for none. Nothing is written.
+
+    What a file says of the state counts unless it says Initialize, which is what it says by saying nothing. A run that
+    has ended stands as it is. FleetError ``no-such-run``, and what an update may not change.
+    """
+    defined, stored = given.runs.get(name), records.get(KIND, name)
+    if stored is None:
+        if defined is None:
+            run_document(records, name)
+            raise AssertionError("one that is not there is refused")
+        fresh = replace(defined, metadata=replace(defined.metadata, generation=1))
+        return Commanded(run=_told(fresh, state), changed=True, is_new=True)
+    before = recorded(ClusterStagedUpdateRun, stored)
+    wanted = before if defined is None else replace(before, spec=_merged(before, defined))
+    if is_over(before):
+        state = ""
+        wanted = replace(wanted, spec=replace(wanted.spec, state=before.spec.state))
+    wanted = _told(wanted, state)
+    problems = check_update(before, wanted, f"{KIND}/{name}")
+    if problems:
+        raise FleetError.of(problems)
+    generation = before.metadata.generation + (wanted.spec != before.spec)
+    wanted = replace(wanted, metadata=replace(wanted.metadata, generation=generation))
+    return Commanded(run=wanted, changed=wanted.spec != before.spec)
+
+
+def record_run(records: Records, wanted: Commanded, who: str) -> ClusterStagedUpdateRun:
+    """Writes the run as it is wanted. It takes no lease: a conductor, if there is one, meets the change and goes on.
+
+    ``who`` is recorded as its maker if it is new.
+    """
+    run = wanted.run
+    if not wanted.changed:
+        return run
+    spec = {**encode(run.spec), "state": run.spec.state}
+    if wanted.is_new:
+        annotations = {**run.metadata.annotations, **({MADE_BY: who} if who else {})}
+        parts = {"labels": dict(run.metadata.labels), "annotations": annotations}
+        metadata = {"name": run.name, **{key: each for key, each in parts.items() if each}}
+        made = records.create({"apiVersion": PLACEMENT_API, "kind": KIND, "metadata": metadata, "spec": spec})
+        return recorded(ClusterStagedUpdateRun, made)
+    for _attempt in range(_ATTEMPTS):
+        kept = replaced(records, {**run_document(records, run.name), "spec": spec})
+        if kept is not None:
+            return recorded(ClusterStagedUpdateRun, kept)
+    raise FleetError("conflict", "the run is being written all the time", run.name, "try again")
+
+
+def delete_run(records: Records, name: str, force: bool, write: bool) -> bool:
+    """Deletes the run with its approval requests; whether there was one. Clusters in flight stay as they are, which
+    ``force`` has to say is meant; so has it of a run that cannot be read. FleetError ``run-in-flight``."""
+    document = records.get(KIND, name)
+    if document is None:
+        return False
+    try:
+        flying = [each.cluster for each in acts_in_flight(StagedState(run=recorded(ClusterStagedUpdateRun, document)))]
+    except FleetError:
+        if not force:
+            raise
+        flying = []
+    if flying and not force:
+        hint = "stop it and carry it on until it has stopped, or say force: true"
+        raise FleetError("run-in-flight", f"clusters are in flight: {', '.join(flying)}", f"{KIND}/{name}", hint)
+    if write:
+        for each in records.list(APPROVAL, {RUN_LABEL: name}):
+            records.delete(APPROVAL, each["metadata"]["name"])
+        records.delete(KIND, name)
+    return True
+
+
+def _merged(before: ClusterStagedUpdateRun, defined: ClusterStagedUpdateRun) -> t.Any:
+    state = before.spec.state if defined.spec.state == INITIALIZE else defined.spec.state
+    return replace(defined.spec, state=state)
+
+
+def _told(run: ClusterStagedUpdateRun, state: str) -> ClusterStagedUpdateRun:
+    return replace(run, spec=replace(run.spec, state=state)) if state else run
+
+
+def refuse_stop(run: ClusterStagedUpdateRun) -> None:
+    """FleetError ``run-not-started``: one that was never told to run cannot be told to stop."""
+    if run.spec.state == INITIALIZE:
+        raise FleetError.of(
+            [Problem("run-not-started", "it was never started", f"{KIND}/{run.name}", "state absent takes it away")]
+        )
+
+
+STATES = {"started": RUN, "stopped": STOP}

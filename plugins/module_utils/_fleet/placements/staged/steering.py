@@ -1,0 +1,298 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What is special to staged update runs while they are conducted: bindings, members, approvals."""
+
+from __future__ import annotations
+
+import time
+import typing as t
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from ...._core.machine import Decision, Wait
+from ...._core.objects.placements.binding import HELD_BEFORE
+from ...._core.objects.staged.update_run import DELETE_STAGE, ClusterStagedUpdateRun
+from ...._core.plan.document import PlacementPlan
+from ...._core.plan.outcome import MemberOutcome
+from ...._core.rollout.conditions import without
+from ...._core.rollout.content import RolloutBinding
+from ...._core.rollout.readiness import ROLLOUT_STARTED
+from ...._core.rollout.rolling import after
+from ...._core.rollout.staged import decide as machine
+from ...._core.rollout.staged.decide import StagedState
+from ...._core.rollout.staged.world import (
+    AcceptApproval,
+    Action,
+    BindCluster,
+    ClusterInFlight,
+    DeleteApproval,
+    DeleteBinding,
+    MarkStarted,
+    ObservedState,
+    RequestApproval,
+)
+from ...._store.records import Lease
+from ...conductor.journal import Change
+from ...keeping import STOPS
+from ..binding_journal import BindingJournal
+from ..binding_news import (
+    holds_wanted,
+    marked,
+    observed,
+    written,
+)
+from ..rollout import BLINK, LOOK_AGAIN, TRY_AGAIN, Reach
+from .words import cluster_state, run_lines
+
+WRITE, REMOVE, LOOK = "write", "remove", "look"
+
+
+class Approvals(t.Protocol):
+    """The approval requests of the run, as the records have them."""
+
+    def request(self, run: ClusterStagedUpdateRun, act: RequestApproval) -> None:
+        """Asks for one."""
+
+    def accept(self, name: str, now: datetime) -> None:
+        """Says on it that the run has taken it."""
+
+    def delete(self, name: str) -> None:
+        """Takes it away."""
+
+
+# What is true besides the bindings, once a turn.
+See = t.Callable[[StagedState, tuple[RolloutBinding, ...], datetime], ObservedState]
+
+
+@dataclass(frozen=True)
+class _Answer:
+    outcome: MemberOutcome
+    what: str
+
+
+class StagedSteering:
+    """Steers one run for the conductor. Clusters that begin together are written at once, in ``wait``.
+
+    ``bindings`` are those of the placement, which nobody else writes while its lease is held. ``looked`` is what was
+    seen of the clusters that are to hold the content already; ``told`` says why this run is to end.
+    """
+
+    def __init__(
+        self,
+        plan: PlacementPlan,
+        bindings: BindingJournal,
+        see: See,
+        approvals: Approvals,
+        reach: Reach,
+        looked: t.Mapping[str, MemberOutcome],
+        told: t.Callable[[], str],
+        now: datetime,
+    ) -> None:
+        self.outcomes: dict[str, MemberOutcome] = dict(looked)
+        self.bindings = bindings
+        self._plan, self._see, self._approvals = plan, see, approvals
+        self._reach, self._told = reach, told
+        self._queue: dict[str, str] = {}
+        self._unstored = False
+        self._looks: set[str] = set()
+        self._news: list[_Answer] = []
+        self._now = self._last_try = now
+        self._look_at: datetime | None = None
+        self._ends: datetime | None = None
+        self._waits: tuple[Wait, ...] = ()
+        self._run: ClusterStagedUpdateRun | None = None
+
+    def lines(self) -> list[str]:
+        """Who waits for whom and what, for people."""
+        return run_lines(self._run, self._waits, self.outcomes, self._ends) if self._run else []
+
+    def take_up(self, state: StagedState, now: datetime) -> None:
+        """Bindings with what was seen of their clusters. One of which it is not known that everything is there is begun
+        anew when its turn comes, or has come: what is there already is not written again."""
+        done = {
+            each.cluster_name
+            for stage in state.run.status.stages_status
+            for each in stage.clusters
+            if cluster_state(each.conditions) == "done"
+        }
+
+        def seen(each: RolloutBinding) -> RolloutBinding:
+            outcome = self.outcomes.get(each.cluster)
+            if each.cluster in done or not holds_wanted(self._plan, each):
+                return each
+            whole = outcome is not None and outcome.error is None and not outcome.changes
+            if outcome is None or not whole or HELD_BEFORE in each.binding.metadata.annotations:
+                return _not_started(each)
+            return observed(self._plan, each, outcome, now)
+
+        self._change(lambda each: [seen(each)])
+        begun = {each.cluster for each in machine.acts_in_flight(state) if each.stage == DELETE_STAGE}
+        self._queue = {each.cluster: REMOVE for each in self.bindings.state.bindings if each.deleting} if begun else {}
+
+    def see(self, state: StagedState, now: datetime) -> ObservedState:
+        return self._see(state, self.bindings.state.bindings, now)
+
+    def decide(self, state: StagedState, seen: ObservedState, now: datetime) -> Decision[StagedState, Action]:
+        """The next step. Where clusters are waited for, the next look at them is what may change something."""
+        self._now = now
+        decision = machine.decide(state, seen, now)
+        self._run, self._waits = decision.state.run, decision.waits
+        if not machine.acts_in_flight(decision.state):
+            self._look_at = None
+        later = decision.wake_at is not None and decision.wake_at > now
+        self._ends = decision.wake_at if later and self._look_at is None else None
+        return replace(decision, wake_at=None) if later and self._look_at is not None else decision
+
+    def acts_in_flight(self, state: StagedState) -> tuple[Action, ...]:
+        """Clusters whose answer is not there yet. Those that have answered and are not available are waited for."""
+        stages = {each.cluster: each.stage for each in machine.acts_in_flight(state)}
+        return tuple(ClusterInFlight(stage=stages.get(name, what), cluster=name) for name, what in self._queue.items())
+
+    def clear(
+        self, decision: Decision[StagedState, Action], seen: ObservedState, now: datetime
+    ) -> ObservedState | None:
+        """Members are held one by one, when they are written."""
+        return None
+
+    def before_store(self, decision: Decision[StagedState, Action]) -> StagedState:
+        return decision.state
+
+    def stored(self, state: StagedState, lease: Lease) -> None:
+        """People see the run itself."""
+
+    def carry_out(self, act: Action, state: StagedState, resumed: bool) -> None:
+        """Makes the binding say what its cluster is to hold, and puts it into the queue."""
+        if isinstance(act, BindCluster):
+            self._change(
+                lambda each: [
+                    marked(after.bound(each, act.content, act.apply_strategy, self._now), each.binding.held_snapshot)
+                    if each.name == act.binding
+                    else each
+                ]
+            )
+            self._begin(act.cluster, WRITE)
+        elif isinstance(act, MarkStarted):
+            self._change(lambda each: [after.started(each, self._now) if each.name == act.binding else each])
+            self._begin(act.cluster, WRITE)
+        elif isinstance(act, DeleteBinding):
+            self._change(lambda each: [after.removed(each, self._now) if each.name == act.binding else each])
+            self._begin(act.cluster, REMOVE)
+        elif isinstance(act, RequestApproval):
+            self._approvals.request(state.run, act)
+        elif isinstance(act, AcceptApproval):
+            self._approvals.accept(act.name, self._now)
+        elif isinstance(act, DeleteApproval):
+            self._approvals.delete(act.name)
+
+    def release(self, state: StagedState) -> None:
+        """Stores what bindings say by now: no cluster is written before its binding says what it is to hold."""
+        if self._unstored:
+            self.bindings.store(self.bindings.state, in_flight=True)
+            self._unstored = False
+
+    def record(self, state: StagedState, now: datetime) -> t.Iterator[Change[StagedState]]:
+        """What the clusters have answered goes into their bindings, where it is seen."""
+        news, self._news = self._news, []
+        for each in news:
+            self._keep(each, now)
+        if news:
+            self.bindings.store(self.bindings.state, in_flight=False)
+        yield from (_nothing for each in news if each.what != LOOK)
+
+    def keep(self, state: StagedState, now: datetime) -> None:
+        """Looks again at clusters that are waited for; what failed there is tried again now and then."""
+        flying = {each.cluster: each.stage for each in machine.acts_in_flight(state)}
+        waited = {name: stage for name, stage in flying.items() if name not in self._queue}
+        if not waited:
+            self._look_at = None
+            return
+        if self._look_at is not None and now < self._look_at:
+            return
+        first, self._look_at = self._look_at is None, now + LOOK_AGAIN
+        if now >= self._last_try + TRY_AGAIN:
+            self._last_try = now
+            failed = {name for name in waited if self._failed(name)}
+            self._queue |= {name: REMOVE if waited[name] == DELETE_STAGE else WRITE for name in failed}
+        if not first:
+            self._looks |= {name for name in waited if waited[name] != DELETE_STAGE and not self._failed(name)}
+
+    def settled(self, state: StagedState) -> bool:
+        return machine.settled(state)
+
+    def next_look(self) -> datetime | None:
+        return self._look_at
+
+    def wait(self, seconds: float) -> None:
+        """Works on what is queued, or looks; else it waits for a while, or until this run is to end."""
+        if self._queue and not self._unstored:
+            queue, self._queue = self._queue, {}
+            found = self._reach(queue, True)
+            self._news += [_Answer(each, queue[name]) for name, each in found.items()]
+        elif self._looks:
+            looks, self._looks = self._looks, set()
+            self._news += [_Answer(each, LOOK) for each in self._reach(looks, False).values()]
+        elif not self._news:
+            end = time.monotonic() + seconds
+            while time.monotonic() < end and not self._told():
+                time.sleep(min(BLINK, seconds))
+
+    def close(self) -> None:
+        """Nothing is left open."""
+
+    @property
+    def idle(self) -> bool:
+        """Whether nobody is to be written or looked at just now."""
+        return not (self._queue or self._looks or self._news)
+
+    def _begin(self, cluster: str, what: str) -> None:
+        self._unstored = True
+        self._queue[cluster] = what
+        self._last_try = self._now
+
+    def _failed(self, name: str) -> bool:
+        outcome = self.outcomes.get(name)
+        return outcome is None or bool(outcome.error or outcome.failures)
+
+    def _keep(self, news: _Answer, now: datetime) -> None:
+        outcome, name = news.outcome, news.outcome.cluster
+        stopped = outcome.error is not None and outcome.error.code in STOPS
+        if news.what == LOOK:
+            before = self.outcomes.get(name)
+            if outcome.error is None and before is not None:
+                self.outcomes[name] = replace(before, availability=outcome.availability, lacks=outcome.lacks)
+            self._change(
+                lambda each: [
+                    observed(self._plan, each, outcome, now)
+                    if each.cluster == name and holds_wanted(self._plan, each)
+                    else each
+                ]
+            )
+            return
+        self.outcomes[name] = outcome
+        if news.what == REMOVE:
+            self._change(lambda each: [] if each.cluster == name and each.deleting and outcome.applied else [each])
+        elif not stopped:
+            self._change(
+                lambda each: [
+                    written(self._plan, each, outcome, now, anew=True)
+                    if each.cluster == name and holds_wanted(self._plan, each)
+                    else each
+                ]
+            )
+
+    def _change(self, change: t.Callable[[RolloutBinding], list[RolloutBinding]]) -> None:
+        """Each binding becomes those that ``change`` makes of it."""
+        self.bindings.note(
+            lambda state: replace(state, bindings=tuple(one for each in state.bindings for one in change(each)))
+        )
+
+
+def _not_started(each: RolloutBinding) -> RolloutBinding:
+    binding = each.binding
+    conditions = without(binding.status.conditions, ROLLOUT_STARTED)
+    return RolloutBinding(binding=replace(binding, status=replace(binding.status, conditions=conditions)))
+
+
+def _nothing(state: StagedState) -> StagedState:
+    return state

@@ -1,0 +1,186 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What is said of a staged update run: where it stands, and who waits for what."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from ...._core.machine import Wait
+from ...._core.objects.staged.strategy import TIMED_WAIT
+from ...._core.objects.staged.update_run import (
+    DELETE_STAGE,
+    INITIALIZE,
+    ClusterStagedUpdateRun,
+    StageUpdatingStatus,
+)
+from ...._core.plan.outcome import MemberOutcome
+from ...._core.rollout.conditions import FALSE, TRUE
+from ...._core.rollout.staged.decide import StagedState, acts_in_flight
+from ...._core.schema.meta import Condition, find_condition
+from ...._core.values.instants import write_time
+from ..rollout_words import NAMED, lacking, some
+from .approvals import open_requests
+
+NOT_STARTED, RUNNING, WAITING, STUCK = "NotStarted", "Running", "Waiting", "Stuck"
+STOPPING, STOPPED, SUCCEEDED, FAILED = "Stopping", "Stopped", "Succeeded", "Failed"
+_STATES = {
+    "UpdateRunWaiting": WAITING,
+    "UpdateRunStuck": STUCK,
+    "UpdateRunStopping": STOPPING,
+    "UpdateRunStopped": STOPPED,
+}
+LEAVING = "the clusters that leave"
+
+
+def state_of(run: ClusterStagedUpdateRun) -> str:
+    """Where the run stands, in one word."""
+    conditions = run.status.conditions
+    begun, ended = find_condition(conditions, "Initialized"), find_condition(conditions, "Succeeded")
+    if ended is not None:
+        return SUCCEEDED if ended.status == TRUE else FAILED
+    if begun is not None and begun.status == FALSE:
+        return FAILED
+    progress = find_condition(conditions, "Progressing")
+    if progress is None:
+        return NOT_STARTED if run.spec.state == INITIALIZE or begun is None else RUNNING
+    return _STATES.get(progress.reason, RUNNING)
+
+
+def message_of(run: ClusterStagedUpdateRun) -> str:
+    """What the condition says that tells where it stands."""
+    for kind in ("Succeeded", "Progressing", "Initialized"):
+        found = find_condition(run.status.conditions, kind)
+        if found is not None:
+            return found.message
+    return ""
+
+
+def stage_title(stage: StageUpdatingStatus) -> str:
+    """The stage, as people are told of it."""
+    return LEAVING if stage.stage_name == DELETE_STAGE else f"stage {stage.stage_name}"
+
+
+def run_lines(
+    run: ClusterStagedUpdateRun,
+    waits: t.Iterable[Wait],
+    outcomes: t.Mapping[str, MemberOutcome],
+    ends: datetime | None = None,
+) -> list[str]:
+    """Who waits for whom and what, now. ``ends`` is when a wait after a stage is over."""
+    state = StagedState(run=run)
+    if state_of(run) in (SUCCEEDED, FAILED):
+        return []
+    lines: list[str] = []
+    flying: dict[str, list[str]] = {}
+    for each in acts_in_flight(state):
+        flying.setdefault(each.stage, []).append(each.cluster)
+    for stage, names in flying.items():
+        title = LEAVING if stage == DELETE_STAGE else f"stage {stage}"
+        whom = "; ".join(lacking(name, outcomes.get(name)) for name in names[:NAMED])
+        more = f"; and {len(names) - NAMED} more" if len(names) > NAMED else ""
+        verb = "wait" if stage == DELETE_STAGE else "waits"
+        lines.append(f"{title} {verb} for {whom}{more}")
+    for asked in open_requests(run):
+        how = f"gate run={run.name} stage={asked.stage} timing={asked.timing}"
+        lines.append(f"stage {asked.stage} waits for an approval {asked.position}: {how} ({asked.name})")
+    lines += [
+        f"stage {stage.stage_name} waits until {write_time(ends)}"
+        for stage in run.status.stages_status
+        if ends is not None and _counts(stage)
+    ]
+    told = {name for names in flying.values() for name in names}
+    for wait in waits:
+        if wait.name not in told:
+            lines.append(f"{wait.name or run.name} waits: {'; '.join(one.text for one in wait.blockers)}")
+    return lines
+
+
+def _counts(stage: StageUpdatingStatus) -> bool:
+    """Whether a wait after the stage has begun and is not over."""
+    found = (find_condition(task.conditions, "WaitTimeElapsed") for task in stage.after_stage_task_status)
+    tasks = [task.type for task in stage.after_stage_task_status]
+    return TIMED_WAIT in tasks and any(each is not None and each.status == FALSE for each in found)
+
+
+@dataclass
+class StagedTelling:
+    """Tells people what begins and ends, and who waits for what, as long as that is news; ``event`` takes a line for
+    the run's journal: its reason and a sentence."""
+
+    name: str
+    say: t.Callable[[str], None]
+    lines: t.Callable[[], list[str]]
+    event: t.Callable[[str, str], None]
+    _clusters: dict[tuple[str, str], str] = field(default_factory=dict)
+    _stages: dict[str, str] = field(default_factory=dict)
+    _told: tuple[str, ...] = ()
+    _reason: str = ""
+
+    def begin(self, state: StagedState, now: datetime) -> None:
+        """What was known before is no news."""
+        for stage in _stages(state.run):
+            self._stages[stage.stage_name] = _reason(stage.conditions)
+            for each in stage.clusters:
+                self._clusters[stage.stage_name, each.cluster_name] = cluster_state(each.conditions)
+        self._reason = _reason(state.run.status.conditions)
+
+    def stored(self, state: StagedState, now: datetime) -> None:
+        """What has begun or ended since, once it is recorded."""
+        for stage in _stages(state.run):
+            news: dict[str, list[str]] = {}
+            for each in stage.clusters:
+                key, word = (stage.stage_name, each.cluster_name), cluster_state(each.conditions)
+                if self._clusters.get(key, "") != word:
+                    self._clusters[key] = word
+                    news.setdefault(word, []).append(each.cluster_name)
+            for word, names in news.items():
+                if word:
+                    self.say(f"{self.name}: {stage_title(stage)}: {some(names)} {word}")
+            reason = _reason(stage.conditions)
+            if self._stages.get(stage.stage_name, "") != reason:
+                self._stages[stage.stage_name] = reason
+                if reason:
+                    self.event(reason, f"{stage_title(stage)}: {_message(stage.conditions)}")
+        reason = _reason(state.run.status.conditions)
+        if reason != self._reason:
+            self._reason = reason
+            self.event(reason, message_of(state.run))
+
+    def waiting(self, state: StagedState, until: datetime | None, now: datetime) -> None:
+        """The lines that are new."""
+        lines = tuple(self.lines())
+        if lines != self._told:
+            self._told = lines
+            for line in lines:
+                self.say(f"{self.name}: {line}")
+
+    def end(self, state: StagedState, why: str, now: datetime) -> None:
+        """What still waits then."""
+        self.waiting(state, None, now)
+
+
+def cluster_state(conditions: tuple[Condition, ...]) -> str:
+    """``begun``, ``done`` or ``failed``; empty for a cluster whose turn has not come."""
+    ended = find_condition(conditions, "Succeeded")
+    if ended is not None:
+        return "done" if ended.status == TRUE else "failed"
+    return "begun" if find_condition(conditions, "Started") else ""
+
+
+def _stages(run: ClusterStagedUpdateRun) -> tuple[StageUpdatingStatus, ...]:
+    deletion = run.status.deletion_stage_status
+    return (*run.status.stages_status, *((deletion,) if deletion else ()))
+
+
+def _reason(conditions: tuple[Condition, ...]) -> str:
+    found = find_condition(conditions, "Succeeded") or find_condition(conditions, "Progressing")
+    return found.reason if found else ""
+
+
+def _message(conditions: tuple[Condition, ...]) -> str:
+    found = find_condition(conditions, "Succeeded") or find_condition(conditions, "Progressing")
+    return found.message if found else ""

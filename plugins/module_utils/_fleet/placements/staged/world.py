@@ -1,0 +1,135 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a staged update run sees of its placement, its strategy and the fleet, out of the records."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, replace
+
+from ...._core.errors import FleetError
+from ...._core.objects.clusters.member_cluster import MemberCluster
+from ...._core.objects.placements.cluster_resource_placement import ClusterResourcePlacement
+from ...._core.objects.placements.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
+from ...._core.objects.staged.approval import ClusterApprovalRequest
+from ...._core.objects.staged.strategy import ClusterStagedUpdateStrategy
+from ...._core.objects.staged.update_run import ClusterStagedUpdateRun
+from ...._core.rollout.content import OverridesByCluster, RolloutBinding
+from ...._core.rollout.staged.begin import NUMBER_OF_CLUSTERS, RESOURCE_HASH, RESOURCE_INDEX
+from ...._core.rollout.staged.world import ObservedState
+from ...._core.schema.codec import decode
+from ...._core.schema.meta import Condition, ObjectMeta, find_condition
+from ...._store.records import Records
+from ...recorded import recorded as read_record
+from ..binding_journal import taken_up
+from ..recorded import LATEST, RecordedPlacement, is_recovering, recorded_placement
+from .sources import STRATEGY, StagedManifests
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunGround:
+    """What a run is decided on, as it is recorded. ``policies`` say whether they are fully scheduled, ``snapshots`` are
+    the metadata of all parts of resource snapshots."""
+
+    recorded: RecordedPlacement
+    placement: ClusterResourcePlacement | None
+    strategy: ClusterStagedUpdateStrategy | None
+    policies: tuple[ClusterSchedulingPolicySnapshot, ...] = ()
+    snapshots: tuple[ObjectMeta, ...] = ()
+    members: tuple[MemberCluster, ...] = ()
+
+    @property
+    def bindings(self) -> tuple[RolloutBinding, ...]:
+        """As a run takes them up."""
+        generations = {name: each["metadata"]["generation"] for name, each in self.recorded.bindings.items()}
+        return tuple(
+            RolloutBinding(binding=taken_up(each, generations[each.name], None))
+            for each in self.recorded.known.bindings
+        )
+
+    def hash_of(self, index: str) -> str:
+        """Of the content of one snapshot; empty if there is none."""
+        masters = (each for each in self.snapshots if each.labels.get(RESOURCE_INDEX) == index)
+        return next((each.annotations[RESOURCE_HASH] for each in masters if RESOURCE_HASH in each.annotations), "")
+
+    @property
+    def policy(self) -> ClusterSchedulingPolicySnapshot | None:
+        """The latest policy."""
+        latest = [each for each in self.policies if each.metadata.labels.get(LATEST) == "true"]
+        return latest[-1] if latest else None
+
+    def seen(
+        self,
+        bindings: tuple[RolloutBinding, ...],
+        approvals: tuple[ClusterApprovalRequest, ...] = (),
+        overrides: OverridesByCluster | None = None,
+    ) -> ObservedState:
+        """The whole, with the bindings as they are by now."""
+        return ObservedState(
+            placement=self.placement,
+            strategy=self.strategy,
+            policy_snapshots=self.policies,
+            resource_snapshots=self.snapshots,
+            clusters=self.members,
+            bindings=bindings,
+            overrides=overrides or {},
+            approvals=approvals,
+        )
+
+
+def run_ground(records: Records, run: ClusterStagedUpdateRun, given: StagedManifests) -> RunGround:
+    """What is recorded of the run's placement, with the strategy of a file before the recorded one. FleetError
+    ``recovery-unfinished``, and where a record is damaged."""
+    found = recorded_placement(records, run.spec.placement_name)
+    if is_recovering(found.document):
+        text = "its records were not rebuilt to the end, so that it is not known where it is"
+        raise FleetError("recovery-unfinished", text, run.spec.placement_name, "run fleet_recover again")
+    placement = found.placement
+    return RunGround(
+        recorded=found,
+        placement=placement,
+        strategy=_strategy(records, run.spec.staged_rollout_strategy_name, given),
+        policies=tuple(_policies(found, placement)),
+        snapshots=tuple(decode(ObjectMeta, each["metadata"]) for each in found.resource_snapshots),
+        members=members_of(records),
+    )
+
+
+def members_of(records: Records) -> tuple[MemberCluster, ...]:
+    """The clusters of the fleet, with their labels."""
+    return tuple(read_record(MemberCluster, each) for each in records.list("MemberCluster"))
+
+
+def _strategy(records: Records, name: str, given: StagedManifests) -> ClusterStagedUpdateStrategy | None:
+    if name in given.strategies:
+        return given.strategies[name]
+    document = records.get(STRATEGY, name)
+    return read_record(ClusterStagedUpdateStrategy, document) if document is not None else None
+
+
+def _policies(
+    found: RecordedPlacement, placement: ClusterResourcePlacement | None
+) -> t.Iterator[ClusterSchedulingPolicySnapshot]:
+    """The recorded policies. How many clusters are asked for, and whether they were found, stands on the placement."""
+    for document in found.policy_snapshots:
+        each = decode(ClusterSchedulingPolicySnapshot, document)
+        annotations = dict(each.metadata.annotations)
+        policy = placement.spec.policy if placement else None
+        if policy is not None and policy.number_of_clusters is not None:
+            annotations[NUMBER_OF_CLUSTERS] = str(policy.number_of_clusters)
+        yield replace(
+            each,
+            metadata=replace(each.metadata, annotations=annotations),
+            status=replace(each.status, conditions=_scheduled(placement, each.metadata.generation)),
+        )
+
+
+def _scheduled(placement: ClusterResourcePlacement | None, generation: int) -> tuple[Condition, ...]:
+    """What the last apply of the placement says, if it was of the present spec."""
+    if placement is None:
+        return ()
+    said = find_condition(placement.status.conditions, "ClusterResourcePlacementScheduled")
+    if said is None or said.observed_generation != placement.metadata.generation:
+        return ()
+    return (replace(said, type="Scheduled", observed_generation=generation),)

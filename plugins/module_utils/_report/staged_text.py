@@ -1,0 +1,89 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""A staged update run as a tree of text: its stages, who is in each, how far it is, and what comes before and after."""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._core.objects.staged.strategy import TIMED_WAIT, StageConfig
+from .._core.objects.staged.update_run import (
+    DELETE_STAGE,
+    ClusterStagedUpdateRun,
+    ClusterUpdatingStatus,
+    StageTaskStatus,
+    StageUpdatingStatus,
+)
+from .._core.schema.meta import Condition, find_condition
+from .text import table
+
+SHOWN = 40
+Row = tuple[str, str, str]
+
+
+def staged_text(run: ClusterStagedUpdateRun, state: str, digest: str) -> list[str]:
+    """The tree; in check mode the tree as it would be."""
+    status, spec = run.status, run.spec
+    index = status.resource_snapshot_index_used or spec.resource_snapshot_index or "latest"
+    lines = [
+        f"run {run.name}: placement {spec.placement_name}, snapshot {index},"
+        f" strategy {spec.staged_rollout_strategy_name}, to {spec.state}"
+    ]
+    if digest:
+        lines.append(f"digest {digest}")
+    rows: list[Row] = [(run.name, state, _why(status.conditions))]
+    strategy = status.staged_update_strategy_snapshot
+    configs = strategy.stages if strategy else ()
+    for number, stage in enumerate(status.stages_status):
+        rows += _stage(stage, configs[number] if number < len(configs) else None)
+    deletion = status.deletion_stage_status
+    if deletion is not None and deletion.clusters:
+        rows += _stage(deletion, None)
+    return lines + table(("WHAT", "STATE", "HOW FAR, AND WHY"), rows, "")
+
+
+def _stage(stage: StageUpdatingStatus, config: StageConfig | None) -> list[Row]:
+    done = sum(1 for each in stage.clusters if _cluster(each) == "done")
+    limit = f"; {config.max_concurrency} at once" if config else ""
+    name = "leaving" if stage.stage_name == DELETE_STAGE else stage.stage_name
+    rows: list[Row] = [(f"  {name}", _word(stage.conditions), f"{done}/{len(stage.clusters)} done{limit}")]
+    rows += [_task(each, "before", config) for each in stage.before_stage_task_status]
+    shown = (
+        sorted(stage.clusters, key=_cluster, reverse=True)[:SHOWN] if len(stage.clusters) > SHOWN else stage.clusters
+    )
+    rows += [(f"    {each.cluster_name}", _cluster(each), "") for each in shown]
+    if len(stage.clusters) > len(shown):
+        rows.append((f"    {len(stage.clusters) - len(shown)} more", "", "all of them in the result"))
+    return rows + [_task(each, "after", config) for each in stage.after_stage_task_status]
+
+
+def _task(task: StageTaskStatus, timing: str, config: StageConfig | None) -> Row:
+    if task.type == TIMED_WAIT:
+        waits = [each.wait_time for each in config.after_stage_tasks if each.type == TIMED_WAIT] if config else []
+        found = find_condition(task.conditions, "WaitTimeElapsed")
+        word = "" if found is None else "over" if found.status == "True" else "counting"
+        return f"    wait {timing}", word, ", ".join(waits)
+    approved, asked = (find_condition(task.conditions, f"ApprovalRequest{each}") for each in ("Approved", "Created"))
+    word = "approved" if approved and approved.status == "True" else "asked for" if asked else ""
+    return f"    approval {timing}", word, task.approval_request_name
+
+
+def _cluster(each: ClusterUpdatingStatus) -> str:
+    ended = find_condition(each.conditions, "Succeeded")
+    if ended is not None:
+        return "done" if ended.status == "True" else "failed"
+    return "in flight" if find_condition(each.conditions, "Started") else ""
+
+
+def _word(conditions: t.Sequence[Condition]) -> str:
+    found = find_condition(tuple(conditions), "Succeeded") or find_condition(tuple(conditions), "Progressing")
+    return found.reason.removeprefix("StageUpdating") if found else ""
+
+
+def _why(conditions: t.Sequence[Condition]) -> str:
+    for kind in ("Succeeded", "Progressing", "Initialized"):
+        found = find_condition(tuple(conditions), kind)
+        if found is not None:
+            return found.message
+    return ""
