@@ -11,7 +11,7 @@ from ..module_utils._fleet.files import refuse_empty
 from ..module_utils._fleet.placements.look import ApplyOptions, RolloutOptions
 from ..module_utils._fleet.placements.placement import brake_limits, removal_limit
 from ..module_utils._fleet.placements.staged.carrying import CONDUCTED, staged_run
-from ..module_utils._fleet.placements.staged.conducting import StagedOptions, StagedReport
+from ..module_utils._fleet.placements.staged.report import StagedOptions, StagedReport
 from ..module_utils._fleet.placements.staged.run_record import delete_run
 from ..module_utils._fleet.placements.staged.sources import run_name, staged_manifests
 from ..module_utils._report.staged_text import staged_text

@@ -21,7 +21,7 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError, Problem
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.identity import ObjectId
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.document import PlacementPlan
-from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.evicted import OVER, REFUSED, UNDERWAY
+from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.losing.evicted import OVER, REFUSED, UNDERWAY
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.member import NOT_GONE
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.outcome import MemberOutcome, ObjectFailure
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.int_or_percent import scaled

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .._core.plan.evicted import DONE, UNDERWAY, EvictionResult
+from .._core.plan.losing.evicted import DONE, UNDERWAY, EvictionResult
 from .text import folded, member_lines
 
 

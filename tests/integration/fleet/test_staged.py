@@ -20,7 +20,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.sta
     answer,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.carrying import staged_run
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.conducting import (
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.report import (
     StagedOptions,
     StagedReport,
 )

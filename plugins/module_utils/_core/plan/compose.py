@@ -60,14 +60,14 @@ from .document import (
     PlacementPlan,
     Rendered,
 )
-from .losses import LOSSES, loss_cause
+from .losing.losses import LOSSES, loss_cause
+from .losing.unreadable import decide
 from .member import (
     abandons,
     stays,
 )
 from .object_changes import object_changes
 from .rendering import Sealing, by_cluster, renderings
-from .unreadable import decide
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -224,6 +224,7 @@ def brakes_of(
     limits: BrakeLimits,
     clusters: t.Sequence[ClusterPlan],
 ) -> tuple[Brake, ...]:
+    """Every brake that this change pulls, those that are lifted by an option too."""
     name = wanted.placement.name
     held = {each.spec.target_cluster: len(_held(known, each)) for each in known.bindings if _had(each)}
     losing = [each.cause for each in clusters if each.change == LOST]

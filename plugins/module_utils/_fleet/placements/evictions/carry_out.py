@@ -26,7 +26,7 @@ from ...._core.objects.placements.disruption_budget import ClusterResourcePlacem
 from ...._core.objects.placements.eviction import EXECUTED
 from ...._core.plan.compose import policy_snapshot_of
 from ...._core.plan.document import PlacementPlan
-from ...._core.plan.evicted import DONE, OVER, REFUSED, UNDERWAY, EvictionResult, evicted
+from ...._core.plan.losing.evicted import DONE, OVER, REFUSED, UNDERWAY, EvictionResult, evicted
 from ...._core.plan.outcome import MemberOutcome
 from ...._core.rollout.conditions import TRUE, UNKNOWN, set_condition, without
 from ...._core.rollout.eviction import Evicted, EvictionVerdict, evict

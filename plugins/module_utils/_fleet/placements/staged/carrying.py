@@ -11,13 +11,12 @@ from ...._core.objects.staged.update_run import INITIALIZE, RUN, STOP
 from ...session import Session
 from ...updates.gate import user
 from .conducting import (
-    StagedOptions,
-    StagedReport,
     carry_on,
     lay_out,
     refuse_unfit,
     rehearse,
 )
+from .report import StagedOptions, StagedReport
 from .run_record import Commanded, record_run, refuse_stop, wanted_run
 from .sources import StagedManifests, keep_strategies
 

@@ -10,7 +10,7 @@ import typing as t
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from ...._core.machine import Blocker, Decision
+from ...._core.machine import Decision, HeldBack
 from ...._core.objects.placements.binding import HELD_BEFORE
 from ...._core.objects.staged.update_run import DELETE_STAGE, ClusterStagedUpdateRun
 from ...._core.plan.document import PlacementPlan
@@ -100,7 +100,7 @@ class StagedSteering:
         self._now = self._last_try = now
         self._look_at: datetime | None = None
         self._ends: datetime | None = None
-        self._waits: tuple[Blocker, ...] = ()
+        self._waits: tuple[HeldBack, ...] = ()
         self._run: ClusterStagedUpdateRun | None = None
 
     def lines(self) -> list[str]:

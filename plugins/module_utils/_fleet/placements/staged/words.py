@@ -9,7 +9,7 @@ import typing as t
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from ...._core.machine import Blocker
+from ...._core.machine import HeldBack
 from ...._core.objects.staged.strategy import TIMED_WAIT
 from ...._core.objects.staged.update_run import (
     DELETE_STAGE,
@@ -66,7 +66,7 @@ def stage_title(stage: StageUpdatingStatus) -> str:
 
 def run_lines(
     run: ClusterStagedUpdateRun,
-    waits: t.Iterable[Blocker],
+    waits: t.Iterable[HeldBack],
     outcomes: t.Mapping[str, MemberOutcome],
     ends: datetime | None = None,
 ) -> list[str]:

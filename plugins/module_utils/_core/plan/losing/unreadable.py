@@ -13,17 +13,17 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
-from ..errors import Problem
-from ..objects.placements.binding import BOUND, SCHEDULED, ClusterResourceBinding
-from ..objects.placements.cluster_resource_placement import ClusterResourcePlacement
-from ..objects.placements.policy import PICK_FIXED
-from ..objects.placements.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
-from ..scheduling import cluster_eligibility
-from ..scheduling.cycle import Scheduled, schedule
-from ..scheduling.index import FleetIndex
-from ..scheduling.profile import Profile
-from ..scheduling.reasons import ClusterBlocker
-from ..scheduling.request import SchedulingRequest
+from ...errors import Problem
+from ...objects.placements.binding import BOUND, SCHEDULED, ClusterResourceBinding
+from ...objects.placements.cluster_resource_placement import ClusterResourcePlacement
+from ...objects.placements.policy import PICK_FIXED
+from ...objects.placements.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
+from ...scheduling import cluster_eligibility
+from ...scheduling.cycle import Scheduled, schedule
+from ...scheduling.index import FleetIndex
+from ...scheduling.profile import Profile
+from ...scheduling.reasons import ClusterBlocker
+from ...scheduling.request import SchedulingRequest
 
 UNREAD = frozenset(
     {

@@ -8,17 +8,17 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
-from ..objects.placements.binding import ClusterResourceBinding
-from ..objects.placements.cluster_resource_placement import ClusterResourcePlacement
-from ..rollout.eviction import EvictionVerdict
-from .compose import (
+from ...objects.placements.binding import ClusterResourceBinding
+from ...objects.placements.cluster_resource_placement import ClusterResourcePlacement
+from ...rollout.eviction import EvictionVerdict
+from ..compose import (
     RecordedState,
     WantedPlacement,
     leaving_objects,
     policy_snapshot_of,
 )
-from .document import LOST, ClusterPlan, PlacementPlan
-from .outcome import MemberOutcome
+from ..document import LOST, ClusterPlan, PlacementPlan
+from ..outcome import MemberOutcome
 
 DONE, REFUSED, UNDERWAY, OVER = "executed", "refused", "underway", "over"
 

@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-from ..objects.clusters.evacuation import EVACUATED as MARK
-from ..objects.placements.binding import ClusterResourceBinding
-from ..scheduling.index import FleetIndex
-from .document import EVACUATED, LEFT_BEHIND
+from ...objects.clusters.evacuation import EVACUATED as MARK
+from ...objects.placements.binding import ClusterResourceBinding
+from ...scheduling.index import FleetIndex
+from ..document import EVACUATED, LEFT_BEHIND
 from .unreadable import out_of_reach
 
 LOSSES = {

@@ -1,0 +1,93 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What is asked of a staged update run besides its definition, and what is told of it."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from ...._core.errors import Problem
+from ...._core.objects.staged.update_run import ClusterStagedUpdateRun
+from ...._core.plan.brakes import BrakeLimits
+from ...._core.plan.document import PlacementPlan
+from ...._core.plan.outcome import MemberOutcome
+from ...._core.schema.codec import encode
+from ...._core.values.instants import write_time
+from ..look import ApplyOptions
+from .approvals import open_requests
+from .words import FAILED, STOPPED, STUCK, SUCCEEDED, message_of, state_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class StagedOptions:
+    """How a run is carried on. ``approved`` is the digest of the run that was looked at, empty for none."""
+
+    ways: ApplyOptions = ApplyOptions()
+    limits: BrakeLimits = BrakeLimits()
+    approved: str = ""
+    timeout: float = 5.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class StagedReport:
+    """A run as it stands, or would. ``plan`` is None for one that could not be laid out. ``why`` and ``resume_at`` are
+    as of ``conductor.loop.Ending``, ``why`` empty where nothing was carried on. ``lines`` say who waits for what."""
+
+    run: ClusterStagedUpdateRun
+    digest: str
+    plan: PlacementPlan | None
+    changed: bool
+    outcomes: t.Mapping[str, MemberOutcome] = field(default_factory=dict)
+    why: str = ""
+    resume_at: datetime | None = None
+    lines: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    notes: tuple[Problem, ...] = ()
+
+    @property
+    def state(self) -> str:
+        """Where it stands, in one word."""
+        return state_of(self.run)
+
+    @property
+    def resumes(self) -> str:
+        """``resume_at`` in RFC 3339, empty if there is none."""
+        return write_time(self.resume_at) if self.resume_at else ""
+
+    def as_dict(self) -> dict[str, t.Any]:
+        """As results have it."""
+        return {
+            "name": self.run.name,
+            "state": self.state,
+            "digest": self.digest,
+            "waits": list(self.lines),
+            "approvals": [
+                {"name": each.name, "stage": each.stage, "timing": each.timing} for each in open_requests(self.run)
+            ],
+            "status": encode(self.run.status),
+            "members": {name: each.as_dict() for name, each in self.outcomes.items()},
+            "problems": [each.as_dict() for each in self.problems],
+            "notes": [each.as_dict() for each in self.notes],
+        }
+
+    @property
+    def verdict(self) -> tuple[str, str, str]:
+        """What it came to in the words of every verb's result: outcome, code and message."""
+        if self.state == SUCCEEDED:
+            return "done", "", ""
+        if self.state == FAILED:
+            return "failed", "run-failed", message_of(self.run)
+        if self.problems:
+            return "partial", self.problems[0].code, "\n".join(map(str, self.problems))
+        if self.state == STOPPED:
+            return "waiting", "stopped", "it has stopped; state started takes it up again"
+        if self.why not in ("", "waiting", "settled"):
+            code = "time-limit" if self.why == "time-limit" else "interrupted"
+            return "waiting", code, f"{self.why}; carry it on again to go on"
+        if self.state == STUCK:
+            return "waiting", "stuck", message_of(self.run)
+        code = "awaiting-approval" if open_requests(self.run) else "waiting"
+        return "waiting", code, "\n".join(self.lines) or message_of(self.run)
