@@ -273,6 +273,8 @@ def test_killed_at_every_write_the_end_is_the_same() -> None:
     writes = -1
     for lives in range(200):
         course = Course(3)
+        course.rings = {name: "abc"[number % 3] for number, name in enumerate(course.rings)}
+        course.stages = [{**each, "beforeStageTasks": [], "afterStageTasks": []} for each in course.stages]
         course.answer = _honest(course)  # type: ignore[method-assign]
         course.begin("0")
         course.world.lives = lives
