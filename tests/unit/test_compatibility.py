@@ -12,13 +12,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PAGE = (ROOT / "docs" / "compatibility.md").read_text(encoding="utf-8")
-BELOW = ROOT / "tests" / "unit" / "plugins" / "module_utils" / "_core"
+TESTS = ROOT / "tests"
+BELOW = TESTS / "unit" / "plugins" / "module_utils" / "_core"
 NAMED = re.findall(r"`([^`\s]+\.py)::(\w+)(?:\[[^`]*\])?`", PAGE)
 
 
 @cache
 def functions(path: str) -> set[str]:
-    file = BELOW / path
+    file = (TESTS if path.startswith("integration/") else BELOW) / path
     body = ast.parse(file.read_text(encoding="utf-8")).body if file.is_file() else []
     return {each.name for each in body if isinstance(each, ast.FunctionDef)}
 
