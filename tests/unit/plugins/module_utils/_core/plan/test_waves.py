@@ -69,12 +69,12 @@ def test_they_are_those_of_the_rolling_update(changes, unavailable, surge):
         for name, change in sorted(changes.items())
     ]
     plan = SimpleNamespace(
-        placement=wanting, deleting=False, clusters=clusters, bindings=[each.binding for each in bindings]
+        placement=wanting, deleting=False, by_run=False, clusters=clusters, bindings=[each.binding for each in bindings]
     )
     assert [sorted(each) for each in waves(plan)] == carried_out(wanting, bindings)
 
 
 def test_a_placement_that_ends_ends_at_once():
     clusters = [ClusterPlan(cluster=name, change="lost", cause="deleted", reason="") for name in "abcd"]
-    plan = SimpleNamespace(placement=placement(None), deleting=True, clusters=clusters, bindings=[])
+    plan = SimpleNamespace(placement=placement(None), deleting=True, by_run=False, clusters=clusters, bindings=[])
     assert waves(plan) == (("a", "b", "c", "d"),)
