@@ -43,7 +43,7 @@ def read_all(*documents):
 @pytest.mark.parametrize(
     "document",
     [
-        staged_strategy(staged()),
+        twin(staged_strategy(staged())),
         twin(staged_run()),
         approval_request(),
     ],
