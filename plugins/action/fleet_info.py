@@ -6,9 +6,10 @@ from __future__ import annotations
 import typing as t
 
 from ..module_utils._fleet.members.evacuation import evacuated_names
+from ..module_utils._fleet.placements.recorded import all_placements
 from ..plugin_utils._verb import Answer, Run, Verb
 
-KINDS = {"members": "FleetMember", "clusters": "MemberCluster", "placements": "ClusterResourcePlacement"}
+KINDS = {"members": "FleetMember", "clusters": "MemberCluster"}
 
 
 class ActionModule(Verb):
@@ -17,6 +18,7 @@ class ActionModule(Verb):
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
         with run.open(options, writes=False) as session:
             data: dict[str, t.Any] = {key: list(session.records.list(kind)) for key, kind in KINDS.items()}
+            data["placements"] = all_placements(session.records)
             data["evacuated"] = evacuated_names(data["clusters"])
             now = session.clock()
             data["leases"] = [

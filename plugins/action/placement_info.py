@@ -9,13 +9,11 @@ from ..module_utils._core.errors import FleetError
 from ..module_utils._fleet.files import facts_file
 from ..module_utils._fleet.placements.explaining import Question, explanations, suppositions
 from ..module_utils._fleet.placements.history.kept import snapshot_rows
-from ..module_utils._fleet.placements.recorded import statuses_of
+from ..module_utils._fleet.placements.recorded import all_bindings, all_placements, statuses_of
 from ..module_utils._report.snapshots_text import snapshots_text
 from ..module_utils._report.status_text import placements_text
 from ..module_utils._report.what_if_text import what_if_text
 from ..plugin_utils._verb import Answer, Run, Verb
-
-PARENT = "kubernetes-fleet.io/parent-CRP"
 
 
 class ActionModule(Verb):
@@ -26,12 +24,7 @@ class ActionModule(Verb):
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
         with run.open(options, writes=False) as session:
             name, supposition = options["name"], options["what_if"]
-            labels = {PARENT: name} if name else {}
-            placements = [
-                each
-                for each in session.records.list("ClusterResourcePlacement")
-                if not name or each["metadata"]["name"] == name
-            ]
+            placements = all_placements(session.records, name or "")
             elsewhere = options["src"] or options["definition"] or options["facts"]
             if name and not placements and not elsewhere:
                 raise FleetError("no-such-placement", f"there is no placement {name}", session.records.place)
@@ -44,9 +37,8 @@ class ActionModule(Verb):
             )
             found = explanations(session, question) if question.clusters else ()
             supposed, told = ((), ()) if supposition is None else suppositions(session, question, supposition)
-            names = [each["metadata"]["name"] for each in placements]
-            rows = snapshot_rows(session, names) if options["snapshots"] else ()
-            bindings = [*session.records.list("ClusterResourceBinding", labels)]
+            rows = snapshot_rows(session, statuses_of(placements)) if options["snapshots"] else ()
+            bindings = all_bindings(session.records, name or "")
         lines = [each["sentence"] for each in found]
         if supposition is not None:
             lines += what_if_text([(each.differences, each.objects) for each in supposed], told)

@@ -11,8 +11,8 @@ module: placement
 short_description: Plan placements of resources on clusters and carry them out
 version_added: 0.1.0
 description:
-  - Decides which clusters get the resources of a C(ClusterResourcePlacement), explains every decision, and brings the
-    resources there by server-side apply.
+  - Decides which clusters get the resources of a C(ClusterResourcePlacement) or C(ResourcePlacement), explains every
+    decision, and brings the resources there by server-side apply.
   - In check mode, and with O(state=planned), nothing is written. With a file in O(facts) and O(state=planned) no
     cluster is needed at all.
 author:
@@ -68,7 +68,7 @@ options:
     description: One placement's manifest, in place of O(src).
     type: dict
   names:
-    description: Only placements of these names.
+    description: Only placements of these names. A C(ResourcePlacement) is called C(namespace/name).
     type: list
     elements: str
     default: []

@@ -22,7 +22,7 @@ extends_documentation_fragment:
   - gitops.fleet.records
 options:
   name:
-    description: Name of the placement; all placements if absent.
+    description: Name of the placement (of a C(ResourcePlacement) C(namespace/name)); all placements if absent.
     type: str
   definition:
     description: Manifest of a placement that is not recorded; for O(explain) and O(what_if).

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import types
 import typing as t
 from functools import cache
 
@@ -28,6 +29,7 @@ PLAYBOOKS = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", "..",
 OURS_TO_LIST = "extra_variables"
 # What Ansible and its job runners give to every play.
 _OF_RUNNERS = ("ansible_", "awx_", "tower_")
+NO_OPTIONS: t.Mapping[str, str] = types.MappingProxyType({})
 _CONDITIONS = ("when", "that", "failed_when", "changed_when", "until")
 
 
@@ -45,16 +47,19 @@ def check_extra_variables(task_path: str, loader: DataLoader) -> None:
     names = [str(each) for each in given if not str(each).startswith(_OF_RUNNERS) and each not in mine]
     started = [str(each) for each in context.CLIARGS.get("args") or ()]
     alone = bool(started) and all(each.startswith(COLLECTION) for each in started)
-    problems = unknown(known(file), names, alone)
+    problems = unknown(known(file), names, alone, passed_as(file))
     if problems:
         raise FleetError.of(problems)
 
 
-def unknown(known_names: t.Collection[str], given: t.Iterable[str], alone: bool) -> list[Problem]:
-    """What is wrong with the names that were given. ``alone``: nobody else can mean them."""
+def unknown(
+    known_names: t.Collection[str], given: t.Iterable[str], alone: bool, options: t.Mapping[str, str] = NO_OPTIONS
+) -> list[Problem]:
+    """What is wrong with the names that were given. ``alone``: nobody else can mean them. ``options`` of the verb are
+    set by the variables beside them."""
     problems = []
     for name in sorted(set(given) - set(known_names)):
-        near = difflib.get_close_matches(name, known_names, 1, 0.75)
+        near = [options[name]] if name in options else difflib.get_close_matches(name, known_names, 1, 0.75)
         if near:
             hint = f"did you mean {near[0]}?"
         elif alone:
@@ -74,6 +79,25 @@ def known(playbook: str) -> frozenset[str]:
     made: set[str] = {"omit", "item", *Environment().globals}
     _collect(plays, used, made)
     return frozenset(used - made)
+
+
+@cache
+def passed_as(playbook: str) -> t.Mapping[str, str]:
+    """The options of our verbs that the playbook sets by one variable of another name, and that name."""
+    with open(playbook, encoding="utf-8") as file:
+        plays = yaml.safe_load(file)
+    found: dict[str, set[str]] = {}
+    for task in (task for play in plays for task in play.get("tasks") or ()):
+        for module, options in task.items():
+            for option, value in options.items() if module.startswith(COLLECTION) and isinstance(options, dict) else ():
+                if isinstance(value, str):
+                    found.setdefault(option, set()).update(each.name for each in names_in(value) if each.name != "omit")
+    names = known(playbook)
+    return {
+        option: next(iter(variables))
+        for option, variables in found.items()
+        if option not in names and len(variables) == 1 and variables <= names
+    }
 
 
 def _collect(value: t.Any, used: set[str], made: set[str], key: str = "") -> None:

@@ -28,6 +28,7 @@ from ansible_collections.gitops.fleet.tests.data.manifest_parts import (
     needs,
     preferred,
     required,
+    rp,
     scoped,
     sorter,
     strategy,
@@ -163,6 +164,12 @@ BAD: tuple[Row, ...] = (
         crp(selectors=(NAMESPACE, {**NAMESPACE, "name": "b"}), statusReportingScope="NamespaceAccessible"),
         ("accessible-needs-one-namespace spec.statusReportingScope",),
     ),
+    Row(
+        "a status for a namespace that labels select",
+        crp(selectors=({**NAMESPACE, "name": "", "labelSelector": {}},), statusReportingScope="NamespaceAccessible"),
+        ("accessible-needs-a-name spec.statusReportingScope",),
+    ),
+    Row("a ResourcePlacement without its namespace", rp(namespace=""), ("namespace-missing metadata.namespace",)),
     # D4-16, D4-21, D4-24, D4-37: what belongs to which placement type
     Row(
         "unknown placement type",

@@ -29,6 +29,7 @@ from ansible_collections.gitops.fleet.tests.data.manifest_parts import (
     needs,
     preferred,
     required,
+    rp,
     scoped,
     sorter,
     strategy,
@@ -38,6 +39,8 @@ from ansible_collections.gitops.fleet.tests.data.manifest_parts import (
 )
 
 GOOD: tuple[Row, ...] = (
+    Row("objects of one namespace (D4-05)", rp()),
+    Row("scope on a ResourcePlacement", rp(statusReportingScope="NamespaceAccessible")),
     Row("smallest placement", crp()),
     Row("version v1 stays v1", crp(version="v1")),
     Row("null is absent", crp({"placementType": "PickAll", "affinity": None})),
@@ -252,4 +255,11 @@ UPDATES: tuple[Update, ...] = (
         crp(statusReportingScope="NamespaceAccessible"),
         ("reporting-scope-changed spec.statusReportingScope",),
     ),
+    Update(
+        "status goes to another namespace",
+        crp(statusReportingScope="NamespaceAccessible"),
+        crp(selectors=({**NAMESPACE, "name": "pub"},), statusReportingScope="NamespaceAccessible"),
+        ("reporting-namespace-changed spec.resourceSelectors",),
+    ),
+    Update("the scope of a ResourcePlacement means nothing", rp(), rp(statusReportingScope="NamespaceAccessible")),
 )

@@ -54,6 +54,13 @@ def crp(policy: t.Any = None, selectors: t.Any = (NAMESPACE,), version: str = "v
     }
 
 
+def rp(namespace: str = "shop", **spec: t.Any) -> Manifest:
+    """A ResourcePlacement of all ConfigMaps."""
+    selectors = ({"group": "", "version": "v1", "kind": "ConfigMap"},)
+    metadata = {"name": "web", **({"namespace": namespace} if namespace else {})}
+    return {**crp(selectors=selectors, **spec), "kind": "ResourcePlacement", "metadata": metadata}
+
+
 def required(*terms: t.Any, **policy: t.Any) -> Manifest:
     affinity = {"clusterAffinity": {REQUIRED: {"clusterSelectorTerms": list(terms)}}}
     return {"placementType": "PickAll", **policy, "affinity": affinity}

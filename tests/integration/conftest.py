@@ -154,10 +154,11 @@ def _fleet(request: pytest.FixtureRequest, folder: Path, servers: dict[str, Serv
 
 def _empty(hub: Server) -> None:
     """No record, and no lease that a test left behind."""
-    paths = [each.path() for each in KINDS.values()] + [LEASES]
-    for path in paths:
-        for found in hub.client.get(path)["items"]:
-            one = f"{path}/{found['metadata']['name']}"
+    for kind in (*KINDS.values(), None):
+        for found in hub.client.get(kind.path() if kind else LEASES)["items"]:
+            metadata = found["metadata"]
+            name = metadata["name"]
+            one = kind.path(metadata.get("namespace", ""), name) if kind else f"{LEASES}/{name}"
             if found["metadata"].get("finalizers"):
                 hub.patch(one, {"metadata": {"finalizers": None}})
             try:

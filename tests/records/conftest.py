@@ -55,11 +55,11 @@ def _install_crds(client: KubeClient) -> None:
 
 
 def _empty(client: KubeClient) -> None:
-    others = (("coordination.k8s.io/v1", "Lease", NAMESPACE), ("v1", "Secret", NAMESPACE), ("v1", "Event", "default"))
-    paths = [BUILT_IN[version, kind].path(namespace) for version, kind, namespace in others]
-    for path in [resource.path() for resource in KINDS.values()] + paths:
-        for found in read_list(client, path).items:
-            one = f"{path}/{found['metadata']['name']}"
+    others = (("coordination.k8s.io/v1", "Lease", NAMESPACE), ("v1", "Secret", NAMESPACE), ("v1", "Event", ""))
+    paths = [(BUILT_IN[version, kind], namespace) for version, kind, namespace in others]
+    for resource, namespace in [*((each, "") for each in KINDS.values()), *paths]:
+        for found in read_list(client, resource.path(namespace)).items:
+            one = resource.path(found["metadata"].get("namespace", ""), found["metadata"]["name"])
             if found["metadata"].get("finalizers"):
                 patch = {"metadata": {"finalizers": None}}
                 client.request("PATCH", one, patch, content_type="application/merge-patch+json")

@@ -8,12 +8,14 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+import typing as t
 from pathlib import Path
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._store.digest_key import digest_key, known_digest_key
-from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Records, replaced
+from ansible_collections.gitops.fleet.plugins.module_utils._store.kinds import KINDS
+from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Record, Records, replaced
 from records_places import Place, member
 
 WORKER = Path(__file__).with_name("worker.py")
@@ -92,6 +94,42 @@ def test_only_our_kinds_are_records(records: Records, kind: str) -> None:
     assert code_of(records.get, kind, "one") == "unknown-kind"
     assert code_of(records.list, kind) == "unknown-kind"
     assert code_of(records.names, kind) == "unknown-kind"
+
+
+def inside(namespace: str, name: str = "web", labels: t.Mapping[str, str] | None = None) -> Record:
+    """A ResourceSnapshot, which lies in a namespace."""
+    kind = KINDS["ResourceSnapshot"]
+    metadata = {"name": name, "namespace": namespace, **({"labels": dict(labels)} if labels else {})}
+    spec: Record = {"selectedResources": []}
+    return {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata, "spec": spec}
+
+
+def test_records_of_one_name_in_two_namespaces_are_two(place: Place, records: Records) -> None:
+    """F6: read, changed, listed and deleted apart; so are their journals."""
+    kind, ours, theirs = "ResourceSnapshot", "default/web", "kube-system/web"
+    lease = records.acquire(f"placement/{ours}", "runner-a", 60)
+    made = records.create(inside("default", labels={"r": "eu"}), lease)
+    records.create(inside("kube-system", labels={"r": "eu"}))
+    assert made["metadata"]["namespace"] == "default" and records.get(kind, ours) == made
+    assert records.get(kind, "web") is None and records.get(kind, "elsewhere/web") is None
+    assert code_of(records.create, inside("default")) == "already-exists"
+    changed = records.replace({**made, "metadata": {**made["metadata"], "labels": {"r": "us"}}}, lease)
+    assert records.names(kind) == {ours, theirs}
+    assert [each["metadata"]["namespace"] for each in records.list(kind)] == ["default", "kube-system"]
+    assert records.list(kind, {"r": "us"}) == records.list(kind, namespace="default") == (changed,)
+    assert records.list(kind, {"r": "eu"}, "default") == () and len(records.list(kind, {"r": "eu"})) == 1
+    records.event(kind, ours, "Normal", "Made", "here", place.watch())
+    assert [each.name for each in records.events(kind, ours)] == [ours] and records.events(kind, theirs) == ()
+    records.delete(kind, ours, lease=lease)
+    assert records.names(kind) == {theirs}
+
+
+@pytest.mark.parametrize("record", [inside(""), inside("no.label"), inside("a/b"), inside("default", "a/b")])
+def test_a_record_lies_in_a_namespace_or_in_none_as_its_kind_has_it(records: Records, record: Record) -> None:
+    """F29"""
+    assert code_of(records.create, record) == "invalid"
+    wide = member()
+    assert code_of(records.create, {**wide, "metadata": {**wide["metadata"], "namespace": "default"}}) == "invalid"
 
 
 def test_lists_are_in_the_order_of_names_and_choose_by_all_labels(records: Records) -> None:

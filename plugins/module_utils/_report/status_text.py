@@ -22,7 +22,7 @@ def placements_text(statuses: t.Mapping[str, PlacementStatus], place: str) -> li
     """
     rows: list[Row] = []
     for name, status in sorted(statuses.items()):
-        prefixed = [(each, each.type.removeprefix("ClusterResourcePlacement")) for each in status.conditions]
+        prefixed = [(each, _without_prefix(each.type)) for each in status.conditions]
         rows.append((name, *_standing(prefixed)))
         clusters = [
             (f"  {each.cluster_name or '(none found)'}", *_standing([(one, one.type) for one in each.conditions]))
@@ -33,6 +33,10 @@ def placements_text(statuses: t.Mapping[str, PlacementStatus], place: str) -> li
         if len(clusters) > SHOWN:
             rows.append((f"  {len(clusters) - SHOWN} more", "", "all of them in the result"))
     return table(("PLACEMENT", "STATE", "WHY"), rows, "") if rows else [f"no placement is recorded in {place}"]
+
+
+def _without_prefix(condition: str) -> str:
+    return condition.removeprefix("Cluster").removeprefix("ResourcePlacement")
 
 
 def _standing(conditions: t.Sequence[tuple[Condition, str]]) -> tuple[str, str]:

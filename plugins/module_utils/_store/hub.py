@@ -20,7 +20,7 @@ from .._kube.login.credentials import connection_from_kubeconfig
 from .._kube.login.kubeconfig import usual_path
 from .._kube.paths import BUILT_IN
 from . import object_rules
-from .kinds import KINDS, is_name, stored_resource
+from .kinds import KINDS, namespace_and_name, record_name, stored_resource
 from .lease_names import from_object_name, to_object_name
 from .records import (
     NO_LABELS,
@@ -79,8 +79,8 @@ class HubRecords:
         self._sightings: dict[str, kube_lease.Sighting] = {}
 
     def get(self, kind: str, name: str) -> Record | None:
-        path = stored_resource(kind).path("", name)
-        if not is_name(name):  # it would be another path
+        path = _path(kind, name)
+        if not path:
             return None
         try:
             return _record(self.client.get(path))
@@ -88,17 +88,20 @@ class HubRecords:
             self._refuse_without_crds(error, kind, name)
             return None
 
-    def list(self, kind: str, labels: t.Mapping[str, str] = NO_LABELS) -> tuple[Record, ...]:
+    def list(self, kind: str, labels: t.Mapping[str, str] = NO_LABELS, namespace: str = "") -> tuple[Record, ...]:
         selector = ",".join(f"{key}={value}" for key, value in labels.items())
-        found = self._listed(kind, selector)
-        return tuple(sorted(map(_record, found), key=lambda record: str(record["metadata"]["name"])))
+        found = self._listed(kind, selector, namespace)
+        return tuple(sorted(map(_record, found), key=record_name))
 
     def names(self, kind: str) -> frozenset[str]:
-        return frozenset(str(each["metadata"]["name"]) for each in self._listed(kind, metadata_only=True))
+        return frozenset(map(record_name, self._listed(kind, metadata_only=True)))
 
-    def _listed(self, kind: str, selector: str = "", metadata_only: bool = False) -> tuple[Record, ...]:
+    def _listed(
+        self, kind: str, selector: str = "", namespace: str = "", metadata_only: bool = False
+    ) -> tuple[Record, ...]:
         try:
-            return read_list(self.client, stored_resource(kind).path(), selector, metadata_only=metadata_only).items
+            path = stored_resource(kind).path(namespace)
+            return read_list(self.client, path, selector, metadata_only=metadata_only).items
         except ApiError as error:
             self._refuse_without_crds(error, kind, "")
             raise
@@ -106,15 +109,17 @@ class HubRecords:
     def create(self, record: Record, lease: Lease | None = None) -> Record:
         fresh = object_rules.proposed(record)
         self._fence(lease)
+        namespace = str(fresh["metadata"].get("namespace") or "")
         try:
-            answer = self.client.post(stored_resource(fresh["kind"]).path(), fresh, _STRICT)
+            answer = self.client.post(stored_resource(fresh["kind"]).path(namespace), fresh, _STRICT)
         except ApiError as error:
+            self._refuse_without_namespace(error, namespace)
             self._refuse_without_crds(error, fresh["kind"], "")
             raise
         return self._with_status(answer, fresh) if fresh.get("status") else _record(answer)
 
     def replace(self, record: Record, lease: Lease | None = None) -> Record:
-        kind, name = str(record.get("kind", "")), str((record.get("metadata") or {}).get("name", ""))
+        kind, name = str(record.get("kind", "")), record_name(record)
         self._fence(lease)
         stored = self.get(kind, name)
         if stored is None:
@@ -123,7 +128,7 @@ class HubRecords:
         answer = stored
         try:
             if _without_status(fresh) != _without_status(stored):
-                answer = self.client.put(stored_resource(kind).path("", name), fresh, _STRICT)
+                answer = self.client.put(_path(kind, name), fresh, _STRICT)
             if fresh.get("status") != stored.get("status") and not object_rules.is_gone(answer):
                 return self._with_status(answer, fresh)
         except ApiError as error:
@@ -132,8 +137,8 @@ class HubRecords:
         return _record(answer)
 
     def delete(self, kind: str, name: str, resource_version: str = "", lease: Lease | None = None) -> None:
-        path = stored_resource(kind).path("", name)
-        if not is_name(name):
+        path = _path(kind, name)
+        if not path:
             return
         self._fence(lease)
         options: dict[str, t.Any] = {"apiVersion": "v1", "kind": "DeleteOptions"}
@@ -181,11 +186,14 @@ class HubRecords:
     def event(self, kind: str, name: str, type: str, reason: str, message: str, now: datetime) -> None:
         about = self.get(kind, name) or {}
         uid = (about.get("metadata") or {}).get("uid", "")
+        inside, _slash, name = name.rpartition("/")
         about = {"apiVersion": KINDS[kind].api_version, "kind": kind, "name": name, "uid": uid}
+        about |= {"namespace": inside} if inside else {}
+        namespace = inside or _EVENTS_NAMESPACE
         document = {
             "apiVersion": "v1",
             "kind": "Event",
-            "metadata": {"name": f"{name[:200].rstrip('.-')}.{uuid.uuid4().hex}", "namespace": _EVENTS_NAMESPACE},
+            "metadata": {"name": f"{name[:200].rstrip('.-')}.{uuid.uuid4().hex}", "namespace": namespace},
             "involvedObject": about,
             "type": type,
             "reason": reason,
@@ -195,11 +203,12 @@ class HubRecords:
             "reportingComponent": "gitops-fleet",
             "reportingInstance": "gitops-fleet",
         }
-        self.client.post(_EVENT.path(_EVENTS_NAMESPACE), document)
+        self.client.post(_EVENT.path(namespace), document)
 
     def events(self, kind: str, name: str) -> tuple[Event, ...]:
-        selector = f"involvedObject.kind={stored_resource(kind).kind},involvedObject.name={name}"
-        found = read_list(self.client, _EVENT.path(_EVENTS_NAMESPACE), field_selector=selector).items
+        inside, _slash, own = name.rpartition("/")
+        selector = f"involvedObject.kind={stored_resource(kind).kind},involvedObject.name={own}"
+        found = read_list(self.client, _EVENT.path(inside or _EVENTS_NAMESPACE), field_selector=selector).items
         ours = (_event(document) for document in found if document.get("reportingComponent") == "gitops-fleet")
         return tuple(sorted(ours, key=lambda event: event.at))
 
@@ -231,7 +240,7 @@ class HubRecords:
         self.client.close()
 
     def _with_status(self, answer: Record, fresh: Record) -> Record:
-        path = stored_resource(fresh["kind"]).path("", fresh["metadata"]["name"], "status")
+        path = _path(fresh["kind"], record_name(fresh), "status")
         body = _without_status(answer)
         if "status" in fresh:
             body["status"] = fresh["status"]
@@ -271,7 +280,7 @@ class HubRecords:
             raise FleetError("invalid", error.message, self.place, hint) from None
         if error.code != "not-found":
             raise error
-        if not name or error.details.get("name") != name:
+        if not name or error.details.get("name") != name.rpartition("/")[2]:
             resource = stored_resource(kind)
             raise FleetError(
                 "crds-missing",
@@ -280,8 +289,20 @@ class HubRecords:
                 "install our resource definitions there with the role gitops.fleet.hub",
             ) from None
 
+    def _refuse_without_namespace(self, error: ApiError, namespace: str) -> None:
+        """Raises where it was that which a new record lacks."""
+        if namespace and error.code == "not-found" and error.details.get("name") == namespace:
+            hint = "create it there: what belongs to a namespace is recorded in it"
+            raise FleetError("no-such-namespace", f"there is no namespace {namespace}", self.place, hint) from None
+
 
 T = t.TypeVar("T")
+
+
+def _path(kind: str, name: str, subresource: str = "") -> str:
+    """Of one record; empty for a name that would be another path."""
+    place = namespace_and_name(kind, name)
+    return stored_resource(kind).path(*place, subresource) if place else ""
 
 
 def _record(answer: Record) -> Record:
@@ -317,7 +338,7 @@ def _event(document: t.Mapping[str, t.Any]) -> Event:
     about = document["involvedObject"]
     return Event(
         about["kind"],
-        about["name"],
+        record_name({"metadata": about}),
         document.get("type", ""),
         document.get("reason", ""),
         document.get("message", ""),

@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The kinds that are kept as records, and under which API version.
 
-Records are known by kind and name, so that kinds that lie in a namespace are none; envelopes are resources to place.
+Records are known by kind and name; the name of one that lies in a namespace is ``namespace/name``. Envelopes are
+resources to place.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from .._core.objects.kinds import KINDS as KNOWN
 from .._kube.paths import Resource
 
 # Resources to place, which lie on the hub without being records.
-_PLACED = ("ClusterResourceEnvelope",)
+_PLACED = ("ClusterResourceEnvelope", "ResourceEnvelope")
 
 
 def resource_of(kind: str) -> Resource:
@@ -26,9 +27,8 @@ def resource_of(kind: str) -> Resource:
     return Resource(found.group, found.stored, found.kind, found.plural, found.namespaced)
 
 
-KINDS: t.Mapping[str, Resource] = {
-    each.kind: resource_of(each.kind) for each in KNOWN if not each.namespaced and each.kind not in _PLACED
-}
+KINDS: t.Mapping[str, Resource] = {each.kind: resource_of(each.kind) for each in KNOWN if each.kind not in _PLACED}
+_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 
 
@@ -58,3 +58,20 @@ def stored_version(record: t.Mapping[str, t.Any]) -> str:
 def is_name(name: str) -> bool:
     """Whether this is a DNS subdomain of at most 253 characters (RFC 1123), as names of all our kinds are."""
     return len(name) <= 253 and _SUBDOMAIN.fullmatch(name) is not None
+
+
+def record_name(record: t.Mapping[str, t.Any]) -> str:
+    """What the record is called among those of its kind."""
+    metadata = record.get("metadata") or {}
+    namespace, name = str(metadata.get("namespace") or ""), str(metadata.get("name") or "")
+    return f"{namespace}/{name}" if namespace else name
+
+
+def namespace_and_name(kind: str, name: str) -> tuple[str, str] | None:
+    """Where a record of this name lies, the namespace empty for a cluster-scoped kind; None where none of the kind can
+    be called so."""
+    namespace, slash, own = name.rpartition("/")
+    if bool(slash) != stored_resource(kind).namespaced or not is_name(own):
+        return None
+    fine = not slash or (len(namespace) <= 63 and _LABEL.fullmatch(namespace))
+    return (namespace, own) if fine else None

@@ -14,7 +14,7 @@ from datetime import datetime
 
 from .._core.errors import FleetError
 from .._core.values.instants import SECONDS, write_time
-from .kinds import is_name, stored_version
+from .kinds import namespace_and_name, record_name, stored_version
 from .records import Record, conflict
 
 # Set by the store alone.
@@ -37,13 +37,12 @@ def proposed(record: Record) -> Record:
     FleetError ``invalid`` for a name or value that cannot be kept, ``unknown-kind``.
     """
     fresh = _copy(record)
-    if not is_name(fresh["metadata"].get("name") or ""):
-        name = fresh["metadata"].get("name")
+    if namespace_and_name(fresh["kind"], record_name(fresh)) is None:
         raise FleetError(
             "invalid",
-            f"{name!r} cannot be the name of a {fresh['kind']}",
+            f"{record_name(fresh)!r} cannot be the name of a {fresh['kind']}",
             "metadata.name",
-            "lower-case letters, digits, - and ., at most 253 characters",
+            "lower-case letters, digits, - and ., at most 253 characters; of a namespaced kind with its namespace",
         )
     return fresh | {"metadata": _given(fresh)}
 
@@ -61,15 +60,17 @@ def replaced(stored: Record, record: Record, version: str, place: str) -> Record
     claimed = fresh["metadata"]
     if not claimed.get("resourceVersion"):
         raise FleetError(
-            "invalid", f"{fresh['kind']}/{old['name']} cannot be replaced without its resourceVersion", place
+            "invalid", f"{fresh['kind']}/{record_name(stored)} cannot be replaced without its resourceVersion", place
         )
     if claimed["resourceVersion"] != old["resourceVersion"] or claimed.get("uid", old["uid"]) != old["uid"]:
-        raise conflict(fresh["kind"], old["name"], place)
+        raise conflict(fresh["kind"], record_name(stored), place)
     own = {key: old[key] for key in _OWN if key in old}
     fresh["metadata"] = _given(fresh) | own
     added = set(finalizers(fresh)) - set(finalizers(stored))
     if "deletionTimestamp" in old and added:
-        raise FleetError("invalid", f"{fresh['kind']}/{old['name']} is being deleted: no finalizer can be added", place)
+        raise FleetError(
+            "invalid", f"{fresh['kind']}/{record_name(stored)} is being deleted: no finalizer can be added", place
+        )
     if _content(fresh) != _content(stored):
         fresh["metadata"]["generation"] += 1
     if fresh != stored:
@@ -107,9 +108,8 @@ def written(record: Record) -> str:
         text = json.dumps(record, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
         text.encode()
     except ValueError:
-        name = (record.get("metadata") or {}).get("name", "")
         raise FleetError(
-            "invalid", f"{record.get('kind')}/{name} holds a number or a text that JSON has no form for"
+            "invalid", f"{record.get('kind')}/{record_name(record)} holds a number or a text that JSON has no form for"
         ) from None
     return text
 

@@ -51,7 +51,8 @@ class Event:
 
 
 class Records(t.Protocol):
-    """Objects by kind and name, with the rules of an API server, and leases. Safe for threads and for processes.
+    """Objects by kind and name, with the rules of an API server, and leases. Safe for threads and for processes. What
+    lies in a namespace has the name ``namespace/name``.
 
     Every failure is a FleetError. Besides the codes named below: ``unknown-kind``, ``invalid``, and what the place can
     meet (``records-...`` for a file, the codes of API errors for a hub). A read that failed raises; it never counts as
@@ -66,8 +67,8 @@ class Records(t.Protocol):
     def get(self, kind: str, name: str) -> Record | None:
         """The record, or None if there is none."""
 
-    def list(self, kind: str, labels: t.Mapping[str, str] = NO_LABELS) -> tuple[Record, ...]:
-        """Those that carry all of ``labels``, in the order of their names."""
+    def list(self, kind: str, labels: t.Mapping[str, str] = NO_LABELS, namespace: str = "") -> tuple[Record, ...]:
+        """Those that carry all of ``labels``, in the order of their names; with ``namespace`` only those in it."""
 
     def names(self, kind: str) -> frozenset[str]:
         """The names of all of a kind, of which nothing else is read or looked at: for a fleet of thousands."""

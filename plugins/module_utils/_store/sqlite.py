@@ -13,7 +13,7 @@ from pathlib import Path
 
 from .._core.values.instants import write_time
 from . import object_rules
-from .kinds import stored_resource
+from .kinds import record_name, stored_resource
 from .records import (
     NO_LABELS,
     Clock,
@@ -57,9 +57,12 @@ class SqliteRecords:
             row = _row(connection, kind, name) if connection else None
         return record_of(kind, name, row[0], self.place) if row else None
 
-    def list(self, kind: str, labels: t.Mapping[str, str] = NO_LABELS) -> tuple[Record, ...]:
+    def list(self, kind: str, labels: t.Mapping[str, str] = NO_LABELS, namespace: str = "") -> tuple[Record, ...]:
         stored_resource(kind)
         question, values = "SELECT name, document FROM records AS r WHERE kind = ?", [kind]
+        if namespace:
+            question += " AND substr(name, 1, length(?)) = ?"
+            values += [f"{namespace}/"] * 2
         for key, value in labels.items():
             question += " AND name IN (SELECT name FROM labels WHERE kind = r.kind AND key = ? AND value = ?)"
             values += [key, value]
@@ -68,9 +71,7 @@ class SqliteRecords:
         found = tuple(record_of(kind, name, document, self.place) for name, document in rows)
         for record in found:
             if not labels.items() <= (record["metadata"].get("labels") or {}).items():
-                raise damaged(
-                    f"{kind}/{record['metadata']['name']} is found by labels that it does not carry", self.place
-                )
+                raise damaged(f"{kind}/{record_name(record)} is found by labels that it does not carry", self.place)
         return found
 
     def names(self, kind: str) -> frozenset[str]:
@@ -84,14 +85,14 @@ class SqliteRecords:
         with self._file.writing() as connection:
             self._fence(connection, lease)
             fresh = object_rules.created(record, str(uuid.uuid4()), self._next_version(connection), self._clock())
-            kind, name = fresh["kind"], fresh["metadata"]["name"]
+            kind, name = fresh["kind"], record_name(fresh)
             if _row(connection, kind, name) is not None:
                 raise already_exists(kind, name, self.place)
             _put(connection, fresh)
             return fresh
 
     def replace(self, record: Record, lease: Lease | None = None) -> Record:
-        kind, name = str(record.get("kind", "")), str((record.get("metadata") or {}).get("name", ""))
+        kind, name = str(record.get("kind", "")), record_name(record)
         stored_resource(kind)
         with self._file.writing() as connection:
             self._fence(connection, lease)
@@ -205,7 +206,7 @@ def _row(connection: sqlite3.Connection, kind: str, name: str) -> t.Any:
 
 
 def _put(connection: sqlite3.Connection, record: Record) -> None:
-    kind, name = record["kind"], record["metadata"]["name"]
+    kind, name = record["kind"], record_name(record)
     _remove(connection, kind, name)
     version = int(record["metadata"]["resourceVersion"])
     connection.execute("UPDATE meta SET value = max(value, ?) WHERE name = 'revision'", (version,))

@@ -13,7 +13,7 @@ from .._core.errors import FleetError
 from .._core.objects.kinds import KIND_OF
 from .._core.schema.codec import decode
 from .._core.values.instants import parse_time
-from .kinds import stored_resource
+from .kinds import namespace_and_name, record_name, stored_resource
 from .records import Event, Lease, Record
 
 _NUMBER = re.compile(r"[0-9]{1,18}")
@@ -74,7 +74,7 @@ def _fault(kind: str, name: t.Any, record: t.Any) -> str:
     if (record.get("kind"), record.get("apiVersion")) != (kind, stored_resource(kind).api_version):
         return "it is of another kind or version"
     metadata = record.get("metadata")
-    if not isinstance(metadata, dict) or metadata.get("name") != name or not name:
+    if not isinstance(metadata, dict) or record_name(record) != name or namespace_and_name(kind, name) is None:
         return "it has another name"
     if kind not in _JUDGED_BY_READERS and not isinstance(record.get("spec"), dict):
         return "it has no spec"
@@ -96,7 +96,7 @@ def _is_from_a_store(metadata: t.Mapping[str, t.Any]) -> bool:
 
 def _refused(kind: str, record: t.Mapping[str, t.Any]) -> str:
     """What an API server would not let in."""
-    if kind != "ClusterResourceBinding":
+    if kind not in ("ClusterResourceBinding", "ResourceBinding"):
         return ""
     spec = record["spec"]
     fine = isinstance(spec.get("targetCluster"), str) and isinstance(spec.get("state"), str)

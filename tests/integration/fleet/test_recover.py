@@ -46,7 +46,7 @@ def lose_records(fleet: Fleet) -> None:
     hub = fleet.hub.client
     for resource in KINDS.values():
         for found in hub.get(resource.path())["items"]:
-            path = f"{resource.path()}/{found['metadata']['name']}"
+            path = resource.path(found["metadata"].get("namespace", ""), found["metadata"]["name"])
             if found["metadata"].get("finalizers"):
                 fleet.hub.patch(path, {"metadata": {"finalizers": None}})
             hub.delete(path)

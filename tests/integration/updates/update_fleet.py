@@ -319,8 +319,10 @@ def empty(client: KubeClient, paths: t.Iterable[str]) -> None:
     """Deletes everything in these lists."""
     for path in paths:
         for found in client.get(path)["items"]:
-            one = f"{path}/{found['metadata']['name']}"
-            if found["metadata"].get("finalizers"):
+            metadata, (base, _slash, plural) = found["metadata"], path.rpartition("/")
+            inside = f"/namespaces/{metadata['namespace']}" if metadata.get("namespace") else ""
+            one = f"{base.removesuffix(inside)}{inside}/{plural}/{metadata['name']}"
+            if metadata.get("finalizers"):
                 client.request("PATCH", one, {"metadata": {"finalizers": None}}, {"fieldManager": "tests"}, MERGE)
             try:
                 client.delete(one)

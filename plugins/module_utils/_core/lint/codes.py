@@ -87,6 +87,7 @@ PLACEMENTS: t.Mapping[str, str] = {
     "overridden-twice": "Two overrides of one kind name the same resource.",
     "budget-for-pick-all": "The budget of a PickAll placement is no minAvailable in whole clusters.",
     "namespaced-selected": "A ClusterResourcePlacement selects a kind that lies in a namespace.",
+    "cluster-scoped-selected": "A ResourcePlacement selects a kind that lies in no namespace.",
     "reserved-selected": "A namespace is selected that is never placed.",
     "spread-in-words": "What a spread constraint asks for, where the number of clusters is missing.",
     "bad-ignore": "The annotation gitops.fleet/ignore names what cannot be ignored, or is no list of paths.",

@@ -39,7 +39,12 @@ from ..values.field_path import at, field, put
 from .annotations import judge_any
 from .kinds import UNCHECKED
 from .older_pool import OLDER, as_v1
-from .placement import UNDECIDED, selected_in_vain, spread_in_words
+from .placement import (
+    UNDECIDED,
+    selected_elsewhere,
+    selected_in_vain,
+    spread_in_words,
+)
 from .remark import (
     LintProblem,
     of_finding,
@@ -151,6 +156,8 @@ def _read(document: Mapping[str, t.Any], name: str, written: Written) -> Judged:
         remarks += spread_in_words(document, [each.path for each in judged.problems])
     if document.get("kind") == "ClusterResourcePlacement":
         remarks += selected_in_vain(document)
+    if document.get("kind") == "ResourcePlacement":
+        remarks += selected_elsewhere(document)
     return Judged(object=name, remarks=tuple(_shorter(each, document) for each in remarks), whole=document)
 
 

@@ -12,11 +12,7 @@ UNCHECKED = {
         (
             "AppliedWork",
             "ClusterResourceOverrideSnapshot",
-            "ClusterResourcePlacementStatus",
-            "ResourceBinding",
             "ResourceOverrideSnapshot",
-            "ResourceSnapshot",
-            "SchedulingPolicySnapshot",
             "Work",
         )
     ),

@@ -19,6 +19,7 @@ from ..values.field_path import at, field
 from .remark import LintProblem
 
 CONSTRAINTS = "spec.policy.topologySpreadConstraints"
+WIDE = "ClusterResourcePlacement"
 UNDECIDED = "number-of-clusters-missing"
 
 
@@ -47,6 +48,17 @@ def selected_in_vain(document: Mapping[str, t.Any]) -> t.Iterator[LintProblem]:
         elif (group, kind) == ("", "Namespace") and isinstance(name, str) and is_reserved_namespace(name):
             text = f"namespace {name} is there on every member for its own ends, and is never placed"
             yield LintProblem(code="reserved-selected", level=WARNING, message=text, path=f"{path}.name")
+
+
+def selected_elsewhere(document: Mapping[str, t.Any]) -> t.Iterator[LintProblem]:
+    """Selectors of a ResourcePlacement that mean kinds which lie in no namespace."""
+    rows = field(document, "spec.resourceSelectors")
+    for index, each in enumerate(rows if isinstance(rows, list) else ()):
+        group, kind = (each.get(key) if isinstance(each, Mapping) else None for key in ("group", "kind"))
+        if isinstance(group, str) and isinstance(kind, str) and BUILT_IN.get((group, kind)) is False:
+            text = f"{kind} lies in no namespace, and a ResourcePlacement selects in its own (use a {WIDE})"
+            path = f"spec.resourceSelectors[{index}].kind"
+            yield LintProblem(code="cluster-scoped-selected", level=ERROR, message=text, path=path)
 
 
 def in_words(constraint: TopologySpreadConstraint) -> str:

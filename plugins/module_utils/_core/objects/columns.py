@@ -25,17 +25,26 @@ def _condition(kind: str, field: str = "status", under: str = ".status") -> str:
 _AGENT = '.status.agentStatus[?(@.type=="MemberAgent")]'
 _NODE_COUNT = r".status.properties.kubernetes-fleet\.io/node-count.value"
 _AGE = Column("Age", ".metadata.creationTimestamp", "date")
-_CRP = "ClusterResourcePlacement"
 
-PLACEMENT = (
-    Column("Gen", ".metadata.generation", "integer"),
-    Column("Type", ".spec.policy.placementType", wide=True),
-    Column("Scheduled", _condition(f"{_CRP}Scheduled")),
-    Column("Scheduled-Gen", _condition(f"{_CRP}Scheduled", "observedGeneration"), "integer"),
-    Column("Work-Synchronized", _condition(f"{_CRP}WorkSynchronized"), wide=True),
-    Column("Work-Synchronized-Gen", _condition(f"{_CRP}WorkSynchronized", "observedGeneration"), "integer", True),
-    Column("Available", _condition(f"{_CRP}Available")),
-    Column("Available-Gen", _condition(f"{_CRP}Available", "observedGeneration"), "integer"),
+
+def _of_placements(kind: str) -> tuple[Column, ...]:
+    return (
+        Column("Gen", ".metadata.generation", "integer"),
+        Column("Type", ".spec.policy.placementType", wide=True),
+        Column("Scheduled", _condition(f"{kind}Scheduled")),
+        Column("Scheduled-Gen", _condition(f"{kind}Scheduled", "observedGeneration"), "integer"),
+        Column("Work-Synchronized", _condition(f"{kind}WorkSynchronized"), wide=True),
+        Column("Work-Synchronized-Gen", _condition(f"{kind}WorkSynchronized", "observedGeneration"), "integer", True),
+        Column("Available", _condition(f"{kind}Available")),
+        Column("Available-Gen", _condition(f"{kind}Available", "observedGeneration"), "integer"),
+        _AGE,
+    )
+
+
+PLACEMENT, NAMESPACED_PLACEMENT = _of_placements("ClusterResourcePlacement"), _of_placements("ResourcePlacement")
+NAMESPACE_STATUS = (
+    Column("Resource-Index", ".sourceStatus.observedResourceIndex"),
+    Column("Last-Updated", ".lastUpdatedTime"),
     _AGE,
 )
 CLUSTER = (

@@ -25,12 +25,13 @@ from .clusters.member_cluster import MemberCluster
 from .columns import Column
 from .overrides.envelope import ClusterResourceEnvelope, ResourceEnvelope
 from .overrides.override import ClusterResourceOverride, ResourceOverride
-from .placements.binding import ClusterResourceBinding
-from .placements.cluster_resource_placement import ClusterResourcePlacement
+from .placements.binding import ClusterResourceBinding, ResourceBinding
+from .placements.cluster_resource_placement import ClusterResourcePlacement, ResourcePlacement
 from .placements.disruption_budget import ClusterResourcePlacementDisruptionBudget
 from .placements.eviction import ClusterResourcePlacementEviction
-from .placements.resource_snapshot import ClusterResourceSnapshot
-from .placements.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
+from .placements.namespace_status import ClusterResourcePlacementStatus
+from .placements.resource_snapshot import ClusterResourceSnapshot, ResourceSnapshot
+from .placements.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot, SchedulingPolicySnapshot
 from .staged.approval import ApprovalRequest, ClusterApprovalRequest
 from .staged.strategy import ClusterStagedUpdateStrategy, StagedUpdateStrategy
 from .staged.update_run import ClusterStagedUpdateRun, StagedUpdateRun
@@ -56,6 +57,11 @@ AnyObject = (
     | ClusterResourceBinding
     | ClusterResourceSnapshot
     | ClusterSchedulingPolicySnapshot
+    | ClusterResourcePlacementStatus
+    | ResourcePlacement
+    | ResourceBinding
+    | ResourceSnapshot
+    | SchedulingPolicySnapshot
     | UpdateStrategy
     | UpdateRun
     | Gate
@@ -159,6 +165,14 @@ KINDS: tuple[Kind, ...] = (
         name_limit=NAME_LIMIT,
     ),
     _placement(
+        ClusterResourcePlacementStatus,
+        "clusterresourceplacementstatuses",
+        columns.NAMESPACE_STATUS,
+        "The status of a ClusterResourcePlacement, in the namespace that it selects.",
+        "crps",
+        namespaced=True,
+    ),
+    _placement(
         ClusterSchedulingPolicySnapshot,
         "clusterschedulingpolicysnapshots",
         columns.POLICY_SNAPSHOT,
@@ -178,6 +192,42 @@ KINDS: tuple[Kind, ...] = (
         columns.BINDING,
         "The record that a placement holds a cluster.",
         "crb",
+    ),
+    _placement(
+        ResourcePlacement,
+        "resourceplacements",
+        columns.NAMESPACED_PLACEMENT,
+        "Which resources of its namespace go to which clusters of the fleet, and how.",
+        "rp",
+        name_limit=NAME_LIMIT,
+        namespaced=True,
+    ),
+    _placement(
+        SchedulingPolicySnapshot,
+        "schedulingpolicysnapshots",
+        columns.POLICY_SNAPSHOT,
+        "The policy of a ResourcePlacement as it was when clusters were picked, with the decisions.",
+        "sps",
+        namespaced=True,
+        published=(UPSTREAM_STORED,),
+    ),
+    _placement(
+        ResourceSnapshot,
+        "resourcesnapshots",
+        columns.RESOURCE_SNAPSHOT,
+        "The resources of a ResourcePlacement as they were at one index.",
+        "rs",
+        namespaced=True,
+        published=(UPSTREAM_STORED,),
+    ),
+    _placement(
+        ResourceBinding,
+        "resourcebindings",
+        columns.BINDING,
+        "The record that a ResourcePlacement holds a cluster.",
+        "rb",
+        namespaced=True,
+        published=(UPSTREAM_STORED,),
     ),
     _placement(
         ClusterResourceOverride,

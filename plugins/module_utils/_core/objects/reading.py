@@ -38,7 +38,7 @@ from .overrides.envelope import ClusterResourceEnvelope, ResourceEnvelope
 from .overrides.envelope_rules import check_envelope
 from .overrides.override import ClusterResourceOverride, ResourceOverride
 from .overrides.override_rules import check_override, check_override_update, warn_override
-from .placements.cluster_resource_placement import ClusterResourcePlacement
+from .placements.cluster_resource_placement import ClusterResourcePlacement, ResourcePlacement
 from .placements.disruption_budget import ClusterResourcePlacementDisruptionBudget
 from .placements.disruption_rules import (
     check_disruption_budget,
@@ -78,6 +78,7 @@ from .updates.update_run import UpdateRun
 
 _RULES: dict[type, Callable[[t.Any], t.Iterator[Found]]] = {
     ClusterResourcePlacement: check_placement,
+    ResourcePlacement: check_placement,
     MemberCluster: check_member_cluster,
     FleetMember: check_fleet_member,
     UpdateStrategy: check_update_strategy,
@@ -101,6 +102,7 @@ _RULES: dict[type, Callable[[t.Any], t.Iterator[Found]]] = {
 }
 _WARNINGS: dict[type, Callable[[t.Any], t.Iterator[Finding]]] = {
     ClusterResourcePlacement: warn_placement,
+    ResourcePlacement: warn_placement,
     MemberCluster: warn_member_cluster,
     UpdateStrategy: warn_update_strategy,
     UpdateRun: warn_update_run,
@@ -113,6 +115,7 @@ _WARNINGS: dict[type, Callable[[t.Any], t.Iterator[Finding]]] = {
 }
 _UPDATES: dict[type, Callable[[t.Any, t.Any], t.Iterator[Found]]] = {
     ClusterResourcePlacement: check_placement_update,
+    ResourcePlacement: check_placement_update,
     UpdateRun: check_update_run_update,
     Gate: check_gate_update,
     AutoUpgradeProfile: check_profile_update,
@@ -168,7 +171,7 @@ def judge(document: t.Any, strict: bool = False, holes: bool = False, written: W
         return JudgedObject(about, None, kind, ())
     check = Check(strict, written=written)
     ours = _in_our_version(check, kind, document)
-    if kind.cls is ClusterResourcePlacement:
+    if issubclass(kind.cls, ClusterResourcePlacement):
         ours = repair_placement(check, ours)
     clean = _checked(check, kind, ours)
     obj: AnyObject = decode(kind.cls, _copied(clean))
@@ -193,7 +196,7 @@ def _copied(value: t.Any) -> t.Any:
 def check_update(old: AnyObject, new: AnyObject, where: str = "") -> tuple[Problem, ...]:
     """What of ``new`` cannot become of ``old``, both accepted by themselves."""
     judge = _UPDATES.get(type(new))
-    if judge is None or type(old) is not type(new):  # pylint: disable=unidiomatic-typecheck  # objects have no subclasses
+    if judge is None or type(old) is not type(new):  # pylint: disable=unidiomatic-typecheck  # kinds
         return ()
     about = " ".join(filter(None, (where, f"{new.kind}/{new.name}")))
     return tuple(_problem(each, about) for each in judge(old, new))

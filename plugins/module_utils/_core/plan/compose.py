@@ -161,7 +161,7 @@ def compose(
         brakes=tripped,
         findings=(*wanted.findings, *(decided.findings if decided else ())),
         digest=plan_digest(
-            placement.name,
+            str(placement.key),
             digest_of(encode(placement.spec)),
             bool(wanted.deleting),
             clusters,
@@ -225,7 +225,7 @@ def brakes_of(
     clusters: t.Sequence[ClusterPlan],
 ) -> tuple[Brake, ...]:
     """Every brake that this change pulls, those that are lifted by an option too."""
-    name = wanted.placement.name
+    name = str(wanted.placement.key)
     held = {each.spec.target_cluster: len(_held(known, each)) for each in known.bindings if _had(each)}
     losing = [each.cause for each in clusters if each.change == LOST]
     # Who is evacuated was named, and goes when another has the placement.

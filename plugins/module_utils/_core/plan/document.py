@@ -14,6 +14,7 @@ from ..objects.identity import ObjectId
 from ..objects.overrides.envelope import Origin
 from ..objects.placements.binding import ClusterResourceBinding
 from ..objects.placements.cluster_resource_placement import ClusterResourcePlacement
+from ..objects.placements.key import PlacementKey
 from ..objects.placements.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
 from ..resources.history import RolledBack
 from ..rollout.content import OverridesByCluster, WantedContent
@@ -174,9 +175,14 @@ class PlacementPlan:
     scheduled: Scheduled | None = field(default=None, repr=False, compare=False)
 
     @property
+    def key(self) -> PlacementKey:
+        """Which placement it is."""
+        return self.placement.key
+
+    @property
     def name(self) -> str:
-        """Name of the placement."""
-        return self.placement.name
+        """That as text."""
+        return str(self.placement.key)
 
     @property
     def content(self) -> WantedContent:

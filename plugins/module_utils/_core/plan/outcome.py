@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..errors import Problem
 from ..objects.identity import ObjectId
@@ -37,7 +37,8 @@ class MemberOutcome:
     ``written`` names the objects that were written before, and ``doubtful`` one of which that is not known.
 
     ``availability`` holds upstream's availability reason of each object that is there, ``lacks`` in words what those
-    that are not available lack. ``done`` says that the steps were carried out; otherwise they are what would be done.
+    that are not available lack, ``statuses`` the status of each object where it is to be mirrored. ``done`` says that
+    the steps were carried out; otherwise they are what would be done.
     """
 
     cluster: str
@@ -49,6 +50,7 @@ class MemberOutcome:
     error: Problem | None = None
     written: tuple[ObjectId, ...] = ()
     doubtful: ObjectId | None = None
+    statuses: t.Mapping[ObjectId, t.Any] = field(default_factory=dict, repr=False)
 
     @property
     def changes(self) -> tuple[MemberStep, ...]:

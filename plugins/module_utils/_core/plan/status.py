@@ -30,7 +30,6 @@ from .status_objects import (
 
 Row = tuple[str, str, str, str]
 
-PREFIX = "ClusterResourcePlacement"
 NO_OVERRIDE = ("NoOverrideSpecified", "no override applies")
 JUDGED = ("Applied", "Available", "DiffReported")
 MOST_UNFILLED = 20
@@ -120,7 +119,7 @@ def placement_status(
         rows.append(_cluster_status(plan, cluster, outcome, old, generation, now))
     conditions = [_scheduled(plan, previous, generation, now)]
     for rule in rules if rows else ():
-        condition = _aggregate(_said(rule, plan), rows, previous, generation, now)
+        condition = _aggregate(plan, _said(rule, plan), rows, previous, generation, now)
         conditions.append(condition)
         if condition.status != "True":
             break
@@ -263,7 +262,7 @@ def _diff_rows(outcome: MemberOutcome | None) -> list[Row]:
 
 
 def _scheduled(plan: PlacementPlan, previous: PlacementStatus, generation: int, now: datetime) -> Condition:
-    kind = f"{PREFIX}Scheduled"
+    kind = f"{plan.placement.kind}Scheduled"
     beside = f"; {plan.unread} more keep it, since they could not be read" if plan.unread else ""
     if plan.fulfilled:
         message = f"found all {plan.picked} clusters that the policy asks for{beside}"
@@ -281,13 +280,14 @@ def _said(rule: ConditionRule, plan: PlacementPlan) -> ConditionRule:
 
 
 def _aggregate(
+    plan: PlacementPlan,
     rule: ConditionRule,
     rows: t.Sequence[PerClusterPlacementStatus],
     previous: PlacementStatus,
     generation: int,
     now: datetime,
 ) -> Condition:
-    kind = PREFIX + rule.type
+    kind = plan.placement.kind + rule.type
     found = [find_condition(each.conditions, rule.type) for each in rows]
     unknown = sum(1 for each in found if each is None or each.status == "Unknown")
     failed = sum(1 for each in found if each is not None and each.status == "False")

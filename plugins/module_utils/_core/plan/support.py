@@ -7,24 +7,20 @@ from __future__ import annotations
 
 from ..errors import Problem
 from ..objects.placements.cluster_resource_placement import ClusterResourcePlacement
+from .reported.mirror import not_mirrored, wants_mirror
 
 
-def limitations(placement: ClusterResourcePlacement) -> tuple[Problem, ...]:
-    """Wishes that are carried out in a simpler way than KubeFleet's, as docs/compatibility.md lists them."""
-    strategy = placement.spec.strategy
-    where = f"{placement.kind}/{placement.name} spec.strategy"
-    said = {
-        "reportBackStrategy": strategy.report_back_strategy is not None
-        and strategy.report_back_strategy.type == "Mirror",
-    }
-    spread = placement.spec.status_reporting_scope == "NamespaceAccessible"
-    reporting = Problem("limited", SCOPE_LIMIT, f"{placement.kind}/{placement.name} spec.statusReportingScope", SEE)
-    found = [Problem("limited", LIMITS[field], f"{where}.{field}", SEE) for field, holds in said.items() if holds]
-    return (*found, reporting) if spread else tuple(found)
+def limitations(placement: ClusterResourcePlacement, on_hub: bool, from_hub: bool) -> tuple[Problem, ...]:
+    """Wishes that cannot be carried out as they stand, as docs/compatibility.md lists them. ``on_hub`` says that the
+    records are kept there, and not in a file, ``from_hub`` that the resources are those on the hub."""
+    about, found = f"{placement.kind}/{placement.key} spec", []
+    why = not_mirrored(placement, from_hub) if wants_mirror(placement) else ""
+    if why:
+        found.append(Problem("limited", why, f"{about}.strategy.reportBackStrategy", SEE))
+    if placement.reporting_namespace and not on_hub:
+        found.append(Problem("limited", SCOPE_LIMIT, f"{about}.statusReportingScope", SEE))
+    return tuple(found)
 
 
 SEE = "see docs/compatibility.md"
-SCOPE_LIMIT = "the status is written on the placement alone, not into the namespace"
-LIMITS = {
-    "reportBackStrategy": "status is not mirrored to the objects on the hub",
-}
+SCOPE_LIMIT = "the records are kept in a file, and there is no hub into whose namespace the status could be written"

@@ -24,7 +24,6 @@ from ..objects.identity import (
 )
 from ..values.parts import (
     mapping,
-    name,
     number,
     text,
     texts,
@@ -78,9 +77,17 @@ class ApplySet:
         return other is not None and replace(self, generation=0) == replace(other, generation=0)
 
 
+def parent_name(placement: str) -> str:
+    """Name of the parent of a placement, which is named as ``PlacementKey`` writes it. That of a ResourcePlacement ends
+    in a digest of 64 characters: no ClusterResourcePlacement can be called so, for their names have 63 at most."""
+    if "/" not in placement:
+        return placement
+    return f"{placement.replace('/', '.')}.{hashlib.sha256(placement.encode()).hexdigest()}"
+
+
 def applyset_id(placement: str) -> str:
     """The ApplySet ID of a placement's parent, as KEP-3659 computes it from the parent's identity."""
-    identity = f"{placement}.{NAMESPACE}.ConfigMap."
+    identity = f"{parent_name(placement)}.{NAMESPACE}.ConfigMap."
     digest = hashlib.sha256(identity.encode()).digest()
     return f"applyset-{base64.urlsafe_b64encode(digest).decode().rstrip('=')}-v1"
 
@@ -94,7 +101,7 @@ def parent_manifest(applyset: ApplySet) -> dict[str, t.Any]:
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "metadata": {
-            "name": applyset.placement,
+            "name": parent_name(applyset.placement),
             "namespace": NAMESPACE,
             "labels": {ID_LABEL: applyset.id, **MANAGED_BY},
             "annotations": {
@@ -135,10 +142,11 @@ def read_parent(parent: t.Mapping[str, t.Any]) -> ApplySet:
         data = texts(parent, "data")
         placement = _json(data, "placement", "name", "uid", "generation")
         record = _json(data, "record", *RECORD)
-        if name(placement) != called:
-            raise ValueError("placement.name is not the name of the ConfigMap")
+        whose = text(placement, "name")
+        if not whose or parent_name(whose) != called:
+            raise ValueError("placement.name is not that of which the ConfigMap has its name")
         return ApplySet(
-            placement=called,
+            placement=whose,
             uid=text(placement, "uid"),
             generation=number(placement, "generation"),
             policy_snapshot=text(record, "policySnapshot"),

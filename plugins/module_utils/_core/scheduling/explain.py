@@ -91,7 +91,7 @@ def explain_outcome(outcome: Scheduled, cluster: str) -> Explanation:
         terms = PreferredAffinity.of(asked.index, asked.preferred, upstream=False).explained(position)
         spread = _spread(outcome).domains(position)
     return Explanation(
-        placement=asked.placement.metadata.name,
+        placement=str(asked.placement.key),
         cluster=cluster,
         picked=holder is not None,
         sentence=_sentence(cluster, change, holder, decision, would_refuse, blockers),

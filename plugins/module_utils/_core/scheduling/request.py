@@ -38,7 +38,7 @@ class SchedulingRequest:
     @property
     def namespace(self) -> str:
         """The namespace of a ResourcePlacement, empty for a cluster-scoped placement."""
-        return self.placement.metadata.namespace if self.placement.kind == "ResourcePlacement" else ""
+        return self.placement.namespace
 
     @property
     def required(self) -> tuple[ClusterSelectorTerm, ...]:

@@ -48,13 +48,16 @@ def _within(path: str, outer: str) -> bool:
 
 
 _ANY, _CRP, _MEMBER, _FLEET = "all", "ClusterResourcePlacement", "MemberCluster", "FleetMember"
+_PLACEMENTS = "ClusterResourcePlacement, ResourcePlacement"
 _MAINTENANCE, _CATALOG, _PROFILE = "FleetMaintenance", "ReleaseCatalog", "AutoUpgradeProfile"
 _OVERRIDE, _OVERRIDES = "ClusterResourceOverride", "ClusterResourceOverride, ResourceOverride"
 _ENVELOPES = "ClusterResourceEnvelope, ResourceEnvelope"
 _EVICTION, _BUDGET = "ClusterResourcePlacementEviction", "ClusterResourcePlacementDisruptionBudget"
 _STAGED_STRATEGIES = "ClusterStagedUpdateStrategy, StagedUpdateStrategy"
 _STAGED_RUNS, _APPROVALS = "ClusterStagedUpdateRun, StagedUpdateRun", "ClusterApprovalRequest, ApprovalRequest"
-_NAMESPACED = "ResourceOverride, ResourceEnvelope, StagedUpdateStrategy, StagedUpdateRun, ApprovalRequest"
+_NAMESPACED = (
+    "ResourcePlacement, ResourceOverride, ResourceEnvelope, StagedUpdateStrategy, StagedUpdateRun, ApprovalRequest"
+)
 _RUN, _GATE, _SEQUENCE, _GATES = "UpdateRun", "Gate", "UpdateStrategy, UpdateRun", "UpdateStrategy, UpdateRun, Gate"
 
 RULES: tuple[Rule, ...] = (
@@ -87,7 +90,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "name-too-long",
         SCHEMA,
-        f"{_CRP}, {_MEMBER}, {_FLEET}, {_STAGED_RUNS}, {_SEQUENCE}, {_PROFILE}",
+        f"{_PLACEMENTS}, {_MEMBER}, {_FLEET}, {_STAGED_RUNS}, {_SEQUENCE}, {_PROFILE}",
         "metadata.name has more than 63 characters, or 50 for UpdateStrategy, UpdateRun and AutoUpgradeProfile.",
     ),
     Rule("unexpected-namespace", CORE, _ANY, "metadata.namespace is given for a cluster-scoped kind."),
@@ -109,15 +112,17 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "invalid-label-selector",
         CORE,
-        f"{_CRP}, {_OVERRIDES}, {_STAGED_STRATEGIES}, {_SEQUENCE}, {_MAINTENANCE}",
+        f"{_PLACEMENTS}, {_OVERRIDES}, {_STAGED_STRATEGIES}, {_SEQUENCE}, {_MAINTENANCE}",
         "A label selector has a bad key, operator or value.",
     ),
-    Rule("name-with-label-selector", SCHEMA, _CRP, "A resource selector has both a name and a label selector."),
-    Rule("scope-without-name", SCHEMA, _CRP, "NamespaceWithResourceSelectors needs a name and no label selector."),
+    Rule("name-with-label-selector", SCHEMA, _PLACEMENTS, "A resource selector has both a name and a label selector."),
+    Rule(
+        "scope-without-name", SCHEMA, _PLACEMENTS, "NamespaceWithResourceSelectors needs a name and no label selector."
+    ),
     Rule(
         "scope-needs-one-namespace",
         SCHEMA,
-        _CRP,
+        _PLACEMENTS,
         "NamespaceWithResourceSelectors may stand once, on the only Namespace selector.",
     ),
     Rule(
@@ -126,38 +131,44 @@ RULES: tuple[Rule, ...] = (
         _CRP,
         "NamespaceAccessible needs exactly one selector of kind Namespace.",
     ),
-    Rule("not-for-placement-type", SCHEMA, _CRP, "A policy field does not belong to the placement type."),
-    Rule("number-of-clusters-missing", SCHEMA, _CRP, "PickN has no numberOfClusters; none is guessed."),
-    Rule("cluster-names-missing", CORE, _CRP, "PickFixed names no cluster."),
-    Rule("duplicate-cluster-name", CORE, _CRP, "A cluster is named twice."),
-    Rule("invalid-cluster-name", CORE, _CRP, "A name in clusterNames cannot be the name of a member."),
-    Rule("preferred-with-pick-all", SCHEMA, _CRP, "PickAll has preferred terms, but there is nothing to prefer."),
-    Rule("sorter-in-required", SCHEMA, _CRP, "A required term has a property sorter."),
-    Rule("property-selector-in-preferred", SCHEMA, _CRP, "A preferred term has a property selector."),
-    Rule("unknown-operator", CORE, _CRP, "A property is compared by none of Gt, Ge, Eq, Ne, Lt, Le."),
-    Rule("value-missing", CORE, _CRP, "A property requirement has no value."),
-    Rule("invalid-value", CORE, _CRP, "The value of a property requirement is not a quantity."),
-    Rule("unknown-property", CORE, _CRP, "A property name has letters that no property name has."),
-    Rule("invalid-property-name", CORE, _CRP, "A property name is malformed."),
-    Rule("unknown-capacity", CORE, _CRP, "A resource property is not of total, allocatable or available."),
-    Rule("resource-upper-case", CORE, _CRP, "The resource of a property is not in lower case."),
-    Rule("contradictory-requirements", CORE, _CRP, "Requirements on one property can never hold together."),
-    Rule("property-alias", WARNING, _CRP, "A property is called by an older name."),
-    Rule("metric-sorter", REPAIR, _CRP, "The sorter is called metricSorter instead of propertySorter."),
-    Rule("preferred-not-a-list", REPAIR, _CRP, "The preferred terms are one object instead of a list."),
-    Rule("preference-is-a-list", REPAIR, _CRP, "A preference is a list of one instead of an object."),
-    Rule("invalid-topology-key", CORE, _CRP, "topologyKey is not a label key."),
-    Rule("toleration-value-with-exists", SCHEMA, _CRP, "A toleration with Exists has a value."),
-    Rule("toleration-without-key", SCHEMA, _CRP, "A toleration without key is not of operator Exists."),
-    Rule("invalid-toleration", CORE, _CRP, "Key or value of a toleration is malformed."),
-    Rule("duplicate-toleration", CORE, _CRP, "A toleration stands twice."),
-    Rule("external-with-rolling-update", SCHEMA, _CRP, "Strategy External has budgets of a rolling update."),
-    Rule("config-without-server-side-apply", SCHEMA, _CRP, "serverSideApplyConfig stands beside another type."),
-    Rule("report-back-without-destination", SCHEMA, _CRP, "Status is to be mirrored to nowhere."),
-    Rule("policy-removed", SCHEMA, _CRP, "An update takes the policy away."),
-    Rule("placement-type-changed", SCHEMA, _CRP, "An update changes the placement type; no policy means PickAll."),
-    Rule("tolerations-changed", CORE, _CRP, "An update changes or removes a toleration; adding is allowed."),
-    Rule("external-left", SCHEMA, _CRP, "An update leaves strategy External."),
+    Rule("accessible-needs-a-name", CORE, _CRP, "NamespaceAccessible needs the name of that namespace."),
+    Rule("not-for-placement-type", SCHEMA, _PLACEMENTS, "A policy field does not belong to the placement type."),
+    Rule("number-of-clusters-missing", SCHEMA, _PLACEMENTS, "PickN has no numberOfClusters; none is guessed."),
+    Rule("cluster-names-missing", CORE, _PLACEMENTS, "PickFixed names no cluster."),
+    Rule("duplicate-cluster-name", CORE, _PLACEMENTS, "A cluster is named twice."),
+    Rule("invalid-cluster-name", CORE, _PLACEMENTS, "A name in clusterNames cannot be the name of a member."),
+    Rule(
+        "preferred-with-pick-all", SCHEMA, _PLACEMENTS, "PickAll has preferred terms, but there is nothing to prefer."
+    ),
+    Rule("sorter-in-required", SCHEMA, _PLACEMENTS, "A required term has a property sorter."),
+    Rule("property-selector-in-preferred", SCHEMA, _PLACEMENTS, "A preferred term has a property selector."),
+    Rule("unknown-operator", CORE, _PLACEMENTS, "A property is compared by none of Gt, Ge, Eq, Ne, Lt, Le."),
+    Rule("value-missing", CORE, _PLACEMENTS, "A property requirement has no value."),
+    Rule("invalid-value", CORE, _PLACEMENTS, "The value of a property requirement is not a quantity."),
+    Rule("unknown-property", CORE, _PLACEMENTS, "A property name has letters that no property name has."),
+    Rule("invalid-property-name", CORE, _PLACEMENTS, "A property name is malformed."),
+    Rule("unknown-capacity", CORE, _PLACEMENTS, "A resource property is not of total, allocatable or available."),
+    Rule("resource-upper-case", CORE, _PLACEMENTS, "The resource of a property is not in lower case."),
+    Rule("contradictory-requirements", CORE, _PLACEMENTS, "Requirements on one property can never hold together."),
+    Rule("property-alias", WARNING, _PLACEMENTS, "A property is called by an older name."),
+    Rule("metric-sorter", REPAIR, _PLACEMENTS, "The sorter is called metricSorter instead of propertySorter."),
+    Rule("preferred-not-a-list", REPAIR, _PLACEMENTS, "The preferred terms are one object instead of a list."),
+    Rule("preference-is-a-list", REPAIR, _PLACEMENTS, "A preference is a list of one instead of an object."),
+    Rule("invalid-topology-key", CORE, _PLACEMENTS, "topologyKey is not a label key."),
+    Rule("toleration-value-with-exists", SCHEMA, _PLACEMENTS, "A toleration with Exists has a value."),
+    Rule("toleration-without-key", SCHEMA, _PLACEMENTS, "A toleration without key is not of operator Exists."),
+    Rule("invalid-toleration", CORE, _PLACEMENTS, "Key or value of a toleration is malformed."),
+    Rule("duplicate-toleration", CORE, _PLACEMENTS, "A toleration stands twice."),
+    Rule("external-with-rolling-update", SCHEMA, _PLACEMENTS, "Strategy External has budgets of a rolling update."),
+    Rule("config-without-server-side-apply", SCHEMA, _PLACEMENTS, "serverSideApplyConfig stands beside another type."),
+    Rule("report-back-without-destination", SCHEMA, _PLACEMENTS, "Status is to be mirrored to nowhere."),
+    Rule("policy-removed", SCHEMA, _PLACEMENTS, "An update takes the policy away."),
+    Rule(
+        "placement-type-changed", SCHEMA, _PLACEMENTS, "An update changes the placement type; no policy means PickAll."
+    ),
+    Rule("tolerations-changed", CORE, _PLACEMENTS, "An update changes or removes a toleration; adding is allowed."),
+    Rule("external-left", SCHEMA, _PLACEMENTS, "An update leaves strategy External."),
+    Rule("reporting-namespace-changed", CORE, _CRP, "An update selects another namespace than status is reported in."),
     Rule("reporting-scope-changed", SCHEMA, _CRP, "An update changes statusReportingScope."),
     Rule("invalid-taint", CORE, _MEMBER, "Key or value of a taint is malformed."),
     Rule("duplicate-taint", CORE, _MEMBER, "A taint stands twice."),

@@ -66,7 +66,10 @@ def capture(
     fleet = {name: member.fleet for name, member in members.items()}
     waits = Timeouts(connect=timeout, read=max(30.0, timeout))
     with open_clients(session, fleet, timeout=waits) as clients:
-        reading = read_fleet(members, clients, session.clock(), pods, prices, threads, workers=workers)
+        inside = bool(session.records.names("ResourcePlacement"))
+        reading = read_fleet(
+            members, clients, session.clock(), pods, prices, threads, workers=workers, namespaces=inside
+        )
     if record:
         record_identities(session.records, fleet, clients.identities.seen)
         record_facts(session.records, reading)

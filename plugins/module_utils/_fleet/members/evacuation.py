@@ -12,12 +12,13 @@ from ..._core.errors import FleetError, Problem
 from ..._core.objects.clusters.evacuation import EVACUATED, MARK, is_evacuated, marked
 from ..._core.objects.clusters.member_cluster import MemberCluster
 from ..._core.objects.placements.binding import UNSCHEDULED
+from ..._core.objects.placements.key import PlacementKey
 from ..._core.schema.codec import encode
 from ..._core.values.selector import matches
 from ..._core.values.selector_text import parse_selector
 from ..._store.records import Records
 from ..leases import acquire
-from ..placements.recorded import PARENT
+from ..placements.recorded import all_bindings
 from ..session import Session
 
 LEASE_SECONDS = 120
@@ -92,16 +93,16 @@ def still_held(records: Records, wanted: Evacuation, planned: t.Container[str]) 
     """Placements on evacuated clusters that are not among those ``planned``: nobody moves them yet."""
     if not wanted.evacuated:
         return ()
-    found: dict[str, list[str]] = {}
-    for each in records.list("ClusterResourceBinding"):
-        parent = (each["metadata"].get("labels") or {}).get(PARENT, "")
+    found: dict[PlacementKey, list[str]] = {}
+    for each in all_bindings(records):
+        parent = PlacementKey.of_parent(each)
         cluster = each["spec"]["targetCluster"]
-        if cluster in wanted.evacuated and parent not in planned and each["spec"]["state"] != UNSCHEDULED:
+        if cluster in wanted.evacuated and str(parent) not in planned and each["spec"]["state"] != UNSCHEDULED:
             found.setdefault(parent, []).append(cluster)
     text = "it is not among the placements of this run, and stays on {} until its own next apply"
     return tuple(
-        Problem("not-moved-yet", text.format(", ".join(sorted(clusters))), f"ClusterResourcePlacement/{name}")
-        for name, clusters in sorted(found.items())
+        Problem("not-moved-yet", text.format(", ".join(sorted(clusters))), f"{key.kinds.placement}/{key}")
+        for key, clusters in sorted(found.items())
     )
 
 

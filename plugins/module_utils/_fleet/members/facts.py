@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from ..._core.cluster.facts.member import (
+    NAMESPACES,
     NODE_COUNT,
     NODES,
     PODS,
@@ -29,7 +30,7 @@ from ..._core.objects.clusters.member_cluster import MemberCluster, MemberCluste
 from ..._core.objects.placements.cluster_resource_placement import PlacementSpec
 from ..._core.schema.codec import encode
 from ..._core.values.instants import parse_time
-from ..._core.values.parts import text
+from ..._core.values.parts import mapping, text
 from ..._core.values.quantity import Quantity
 from ..._kube.access import ready, version
 from ..._kube.client import KubeClient
@@ -42,7 +43,7 @@ from .sharing import Answers, shared_out
 AVAILABLE = "resources.kubernetes-fleet.io/available-"
 POD_FIELDS = "status.phase!=Succeeded,status.phase!=Failed,spec.nodeName!="
 # Kubernetes is tested with 5,000 nodes in a cluster.
-MOST_NODES, MOST_RESOURCES = 20_000, 1_000
+MOST_NODES, MOST_RESOURCES, MOST_LISTED = 20_000, 1_000, 100_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,13 +70,15 @@ def read_fleet(
     threads: int = 32,
     deadline: float | None = None,
     workers: int = 1,
+    namespaces: bool = False,
 ) -> FleetReading:
-    """The facts of all members at ``now``. A member that cannot be read keeps its older facts and is named.
+    """The facts of all members at ``now``; with ``namespaces`` their names too. A member that cannot be read keeps its
+    older facts and is named.
 
     ``threads`` is for each of the processes, of which there are ``workers``."""
 
     def read(clients: Clients, names: t.Iterable[str]) -> Answers[_MemberAnswer]:
-        work = {name: _reader(members[name], clients, now, pods, prices.prices) for name in names}
+        work = {name: _reader(members[name], clients, now, pods, namespaces, prices.prices) for name in names}
         return in_parallel(work, threads=threads, deadline=deadline)
 
     answers = shared_out(clients, members, workers, read)
@@ -124,7 +127,7 @@ def needs_pods(specs: t.Iterable[PlacementSpec]) -> bool:
 
 
 def _reader(
-    member: Member, clients: Clients, now: datetime, pods: bool, prices: t.Mapping[str, float]
+    member: Member, clients: Clients, now: datetime, pods: bool, namespaces: bool, prices: t.Mapping[str, float]
 ) -> t.Callable[[], _MemberAnswer]:
     def read() -> _MemberAnswer:
         client = clients.get(member.name)
@@ -136,6 +139,7 @@ def _reader(
             server=client.connection.server,
             nodes=_part(NODES, missing, lambda: _nodes(client)),
             requests=_part(PODS, missing, lambda: _requests(client)) if pods else None,
+            namespaces=_part(NAMESPACES, missing, lambda: _namespaces(client)) if namespaces else None,
             prices=prices,
             missing=missing,
         )
@@ -195,6 +199,17 @@ def _without_secrets(client: KubeClient, found: NodeFacts) -> NodeFacts:
 
 def _hidden(client: KubeClient, amounts: t.Mapping[str, str]) -> dict[str, str]:
     return {client.hide(name): amount for name, amount in amounts.items()}
+
+
+def _namespaces(client: KubeClient) -> tuple[str, ...]:
+    """Names of those that are not ending."""
+    found = read_each(client, "/api/v1/namespaces", _name_if_staying, "Namespace", MOST_LISTED).items
+    return tuple(sorted(client.hide(name) for name in found if name))
+
+
+def _name_if_staying(namespace: t.Mapping[str, t.Any]) -> str:
+    metadata = mapping(namespace, "metadata")
+    return "" if metadata.get("deletionTimestamp") else text(metadata, "name")
 
 
 def _requests(client: KubeClient) -> dict[str, Quantity]:

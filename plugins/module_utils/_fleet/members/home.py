@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ..._core.objects.identity import NAMESPACE, ObjectId
-from ..._core.resources.applyset import MANAGED_BY
+from ..._core.resources.applyset import MANAGED_BY, parent_name
 from ..._kube.apply import delete_object
 from ..._kube.client import KubeClient
 from ..._kube.discovery import all_in_namespaces
@@ -45,7 +45,7 @@ def empty_home(client: KubeClient, ending: t.Iterable[str]) -> dict[str, t.Any] 
     """The namespace, if it goes with the placements that end: we made it, and of every kind that the server lists it
     holds nothing but their parents. What cannot be listed counts as being there.
     """
-    ignored = NOBODYS | {("ConfigMap", placement) for placement in ending}
+    ignored = NOBODYS | {("ConfigMap", parent_name(placement)) for placement in ending}
     try:
         namespace = client.get(PATH)
         metadata = namespace["metadata"]

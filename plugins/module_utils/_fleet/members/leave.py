@@ -11,12 +11,14 @@ from functools import partial
 
 from ..._core.cluster.silence import WHOLE_MEMBER
 from ..._core.errors import FleetError, Problem
+from ..._core.objects.placements.key import PlacementKey
 from ..._core.plan.brakes import removals
 from ..._core.plan.outcome import MemberOutcome
 from ..._core.resources.applyset import ID_LABEL, ApplySet
 from ..._kube.client import KubeClient
 from ..._kube.lists import list_objects
 from ..._kube.parallel import in_parallel
+from ..._store.kinds import record_name
 from ..._store.records import Lease, Records
 from ..conductor.interrupts import Interrupts
 from ..keeping import Keeper
@@ -28,8 +30,7 @@ from ..placements.on_member.member_apply import (
     run_on_member,
 )
 from ..placements.on_member.observe import PARENTS, parsed_parent
-from ..placements.recorded import PARENT
-from ..placements.sources import PLACEMENT
+from ..placements.recorded import all_bindings, all_placements
 from ..session import Session
 from ..updates.claims import busy
 from .identity import recorded_uids, several_names
@@ -89,7 +90,7 @@ def leave(session: Session, wish: LeaveRequest, write: bool) -> Left:
     _check_brakes(records, names, doubles, wish)
     asked = {name: members[name].fleet for name in names if name not in doubles}
     with open_clients(session, asked, strict=True) as clients:
-        ours = {(each["metadata"]["name"], each["metadata"]["uid"]) for each in records.list(PLACEMENT)}
+        ours = {(str(PlacementKey.of_record(each)), each["metadata"]["uid"]) for each in all_placements(records)}
         looked = in_parallel({name: _emptied(clients, name, wish, ours) for name in asked})
         unreachable = [name for name in asked if isinstance(looked[name], FleetError)]
         damaged: tuple[Problem, ...] = ()
@@ -144,11 +145,7 @@ def _taken(records: Records, keeper: Keeper, names: t.Sequence[str], looked: t.M
     for name in names:
         for lease in (f"member/{name}", leaving_lease(name)):
             leases[lease] = keeper.take(lease)
-    placements = {
-        (each["metadata"].get("labels") or {}).get(PARENT, "")
-        for each in records.list("ClusterResourceBinding")
-        if each["spec"]["targetCluster"] in names
-    }
+    placements = {_parent(each) for each in all_bindings(records) if each["spec"]["targetCluster"] in names}
     for outcomes in _outcomes(looked).values():
         placements |= outcomes.keys()
     held: list[Problem] = []
@@ -160,6 +157,12 @@ def _taken(records: Records, keeper: Keeper, names: t.Sequence[str], looked: t.M
     if held:
         raise FleetError.of(held)
     return leases
+
+
+def _parent(binding: dict[str, t.Any]) -> str:
+    """The placement that it belongs to; empty where it does not say."""
+    key = PlacementKey.of_parent(binding)
+    return str(key) if key.name else ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -222,9 +225,8 @@ def _check_brakes(records: Records, names: t.Sequence[str], doubles: t.Container
         return
     losing = {name for name in names if name not in doubles}
     held: dict[str, set[str]] = {}
-    for binding in records.list("ClusterResourceBinding"):
-        placement = (binding["metadata"].get("labels") or {}).get(PARENT, "")
-        held.setdefault(placement, set()).add(binding["spec"]["targetCluster"])
+    for binding in all_bindings(records):
+        held.setdefault(_parent(binding), set()).add(binding["spec"]["targetCluster"])
     stopped = []
     for placement, clusters in sorted(held.items()):
         brake = removals(placement, len(clusters), len(clusters & losing), wish.max_removals)
@@ -272,10 +274,9 @@ def _failed(done: t.Mapping[str, t.Any]) -> tuple[Problem, ...]:
 
 
 def _forget(records: Records, name: str, leases: t.Mapping[str, Lease]) -> None:
-    for binding in records.list("ClusterResourceBinding"):
+    for binding in all_bindings(records):
         if binding["spec"]["targetCluster"] == name:
-            placement = (binding["metadata"].get("labels") or {}).get(PARENT, "")
-            lease = leases.get(f"placement/{placement}")
-            records.delete("ClusterResourceBinding", binding["metadata"]["name"], lease=lease)
+            lease = leases.get(f"placement/{_parent(binding)}")
+            records.delete(binding["kind"], record_name(binding), lease=lease)
     for kind in ("MemberCluster", "FleetMember"):
         records.delete(kind, name, lease=leases[f"member/{name}"])

@@ -27,7 +27,12 @@ def young_members(members: t.Mapping[str, Member], now: datetime, age: timedelta
 
 
 def facts_of(
-    members: t.Mapping[str, Member], recorded: t.Container[str], clients: Clients, now: datetime, pods: bool
+    members: t.Mapping[str, Member],
+    recorded: t.Container[str],
+    clients: Clients,
+    now: datetime,
+    pods: bool,
+    namespaces: bool = False,
 ) -> FactsSnapshot:
     """The facts of all members: the records' of those in ``recorded``, and what the others say now. The snapshot counts
     as captured when the oldest of them was read.
@@ -35,7 +40,7 @@ def facts_of(
     FleetError with the problems of all members if not one is known: that is a fault on our side.
     """
     unknown = {name: each for name, each in members.items() if name not in recorded}
-    reading = read_fleet(unknown, clients, now, pods)
+    reading = read_fleet(unknown, clients, now, pods, namespaces=namespaces)
     if members and len(reading.failed) == len(members):
         raise FleetError.of([replace(error.problems[0], where=name) for name, error in reading.failed.items()])
     kept = tuple(each.cluster for name, each in members.items() if name in recorded)

@@ -13,7 +13,7 @@ from functools import partial
 
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.placements.cluster_resource_placement import PlacementStatus
-from ..._core.plan.document import GAINED, LOST, PlacementPlan
+from ..._core.plan.document import LOST, PlacementPlan
 from ..._core.plan.reached import reached
 from ..._core.plan.status import placement_status
 from ..._core.rollout.rolling.decide import RolloutSeen, RolloutState
@@ -30,7 +30,7 @@ from ..keeping import INTERRUPTED, Keeper
 from ..members.members import Clients
 from ..session import Session
 from .abreast import PlacementWork, abreast
-from .barred import barred_clusters
+from .barred import barred_clusters, new_there
 from .binding_journal import BindingJournal
 from .checks import failures
 from .cut_short import cut_short, not_begun, refuse_to_begin, unrecorded
@@ -43,6 +43,8 @@ from .look import (
 from .on_member.member_apply import Seen
 from .plan import FleetPlan, PlanRequest
 from .recorded import RecordedPlacement
+from .reported.in_namespace import StatusInNamespace
+from .reported.mirror import mirrored
 from .rollout import MemberAct, Reach, RolloutSteering
 from .rollout_words import RolloutTelling, Waiting, summary
 from .staged.hand_over import hand_over, held_back, looked_at
@@ -183,14 +185,15 @@ def _begun(work: _Work, plan: FleetPlan, each: PlacementPlan, tally: _Tally) -> 
     """The placement under its lease, with what is intended recorded; None if there is nothing to do, or nothing is
     begun any more."""
     uid, seen = plan.recorded[each.name].uid, dict[str, Seen]()
-    new = _new_there(each, plan.recorded[each.name])
+    new = new_there(each, plan.recorded[each.name])
     only = looked_at(each)
     looked = on_members(each, uid, work.clients, work.ways, due=new, seen=seen, only=only, pool=work.pool)
     refuse_to_begin(work.told())
     due = bool(new) or changes(each, looked)
-    status = _status(each, {name: replace(one, done=True) for name, one in looked.items()}, plan, work.request)
+    status = _status(each, {name: replace(one, done=True) for name, one in looked.items()}, plan, work)
     if not due and not _differs(plan, each, status):
         tally.outcomes[each.name], tally.statuses[each.name] = looked, status
+        _mirror(work, each, tally)
         return None
     if work.stops():
         tally.begun = False
@@ -323,7 +326,9 @@ def _finished(work: _Work, rollout: _Rollout, ending: Ending[RolloutState], tall
     current, steering = rollout.writer.plan, rollout.steering
     outcomes = tally.outcomes[current.name] = _in_order(current, steering.outcomes)
     rollout.keeper.check_leases()
-    tally.statuses[current.name] = _recorded(rollout, ending.state, work)
+    tally.statuses[current.name], failed = _recorded(rollout, ending.state, work)
+    tally.problems += failed.problems if failed else ()
+    _mirror(work, current, tally)
     came = work.told()
     if came:
         tally.problems.append(cut_short(current.name, came, outcomes))
@@ -341,44 +346,47 @@ def _finished(work: _Work, rollout: _Rollout, ending: Ending[RolloutState], tall
         work.session.say(f"{current.name}: applied was enough; no wave waited until its clusters were available")
 
 
+def _mirror(work: _Work, plan: PlacementPlan, tally: _Tally) -> None:
+    """What was seen of the objects' status on the one member, on the objects on the hub."""
+    done = mirrored(
+        work.session.hub,
+        plan,
+        tally.outcomes[plan.name],
+        work.request.resources is None,
+        lambda cluster: work.clients.get(cluster).hide,
+    )
+    tally.changed = tally.changed or bool(done.written)
+    tally.problems += done.problems
+
+
 def _in_order(plan: PlacementPlan, outcomes: Outcomes) -> Outcomes:
     return {each.cluster: outcomes[each.cluster] for each in plan.clusters if each.cluster in outcomes}
 
 
-def _recorded(rollout: _Rollout, state: RolloutState, work: _Work) -> PlacementStatus:
+def _recorded(rollout: _Rollout, state: RolloutState, work: _Work) -> tuple[PlacementStatus, FleetError | None]:
+    """The status, and why it could not be written into its namespace."""
     writer, outcomes = rollout.writer, rollout.steering.outcomes
+    copy = StatusInNamespace.of(work.session.records, work.session.hub is not None, writer.plan.placement)
     current, placement = writer.plan, rollout.placement
-    generation = placement["metadata"]["generation"]
-    status = placement_status(
-        current,
-        outcomes,
-        current.placement.status,
-        generation,
-        work.session.clock(),
-        rollout.steering.not_begun(state),
-    )
+    generation, previous, now = placement["metadata"]["generation"], current.placement.status, work.session.clock()
+    status = placement_status(current, outcomes, previous, generation, now, rollout.steering.not_begun(state))
     left = bool(state.bindings) or any(outcome.error or outcome.failures for outcome in outcomes.values())
     if current.deleting and not left:
         writer.event("PlacementCleanupFinalizerRemoved", "nothing of the placement is left on any member")
+        copy.removed(writer.lease)
         writer.forget(placement)
-    else:
-        writer.status(placement, status)
-    return status
+        return status, None
+    status, failed = copy.written(status, previous, generation, now, writer.lease)
+    writer.status(placement, status)
+    return status, failed
 
 
-def _new_there(plan: PlacementPlan, recorded: RecordedPlacement) -> frozenset[str]:
-    """Clusters that this placement was never meant for before: something is surely to be written there."""
-    strategy = plan.placement.spec.strategy.apply_strategy
-    if plan.by_run or (strategy is not None and strategy.type == "ReportDiff"):
-        return frozenset()
-    known = {each["spec"]["targetCluster"] for each in recorded.bindings.values()}
-    return frozenset(each.cluster for each in plan.clusters if each.change == GAINED and each.cluster not in known)
-
-
-def _status(plan: PlacementPlan, outcomes: Outcomes, fleet: FleetPlan, request: PlanRequest) -> PlacementStatus:
+def _status(plan: PlacementPlan, outcomes: Outcomes, fleet: FleetPlan, work: _Work) -> PlacementStatus:
     document = fleet.recorded[plan.name].document
-    generation = document["metadata"]["generation"] if document else 1
-    return placement_status(plan, outcomes, plan.placement.status, generation, request.now, held_back(plan))
+    generation, previous = document["metadata"]["generation"] if document else 1, plan.placement.status
+    status = placement_status(plan, outcomes, previous, generation, work.request.now, held_back(plan))
+    copy = StatusInNamespace.of(work.session.records, work.session.hub is not None, plan.placement)
+    return copy.expected(status, previous, generation, work.request.now)
 
 
 def _differs(fleet: FleetPlan, plan: PlacementPlan, status: PlacementStatus) -> bool:

@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 from ..._core.errors import Problem
-from ..._core.plan.document import PlacementPlan
+from ..._core.plan.document import GAINED, PlacementPlan
 from ..._store.records import Records
 from ..leases import is_leaving, leaving_members
+from .recorded import RecordedPlacement
 
 
 def barred_clusters(records: Records, plan: PlacementPlan) -> dict[str, Problem]:
@@ -24,3 +25,12 @@ def barred_clusters(records: Records, plan: PlacementPlan) -> dict[str, Problem]
         elif each.cluster in leaving:
             barred[each.cluster] = is_leaving(each.cluster, leaving[each.cluster])
     return barred
+
+
+def new_there(plan: PlacementPlan, recorded: RecordedPlacement) -> frozenset[str]:
+    """Clusters that this placement was never meant for before: something is surely to be written there."""
+    strategy = plan.placement.spec.strategy.apply_strategy
+    if plan.by_run or (strategy is not None and strategy.type == "ReportDiff"):
+        return frozenset()
+    known = {each["spec"]["targetCluster"] for each in recorded.bindings.values()}
+    return frozenset(each.cluster for each in plan.clusters if each.change == GAINED and each.cluster not in known)

@@ -24,9 +24,7 @@ from ..._core.schema.codec import encode
 from ..._core.values.instants import parse_time, write_time
 from ..._store.records import Lease, Records
 from ..conductor.journal import Change
-from .recorded import PARENT, Document
-
-KIND = "ClusterResourceBinding"
+from .recorded import Document
 
 
 class BindingJournal:
@@ -47,7 +45,7 @@ class BindingJournal:
         self.lease = lease
         self._records = records
         self._check = check
-        self._placement = plan.name
+        self._key = plan.key
         self._documents = dict(documents)
         self._kept: dict[str, RolloutBinding] = {}
         self.state = RolloutState(bindings=tuple(_begun_with(plan, documents)))
@@ -73,7 +71,7 @@ class BindingJournal:
                 self._kept[each.name] = each
             kept.append(each)
         for name in self._documents.keys() - {each.name for each in kept}:
-            self._records.delete(KIND, name, lease=self.lease)
+            self._records.delete(self._key.kinds.binding, self._key.record(name), lease=self.lease)
             del self._documents[name]
             self._kept.pop(name, None)
         self.state = replace(state, bindings=tuple(kept))
@@ -86,12 +84,12 @@ class BindingJournal:
         generation = 1 if old is None else old["metadata"]["generation"] + (spec != old["spec"])
         held = RolloutBinding(binding=_stamped(held.binding, generation))
         metadata: Document = (
-            {"name": held.name, "labels": {PARENT: self._placement}} if old is None else old["metadata"]
+            {**self._key.metadata(held.name), "labels": self._key.labels} if old is None else old["metadata"]
         )
         annotations = _annotations(held.binding)
         metadata = {key: each for key, each in metadata.items() if key != "annotations"}
         new: Document = {
-            **(old or {"apiVersion": held.binding.api_version, "kind": KIND}),
+            **(old or {"apiVersion": held.binding.api_version, "kind": self._key.kinds.binding}),
             "metadata": {**metadata, **({"annotations": annotations} if annotations else {})},
             "spec": spec,
         }

@@ -14,6 +14,7 @@ from ..._core.cluster.facts.snapshot import FactsSnapshot
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.clusters.member_cluster import MemberCluster
 from ..._core.objects.placements.cluster_resource_placement import ClusterResourcePlacement
+from ..._core.objects.placements.key import PlacementKey
 from ..._core.plan.compose import RecordedState, policy_snapshot_of
 from ..._core.scheduling.cycle import schedule
 from ..._core.scheduling.explain import explain_outcome
@@ -25,7 +26,7 @@ from ..._store.records import Records
 from ..members.members import recorded_members
 from ..session import Session
 from .holdings import remembered
-from .recorded import recorded_placement
+from .recorded import all_placements, recorded_placement
 from .sources import placements_in, read_placement
 
 
@@ -118,15 +119,17 @@ def _placements(
         written = [each.placement for each in placements_in(read_manifests(question.src), strict=False)]
     else:
         written = []
-    names = [each.name for each in written]
+    names = [str(each.key) for each in written]
     if not (question.src or question.definition):
-        names = sorted(held.placements) if held else sorted(records.names("ClusterResourcePlacement"))
+        names = sorted(
+            held.placements if held else (str(PlacementKey.of_record(each)) for each in all_placements(records))
+        )
     if question.definition is None and question.name:
         names = [name for name in names if name == question.name]
     found = {}
     for name in names:
         state = remembered(held, name) if held else recorded_placement(records, name)
-        placement = next((each for each in written if each.name == name), state.placement)
+        placement = next((each for each in written if str(each.key) == name), state.placement)
         if placement is not None:
             found[name] = (placement, state.known)
     if not found:

@@ -10,16 +10,17 @@ import typing as t
 from ..._core.cluster.facts.held import HeldContents, HeldObject, HeldPlacement, Holdings, without_content
 from ..._core.objects.clusters.fleet_member import FleetMember
 from ..._core.objects.identity import identify
+from ..._core.objects.placements.key import PLACEMENT_KINDS, PlacementKey
 from ..._core.plan.changes import Earlier
 from ..._core.plan.compose import RecordedState
 from ..._core.resources.sealing import object_hash
 from ..._store.records import Records
 from .recorded import (
-    PARENT,
     RESOURCE_HASH,
     RESOURCE_INDEX,
     Document,
     RecordedPlacement,
+    all_placements,
     gathered,
 )
 from .sources import credentials_of
@@ -31,10 +32,10 @@ NOTHING = RecordedPlacement(
 
 def holdings_of(records: Records, members: t.Iterable[FleetMember]) -> Holdings:
     """What the records hold of all placements, each kind listed once."""
-    documents = {each["metadata"]["name"]: each for each in records.list("ClusterResourcePlacement")}
-    bindings = _by_parent(records, "ClusterResourceBinding")
-    policies = _by_parent(records, "ClusterSchedulingPolicySnapshot")
-    resources = _by_parent(records, "ClusterResourceSnapshot")
+    documents = {str(PlacementKey.of_record(each)): each for each in all_placements(records)}
+    bindings = _by_parent(records, [each.binding for each in PLACEMENT_KINDS])
+    policies = _by_parent(records, [each.policy_snapshot for each in PLACEMENT_KINDS])
+    resources = _by_parent(records, [each.resource_snapshot for each in PLACEMENT_KINDS])
     placements = {}
     for name in sorted({*documents, *bindings, *policies, *resources}):
         found = gathered(
@@ -63,12 +64,12 @@ def remembered(holdings: Holdings, name: str) -> RecordedPlacement:
     return RecordedPlacement(document=document, bindings={}, policy_snapshots=(), resource_snapshots=(), known=known)
 
 
-def _by_parent(records: Records, kind: str) -> dict[str, list[Document]]:
+def _by_parent(records: Records, kinds: t.Iterable[str]) -> dict[str, list[Document]]:
     found: dict[str, list[Document]] = {}
-    for each in records.list(kind):
-        parent = (each["metadata"].get("labels") or {}).get(PARENT)
-        if parent:
-            found.setdefault(parent, []).append(each)
+    for each in (one for kind in kinds for one in records.list(kind)):
+        parent = PlacementKey.of_parent(each)
+        if parent.name:
+            found.setdefault(str(parent), []).append(each)
     return found
 
 

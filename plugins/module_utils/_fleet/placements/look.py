@@ -15,6 +15,7 @@ from ..._core.objects.placements.rollout_strategy import ApplyStrategy
 from ..._core.plan.document import LOST, ClusterPlan, PlacementPlan
 from ..._core.plan.member import Deletable, abandons
 from ..._core.plan.outcome import MemberOutcome
+from ..._core.plan.reported.mirror import wants_mirror
 from ..._core.resources.applyset import ApplySet
 from ..._kube.parallel import WorkPool
 from ..members.members import Clients
@@ -139,6 +140,7 @@ def _task(plan: PlacementPlan, cluster: ClusterPlan, uid: str, ways: ApplyOption
         validate=ways.validate,
         shows=ways.shows,
         diagnoses=ways.diagnoses,
+        mirrors=wants_mirror(plan.placement),
     )
 
 

@@ -66,9 +66,9 @@ from .plan import (
     make_plans,
     plan_again,
 )
+from .recorded import all_placements
 from .rollout_words import Waiting
 from .sources import (
-    PLACEMENT,
     LoadedPlacement,
     credentials_of,
     placements_in,
@@ -85,7 +85,8 @@ APPLY_AGE, FILE_AGE = timedelta(minutes=10), timedelta(hours=24)
 @dataclass(frozen=True, kw_only=True)
 class PlacementRequest:
     """What a run is asked to do. ``facts`` is a loaded snapshot; without one recorded facts are used that are young
-    enough, and all other members are read, with ``read`` all of them.
+    enough, and all other members are read, with ``read`` all of them, as for a ResourcePlacement: namespaces come and
+    go.
 
     ``write`` carries the plan out, ``look`` compares with the members; neither needs a member for a plan alone.
     ``render`` is a cluster of which everything that it gets is told. ``evacuate`` and ``readmit`` are label selectors.
@@ -206,7 +207,8 @@ def run(session: Session, asked: PlacementRequest) -> Report:
     fleet = {name: each.fleet for name, each in members.items()}
     timeouts = Timeouts(connect=asked.timeout, read=max(30.0, asked.timeout))
     pods = asked.facts is None and needs_pods(each.placement.spec for each in placements)
-    young = _recorded_are_used(members, asked, now, pods)
+    inside = any(each.placement.namespace for each in placements)
+    young = frozenset[str]() if inside else _recorded_are_used(members, asked, now, pods)
     with open_clients(session, fleet, timeout=timeouts, strict=asked.write, ready_first=young) as clients:
         facts = asked.facts
         if not members and not asked.absent and (facts is None or asked.write):
@@ -214,10 +216,10 @@ def run(session: Session, asked: PlacementRequest) -> Report:
                 "no-members", "no cluster has joined the fleet", session.records.place, "join some with member_cluster"
             )
         if facts is None:
-            facts = facts_of(members, young, clients, now, pods)
+            facts = facts_of(members, young, clients, now, pods, inside)
         request = plan_request(session, asked, placements, beside, members, facts, now)
         moves = evacuation(asked.evacuate, asked.readmit, [each.cluster for each in members.values()] or facts.members)
-        told = (*told, *still_held(session.records, moves, {each.placement.name for each in placements}))
+        told = (*told, *still_held(session.records, moves, {str(each.placement.key) for each in placements}))
         told = (*_unrecorded(session.records, members, asked), *told, *request.findings)
         request = replace(request, findings=told, evacuation=moves)
         plan = make_plans(session, request)
@@ -311,12 +313,12 @@ def _wanted(
         found = placements_in(manifests, asked.strict)
         told = (*without_manifests(asked.src, manifests, "src"), *in_files(manifests))
     elif session.hub is not None:
-        documents = session.records.list(PLACEMENT)
+        documents = all_placements(session.records)
         found = tuple(read_placement(_as_written(each), "hub", asked.strict) for each in documents)
     else:
         raise FleetError("nothing-asked", "there is no placement to work on", "src", "give src or definition")
-    chosen = tuple(each for each in found if not asked.names or each.placement.name in asked.names)
-    missing = sorted(set(asked.names) - {each.placement.name for each in chosen})
+    chosen = tuple(each for each in found if not asked.names or str(each.placement.key) in asked.names)
+    missing = sorted(set(asked.names) - {str(each.placement.key) for each in chosen})
     if missing:
         raise FleetError("no-such-placement", f"there is no placement {', '.join(missing)}", ", ".join(asked.src))
     if not chosen and not asked.src:
@@ -364,7 +366,7 @@ def plan_request(
 def _as_written(document: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     """A recorded placement as its author could have written it."""
     metadata = document["metadata"]
-    kept = {key: metadata[key] for key in ("name", "labels", "annotations") if key in metadata}
+    kept = {key: metadata[key] for key in ("name", "namespace", "labels", "annotations") if key in metadata}
     return {**{key: document[key] for key in ("apiVersion", "kind", "spec")}, "metadata": kept}
 
 

@@ -15,6 +15,7 @@ from ..._core.cluster.facts.snapshot import FactsSnapshot, snapshot_digest
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.clusters.member_cluster import MemberCluster
 from ..._core.objects.placements.cluster_resource_placement import ClusterResourcePlacement
+from ..._core.objects.placements.key import PlacementKey
 from ..._core.objects.reading import check_update
 from ..._core.plan.brakes import Brake, BrakeLimits, older_source
 from ..._core.plan.compose import Facts, WantedPlacement, compose
@@ -38,6 +39,7 @@ from .recorded import (
     REVISION,
     SOURCE,
     RecordedPlacement,
+    all_placements,
     is_recovering,
     recorded_placement,
 )
@@ -145,7 +147,7 @@ def make_plans(session: Session, request: PlanRequest) -> FleetPlan:
         captured_at=request.facts.captured_at,
         digest=snapshot_digest(request.facts),
     )
-    sourced = {each.placement.name: each for each in request.placements}
+    sourced = {str(each.placement.key): each for each in request.placements}
     # Where no member is recorded there is nothing to plan on but what the facts carry.
     held = None if request.members else request.facts.held
     ending = dict.fromkeys(request.absent, DELETED) | _source_gone(_documents(records, held), request, sourced)
@@ -203,7 +205,7 @@ def _is_from(document: t.Mapping[str, t.Any] | None, source: Source) -> bool:
 def _documents(records: Records, held: Holdings | None) -> t.Iterator[t.Mapping[str, t.Any]]:
     """All recorded placements; listed only if they are asked for."""
     if held is None:
-        yield from records.list("ClusterResourcePlacement")
+        yield from all_placements(records)
     else:
         yield from (each.document for each in held.placements.values() if each.document is not None)
 
@@ -213,11 +215,8 @@ def _source_gone(
 ) -> dict[str, str]:
     if not request.complete or not request.source.name:
         return {}
-    return {
-        each["metadata"]["name"]: SOURCE_GONE
-        for each in documents
-        if _is_from(each, request.source) and each["metadata"]["name"] not in present
-    }
+    names = (str(PlacementKey.of_record(each)) for each in documents if _is_from(each, request.source))
+    return {name: SOURCE_GONE for name in names if name not in present}
 
 
 def _wanted(
@@ -243,7 +242,7 @@ def _wanted(
         if problems:
             raise FleetError.of(problems)
     if sourced.earlier is not None:
-        return _rolled_back(sourced, sourced.earlier, record, request)
+        return _rolled_back(sourced, sourced.earlier, record, hub, request)
     selected = _selected(sourced.placement, hub, request)
     if selected.problems:
         raise FleetError.of(_located(selected.problems, sourced))
@@ -257,7 +256,7 @@ def _wanted(
         objects=objects,
         overrides=concerning(request.overrides, sourced.placement, [each.id for each in objects]),
         sealing=sealing,
-        findings=(*sourced.findings, *limitations(sourced.placement), *_located(own, sourced)),
+        findings=(*sourced.findings, *_limits(sourced.placement, hub, request), *_located(own, sourced)),
         older_source=_older(name, record, request),
         prune_kinds=request.prune_kinds,
         respecified=old is not None and old.spec != sourced.placement.spec,
@@ -265,7 +264,11 @@ def _wanted(
 
 
 def _rolled_back(
-    sourced: LoadedPlacement, earlier: EarlierContent, record: RecordedPlacement, request: PlanRequest
+    sourced: LoadedPlacement,
+    earlier: EarlierContent,
+    record: RecordedPlacement,
+    hub: KubeClient | None,
+    request: PlanRequest,
 ) -> WantedPlacement:
     """What was selected then is what is placed, but for what the fleet has come to live on since; with the overrides
     of today."""
@@ -288,10 +291,14 @@ def _rolled_back(
         objects=earlier.objects,
         overrides=overrides,
         sealing=Sealing(key=request.key, source=f"git:{earlier.of.revision}" if earlier.of.revision else ""),
-        findings=(*sourced.findings, *limitations(sourced.placement)),
+        findings=(*sourced.findings, *_limits(sourced.placement, hub, request)),
         prune_kinds=request.prune_kinds,
         rolled_back=earlier.of,
     )
+
+
+def _limits(placement: ClusterResourcePlacement, hub: KubeClient | None, request: PlanRequest) -> tuple[Problem, ...]:
+    return limitations(placement, hub is not None, hub is not None and request.resources is None)
 
 
 def _overrides_lacking(record: RecordedPlacement) -> t.Iterator[Problem]:
@@ -324,7 +331,7 @@ def _selected(placement: ClusterResourcePlacement, hub: KubeClient | None, reque
         raise FleetError(
             "no-resources",
             "there are no resources to select from",
-            f"ClusterResourcePlacement/{placement.name}",
+            f"{placement.kind}/{placement.key}",
             "give files with the option resources, or use records of type hub",
         )
     return selected_from_hub(placement, hub, request.credentials)
@@ -332,10 +339,8 @@ def _selected(placement: ClusterResourcePlacement, hub: KubeClient | None, reque
 
 def _located(problems: t.Iterable[Problem], sourced: LoadedPlacement) -> tuple[Problem, ...]:
     """Problems with a field path only, told of which placement and file they are."""
-    return tuple(
-        replace(each, where=f"{sourced.where} ClusterResourcePlacement/{sourced.placement.name} {each.where}".strip())
-        for each in problems
-    )
+    of = sourced.placement
+    return tuple(replace(each, where=f"{sourced.where} {of.kind}/{of.key} {each.where}".strip()) for each in problems)
 
 
 def _as_recorded(placement: ClusterResourcePlacement, old: ClusterResourcePlacement | None) -> ClusterResourcePlacement:

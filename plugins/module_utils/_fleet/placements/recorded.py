@@ -11,14 +11,18 @@ from dataclasses import dataclass
 from ..._core.errors import FleetError
 from ..._core.objects.identity import identify
 from ..._core.objects.placements.binding import ClusterResourceBinding
-from ..._core.objects.placements.cluster_resource_placement import ClusterResourcePlacement, PlacementStatus
+from ..._core.objects.placements.cluster_resource_placement import (
+    ClusterResourcePlacement,
+    PlacementStatus,
+    ResourcePlacement,
+)
+from ..._core.objects.placements.key import PLACEMENT_KINDS, PlacementKey
 from ..._core.objects.placements.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
 from ..._core.plan.changes import Earlier
 from ..._core.plan.compose import RecordedState
 from ..._core.schema.codec import decode
 from ..._store.records import Records
 
-PARENT = "kubernetes-fleet.io/parent-CRP"
 LATEST = "kubernetes-fleet.io/is-latest-snapshot"
 POLICY_INDEX = "kubernetes-fleet.io/policy-index"
 RESOURCE_INDEX = "kubernetes-fleet.io/resource-index"
@@ -52,7 +56,10 @@ class RecordedPlacement:
     @property
     def placement(self) -> ClusterResourcePlacement | None:
         """The object of the record; ValueError if it cannot be one."""
-        return decode(ClusterResourcePlacement, self.document) if self.document else None
+        if not self.document:
+            return None
+        namespaced = self.document["kind"] == "ResourcePlacement"
+        return decode(ResourcePlacement if namespaced else ClusterResourcePlacement, self.document)
 
     @property
     def uid(self) -> str:
@@ -62,7 +69,7 @@ class RecordedPlacement:
 
 def statuses_of(placements: t.Iterable[Document]) -> dict[str, PlacementStatus]:
     """The status of each recorded placement by its name; of one that has none yet an empty one."""
-    return {each["metadata"]["name"]: decode(PlacementStatus, each.get("status") or {}) for each in placements}
+    return {str(PlacementKey.of_record(each)): decode(PlacementStatus, each.get("status") or {}) for each in placements}
 
 
 def is_recovering(document: Document | None) -> bool:
@@ -84,14 +91,26 @@ def recovering(document: Document, begun: bool, clearing: bool = False) -> Docum
     return {**document, "metadata": {**metadata, "annotations": {**annotations, **marks}}}
 
 
+def all_placements(records: Records, name: str = "") -> list[Document]:
+    """The records of all placements, those of no namespace first; with a ``name`` of that one only."""
+    found = (each for kinds in PLACEMENT_KINDS for each in records.list(kinds.placement))
+    return [each for each in found if not name or str(PlacementKey.of_record(each)) == name]
+
+
+def all_bindings(records: Records, name: str = "") -> list[Document]:
+    """The bindings of all placements; with a ``name`` of that one only."""
+    found = (each for kinds in PLACEMENT_KINDS for each in records.list(kinds.binding))
+    return [each for each in found if not name or str(PlacementKey.of_parent(each)) == name]
+
+
 def recorded_placement(records: Records, name: str) -> RecordedPlacement:
-    """Everything recorded under a placement's name."""
-    mine = {PARENT: name}
+    """Everything recorded under a placement's name, of which ``PlacementKey`` says what it is."""
+    key = PlacementKey.of(name)
     return gathered(
-        records.get("ClusterResourcePlacement", name),
-        records.list("ClusterResourceBinding", mine),
-        records.list("ClusterSchedulingPolicySnapshot", mine),
-        records.list("ClusterResourceSnapshot", mine),
+        records.get(key.kinds.placement, name),
+        records.list(key.kinds.binding, key.labels, key.namespace),
+        records.list(key.kinds.policy_snapshot, key.labels, key.namespace),
+        records.list(key.kinds.resource_snapshot, key.labels, key.namespace),
         records.place,
     )
 

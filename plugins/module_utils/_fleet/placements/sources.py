@@ -30,7 +30,6 @@ from ..._kube.lists import read_list
 from ..._store.manifests import Manifest, read_manifests
 from .overrides import is_override
 
-PLACEMENT = "ClusterResourcePlacement"
 # Carried out by a verb of their own: they do not change what an apply does.
 EVICTION, BUDGET = "ClusterResourcePlacementEviction", "ClusterResourcePlacementDisruptionBudget"
 STAGED = ("ClusterStagedUpdateRun", "ClusterStagedUpdateStrategy")
@@ -72,7 +71,7 @@ def placements_in(manifests: t.Iterable[Manifest], strict: bool) -> tuple[Loaded
         except FleetError as error:
             problems.extend(error.problems)
             continue
-        name = sourced.placement.name
+        name = str(sourced.placement.key)
         if name in found:
             problems.append(
                 Problem(
@@ -101,7 +100,7 @@ def read_placement(
     reading = read(document, where, strict, written=written)
     if not isinstance(reading.object, ClusterResourcePlacement):
         hint = "it would change what placements do, and that is not carried out yet; keep it elsewhere"
-        told = f"this is a {reading.object.kind}, not a {PLACEMENT}"
+        told = f"this is a {reading.object.kind}, not a placement"
         raise FleetError("not-a-placement", told, where, hint if _may_be_placement(document) else "")
     findings = tuple(Problem(each.code, each.message, each.where or where) for each in reading.findings)
     return LoadedPlacement(placement=reading.object, document=document, where=where, findings=findings)
@@ -142,15 +141,15 @@ def selected_from_files(
     """What the placement selects among the manifests; ``credentials`` are Secrets that are never placed."""
     documents = [each.document for each in manifests]
     scopes = known_scopes(documents)
-    return opened(
-        select(placement.spec.resource_selectors, documents, scopes, credentials=credentials), scopes, credentials
-    )
+    selectors = placement.spec.resource_selectors
+    return opened(select(selectors, documents, scopes, placement.namespace, credentials), scopes, credentials)
 
 
 def selected_from_hub(
     placement: ClusterResourcePlacement, hub: KubeClient, credentials: frozenset[tuple[str, str]] = frozenset()
 ) -> Selected:
-    """What the placement selects among the objects on the hub; each kind is listed once."""
+    """What the placement selects among the objects on the hub; each kind is listed once, for a ResourcePlacement in its
+    namespace only."""
     objects: dict[str, dict[str, t.Any]] = {}
     scopes: dict[tuple[str, str], bool] = {}
     for api_version, kind in _kinds(placement.spec.resource_selectors):
@@ -158,13 +157,15 @@ def selected_from_hub(
         if resource is None:
             continue
         scopes[(resource.group, kind)] = resource.namespaced
-        for each in read_list(hub, resource.path()).items:
+        if placement.namespace and not resource.namespaced:
+            continue  # it may select none of these
+        for each in read_list(hub, resource.path(placement.namespace)).items:
             objects[each["metadata"]["uid"]] = each
     for namespace in _whole_namespaces(placement.spec.resource_selectors, objects.values()):
         for each in _inside(hub, namespace):
             objects[each["metadata"]["uid"]] = each
     found, known = objects.values(), known_scopes((), scopes)
-    selected = select(placement.spec.resource_selectors, found, known, credentials=credentials)
+    selected = select(placement.spec.resource_selectors, found, known, placement.namespace, credentials)
     acting = side_effects(map(identify, selected.objects))
     return opened(replace(selected, findings=(*selected.findings, *acting)), known, credentials)
 

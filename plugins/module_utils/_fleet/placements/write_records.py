@@ -22,6 +22,7 @@ from ..._core.resources.snapshots import (
 )
 from ..._core.schema.codec import encode
 from ..._core.schema.meta import find_condition
+from ..._store.kinds import record_name
 from ..._store.records import Lease, Records
 from .plan import Source
 from .recorded import (
@@ -29,7 +30,6 @@ from .recorded import (
     APPROVED_CONTENTS,
     CLEANUP,
     LATEST,
-    PARENT,
     POLICY_INDEX,
     RESOURCE_HASH,
     RESOURCE_INDEX,
@@ -60,7 +60,7 @@ class Writer:
         old = self.recorded.document
         wanted = encode(self.plan.placement)
         metadata: Document = {
-            "name": self.plan.name,
+            **self.plan.key.metadata(self.plan.key.name),
             "labels": dict(self.plan.placement.metadata.labels),
             "annotations": dict(self.plan.placement.metadata.annotations),
             "finalizers": [CLEANUP],
@@ -82,7 +82,7 @@ class Writer:
                 metadata["annotations"][name] = value
         document = {
             "apiVersion": PLACEMENT_API,
-            "kind": "ClusterResourcePlacement",
+            "kind": self.plan.key.kinds.placement,
             "metadata": metadata,
             "spec": wanted["spec"],
         }
@@ -106,30 +106,26 @@ class Writer:
         new = encode(status)
         before = {each["type"] for each in old.get("conditions") or () if each["status"] == "True"}
         for condition in status.conditions:
-            event = EVENTS.get(condition.type.removeprefix("ClusterResourcePlacement"))
+            event = EVENTS.get(condition.type.removeprefix(self.plan.placement.kind))
             if event and condition.status == "True" and condition.type not in before:
                 self.event(event, condition.message)
-        last = find_condition(status.conditions, "ClusterResourcePlacementAvailable")
+        last = find_condition(status.conditions, f"{self.plan.placement.kind}Available")
         if last and last.status == "True" and last.type not in before:
             self.event("PlacementRolloutCompleted", last.message)
         return self._changed(placement, {**placement, "status": new})
 
     def event(self, reason: str, message: str) -> None:
         """A line in the placement's journal, for people."""
-        self.records.event("ClusterResourcePlacement", self.plan.name, "Normal", reason, message, self.now)
+        self.records.event(self.plan.key.kinds.placement, self.plan.name, "Normal", reason, message, self.now)
 
     def forget(self, placement: Document) -> None:
         """The last of a deleted placement: its snapshots, then itself."""
-        for kind, documents in (
-            ("ClusterResourceSnapshot", self.recorded.resource_snapshots),
-            ("ClusterSchedulingPolicySnapshot", self.recorded.policy_snapshots),
-        ):
-            for each in documents:
-                self.records.delete(kind, each["metadata"]["name"], lease=self.lease)
+        for each in (*self.recorded.resource_snapshots, *self.recorded.policy_snapshots):
+            self.records.delete(each["kind"], record_name(each), lease=self.lease)
         finalizers = [each for each in placement["metadata"].get("finalizers") or () if each != CLEANUP]
         if not placement["metadata"].get("deletionTimestamp"):
-            self.records.delete("ClusterResourcePlacement", self.plan.name, lease=self.lease)
-            found = self.records.get("ClusterResourcePlacement", self.plan.name)
+            self.records.delete(self.plan.key.kinds.placement, self.plan.name, lease=self.lease)
+            found = self.records.get(self.plan.key.kinds.placement, self.plan.name)
             if found is None:
                 return
             placement = found
@@ -146,10 +142,10 @@ class Writer:
         spec = encode(snapshot.spec)
         document = {
             "apiVersion": PLACEMENT_API,
-            "kind": "ClusterSchedulingPolicySnapshot",
+            "kind": self.plan.key.kinds.policy_snapshot,
             "metadata": {
-                "name": snapshot.name,
-                "labels": {PARENT: self.plan.name, POLICY_INDEX: str(index), LATEST: "true"},
+                **self.plan.key.metadata(snapshot.name),
+                "labels": {**self.plan.key.labels, POLICY_INDEX: str(index), LATEST: "true"},
                 "annotations": annotations,
             },
             "spec": spec,
@@ -162,7 +158,7 @@ class Writer:
         where = f"git:{self.source.revision}" if self.source.revision else self.source.name
         packed = parts(each.sealed or sealed(each.manifest, self.key, where) for each in self.plan.objects)
         for number, manifests in reversed(list(enumerate(packed))):
-            labels = {PARENT: self.plan.name, RESOURCE_INDEX: str(index)}
+            labels = {**self.plan.key.labels, RESOURCE_INDEX: str(index)}
             annotations = {"kubernetes-fleet.io/subindex-of-resource-snapshot": str(number - 1)}
             if number == 0:
                 labels[LATEST] = "true"
@@ -171,12 +167,12 @@ class Writer:
                     "kubernetes-fleet.io/number-of-resource-snapshots": str(len(packed)),
                     **self._origin(),
                 }
-            name = resource_snapshot_name(self.plan.name, index, number)
+            name = resource_snapshot_name(self.plan.key.name, index, number)
             self._unless_there(
                 {
                     "apiVersion": PLACEMENT_API,
-                    "kind": "ClusterResourceSnapshot",
-                    "metadata": {"name": name, "labels": labels, "annotations": annotations},
+                    "kind": self.plan.key.kinds.resource_snapshot,
+                    "metadata": {**self.plan.key.metadata(name), "labels": labels, "annotations": annotations},
                     "spec": {"selectedResources": list(manifests)},
                 }
             )
@@ -190,7 +186,7 @@ class Writer:
 
     def _unless_there(self, document: Document) -> None:
         """A run that was killed may have written it already: parts come first, the master last."""
-        if self.records.get(document["kind"], document["metadata"]["name"]) is None:
+        if self.records.get(document["kind"], record_name(document)) is None:
             self.records.create(document, self.lease)
 
     def _retired(self, documents: t.Iterable[Document], label: str, newest: int) -> None:
@@ -206,7 +202,7 @@ class Writer:
         for each in documents:
             index = int(each["metadata"]["labels"][label])
             if index in gone - in_use:
-                self.records.delete(each["kind"], each["metadata"]["name"], lease=self.lease)
+                self.records.delete(each["kind"], record_name(each), lease=self.lease)
             elif each["metadata"]["labels"].get(LATEST) == "true" and index != newest:
                 labels = {**each["metadata"]["labels"], LATEST: "false"}
                 self.records.replace({**each, "metadata": {**each["metadata"], "labels": labels}}, self.lease)

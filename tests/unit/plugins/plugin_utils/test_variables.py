@@ -16,7 +16,12 @@ from ansible.utils import vars as ansible_vars
 from ansible.utils.context_objects import CLIArgs
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.plugin_utils import _variables
-from ansible_collections.gitops.fleet.plugins.plugin_utils._variables import check_extra_variables, known, unknown
+from ansible_collections.gitops.fleet.plugins.plugin_utils._variables import (
+    check_extra_variables,
+    known,
+    passed_as,
+    unknown,
+)
 
 PLAYBOOKS = sorted(Path(_variables.PLAYBOOKS).glob("*.yml"))
 APPLY = Path(_variables.PLAYBOOKS) / "apply.yml"
@@ -43,6 +48,11 @@ def refused(monkeypatch: pytest.MonkeyPatch) -> t.Callable[..., list[str]]:
 def test_a_typing_error_is_refused_with_the_name_that_is_meant(refused: t.Callable[..., list[str]]) -> None:
     found = refused({"placements": "a", "resources": "b", "aproved_plan": "plan.json", "max_removal": "1"})
     assert found == ["aproved_plan: did you mean approved_plan?", "max_removal: did you mean max_removals?"]
+
+
+def test_the_name_of_an_option_is_answered_with_the_variable_that_sets_it(refused: t.Callable[..., list[str]]) -> None:
+    found = refused({"kubeconfig": "a", "context_pattern": "*"}, path=APPLY.with_name("join.yml"))
+    assert found == ["context_pattern: did you mean pattern?"]
 
 
 def test_any_other_name_is_refused_with_those_that_are_known(refused: t.Callable[..., list[str]]) -> None:
@@ -76,6 +86,7 @@ def test_what_a_playbook_makes_itself_is_not_to_be_given() -> None:
 @pytest.mark.parametrize("playbook", PLAYBOOKS, ids=lambda path: path.stem)
 def test_every_playbook_can_be_read(playbook: Path) -> None:
     assert "extra_variables" in known(str(playbook))
+    assert set(passed_as(str(playbook)).values()) <= known(str(playbook))
 
 
 def test_names_of_any_length_are_compared() -> None:

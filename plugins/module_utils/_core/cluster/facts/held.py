@@ -27,6 +27,7 @@ from ...objects.placements.binding import (
     left_out_mark,
 )
 from ...objects.placements.cluster_resource_placement import ClusterResourcePlacement
+from ...objects.placements.key import PlacementKey
 from ...objects.placements.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
 from ...schema.codec import decode
 from ...schema.meta import NamespacedName, ObjectMeta
@@ -37,6 +38,7 @@ MOST_PLACEMENTS, MOST_BINDINGS, MOST_CONTENTS, MOST_OBJECTS = 10_000, 20_000, 1_
 LONGEST = 1_000
 # What plans read of a placement's annotations; whatever else people wrote there stays in the records.
 ANNOTATIONS = ("gitops.fleet/source", "gitops.fleet/revision", "gitops.fleet/recovering")
+METADATA = ("name", "namespace", "uid", "generation", "deletionTimestamp")
 Row = t.Mapping[str, t.Any]
 
 
@@ -91,7 +93,7 @@ def read_holdings(document: Row) -> Holdings:
     placements = _within(document.get("held"), "held", MOST_PLACEMENTS)
     credentials = (_map(each, "credentials") for each in _list(document.get("credentials") or [], "credentials"))
     return Holdings(
-        placements={_name(name): _read_placement(name, row) for name, row in placements.items()},
+        placements={_key(name): _read_placement(name, row) for name, row in placements.items()},
         credentials=frozenset((_name(each.get("namespace")), _name(each.get("name"))) for each in credentials),
     )
 
@@ -99,12 +101,12 @@ def read_holdings(document: Row) -> Holdings:
 def without_content(document: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     """A recorded placement cut down to what plans read of it."""
     metadata = document["metadata"]
-    kept = {key: metadata[key] for key in ("name", "uid", "generation", "deletionTimestamp") if metadata.get(key)}
+    kept = {key: metadata[key] for key in METADATA if metadata.get(key)}
     written = metadata.get("annotations") or {}
     annotations = {key: written[key] for key in ANNOTATIONS if written.get(key)}
     return {
         "apiVersion": PLACEMENT_API,
-        "kind": "ClusterResourcePlacement",
+        "kind": PlacementKey.of_record(document).kinds.placement,
         "metadata": {**kept, **({"annotations": annotations} if annotations else {})},
         "spec": document["spec"],
     }
@@ -170,11 +172,16 @@ def _read_placement(name: str, row: t.Any) -> HeldPlacement:
 
 def _read_document(name: str, row: Row) -> dict[str, t.Any]:
     metadata = _map(row.get("metadata"), f"{name} metadata")
-    if metadata.get("name") != name or not _is_whole(metadata.get("generation", 1)):
+    key = PlacementKey.of(name)
+    if key.metadata(key.name).items() != _named(metadata) or not _is_whole(metadata.get("generation", 1)):
         raise ValueError(f"{name}: its metadata are those of something else")
     document = without_content({"metadata": metadata, "spec": _map(row["spec"], f"{name} spec")})
     decode(ClusterResourcePlacement, document)
     return document
+
+
+def _named(metadata: Row) -> t.ItemsView[str, t.Any]:
+    return {each: metadata[each] for each in ("name", "namespace") if metadata.get(each)}.items()
 
 
 def _read_policy(row: Row) -> ClusterSchedulingPolicySnapshot:
@@ -308,6 +315,15 @@ def _name(value: t.Any) -> str:
     if wrong:
         raise ValueError(wrong)
     return t.cast(str, value)
+
+
+def _key(value: t.Any) -> str:
+    """A placement, as ``PlacementKey`` writes it."""
+    key = PlacementKey.of(value if isinstance(value, str) else "")
+    if key.namespace:
+        _name(key.namespace)
+    _name(key.name)
+    return str(key)
 
 
 def _numbered(value: t.Any) -> str:

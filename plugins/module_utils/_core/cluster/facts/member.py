@@ -32,13 +32,17 @@ NODE_COUNT = "kubernetes-fleet.io/node-count"
 VERSION = "k8s.io/k8s-version"
 ENTRYPOINT = "k8s.io/cluster-entrypoint"
 AGENT = "MemberAgent"
-NODES, PODS = "nodes", "pods"
+NODES, PODS, NAMESPACES = "nodes", "pods", "namespaces"
+COLLECTED = "NamespaceCollectionSucceeded"
+# As many as KubeFleet keeps: a longer list says nothing of those that it lacks.
+MOST_NAMESPACES = 200
 
 
 @dataclass(frozen=True, kw_only=True)
 class MemberReading:
     """One read. ``requests`` are summed over scheduled pods; None means that pods were not read. ``missing`` says by
-    part (NODES, PODS) why it could not be read; ``nodes`` is None then, or ``requests``.
+    part (NODES, PODS, NAMESPACES) why it could not be read; ``nodes`` is None then, or ``requests``. ``namespaces`` are
+    names; None means that they were not read.
     """
 
     at: datetime
@@ -48,6 +52,7 @@ class MemberReading:
     nodes: tuple[NodeFacts, ...] | None = ()
     requests: t.Mapping[str, Quantity] | None = None
     missing: t.Mapping[str, Problem] = field(default_factory=dict)
+    namespaces: tuple[str, ...] | None = None
     prices: t.Mapping[str, float] = field(default_factory=dict)
 
 
@@ -64,9 +69,23 @@ def reported(reading: MemberReading, previous: MemberClusterStatus) -> MemberClu
     return replace(
         previous,
         properties=_properties(previous.properties, values, reading),
-        resource_usage=previous.resource_usage if reading.missing else _usage(reading),
+        resource_usage=previous.resource_usage if reading.missing.keys() & {NODES, PODS} else _usage(reading),
+        **_namespaces(previous, reading),
         agent_status=_agent(previous, reading.at, health, heartbeat=reading.at),
     )
+
+
+def _namespaces(previous: MemberClusterStatus, reading: MemberReading) -> dict[str, t.Any]:
+    """The names of the member's namespaces, where they were read, and the condition that says so."""
+    if reading.namespaces is None:
+        return {}
+    row = ("True", "NamespaceCollectionSucceeded", "the namespaces are known")
+    if len(reading.namespaces) >= MOST_NAMESPACES:
+        row = ("True", "NamespaceCollectionDegraded", f"{MOST_NAMESPACES} namespaces are known, and there may be more")
+    condition = next_condition(find_condition(previous.conditions, COLLECTED), COLLECTED, row, reading.at)
+    others = tuple(each for each in previous.conditions if each.type != COLLECTED)
+    names = sorted(reading.namespaces)[:MOST_NAMESPACES]
+    return {"namespaces": dict.fromkeys(names, ""), "conditions": (*others, condition)}
 
 
 def unread(previous: MemberClusterStatus, at: datetime, code: str, message: str) -> MemberClusterStatus:

@@ -17,8 +17,6 @@ from ...schema.metadata_rules import name_problem
 from ...schema.prop import prop
 from ...schema.rules import Found, beyond
 from ...values.selector import LabelSelector
-from ..api_groups import PLACEMENT_GROUP
-from ..placements.cluster_resource_placement import PlacementSpec
 from .claim_schema import MAX_REQUIREMENTS, NodeClaimTemplateSpec, OverlayRequirement, check_claim, check_requirements
 from .node_class_rules import check_aks, check_ec2
 from .node_class_schema import AksNodeClassSpec, Ec2NodeClassSpec
@@ -96,10 +94,6 @@ def _disruption_rules(spec: Mapping[str, t.Any]) -> t.Iterator[Found]:
         yield Found("two-limits", "spec", "maxUnavailable and minAvailable exclude each other", "keep one of them")
 
 
-def _no_rules(_spec: Mapping[str, t.Any]) -> t.Iterator[Found]:
-    return iter(())
-
-
 JUDGEMENTS: t.Mapping[str, Judgement] = {
     "NodeClaim": Judgement("karpenter.sh", ("v1",), WrittenNodeClaimSpec, _claim_rules),
     "NodeOverlay": Judgement("karpenter.sh", ("v1alpha1",), NodeOverlaySpec, _overlay_rules),
@@ -108,7 +102,6 @@ JUDGEMENTS: t.Mapping[str, Judgement] = {
         "karpenter.azure.com", ("v1beta1", "v1alpha2"), AksNodeClassSpec, check_aks, spec_needed=False
     ),
     "PodDisruptionBudget": Judgement("policy", ("v1",), PodDisruptionBudgetSpec, _disruption_rules, spec_needed=False),
-    "ResourcePlacement": Judgement(PLACEMENT_GROUP, ("v1beta1", "v1"), PlacementSpec, _no_rules),
 }
 
 

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""``ClusterResourceBinding``: the record that one placement holds one cluster."""
+"""``ClusterResourceBinding`` and ``ResourceBinding``: the record that one placement holds one cluster."""
 
 from __future__ import annotations
 
@@ -94,6 +94,13 @@ class ClusterResourceBinding:
             )
         except (ValueError, TypeError, RecursionError):
             return frozenset()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResourceBinding(ClusterResourceBinding):
+    """The same of a ResourcePlacement, in its namespace."""
+
+    kind: str = prop("Kind.", default="ResourceBinding")
 
 
 def left_out_mark(objects: t.Iterable[ObjectId]) -> dict[str, str]:

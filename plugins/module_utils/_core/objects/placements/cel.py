@@ -22,7 +22,7 @@ SELECTOR_RULES = (
         "NamespaceWithResourceSelectors stands once, on the only selector of kind Namespace",
     ),
 )
-SPEC_RULES = (
+NAMESPACED_SPEC_RULES = (
     ("!has(oldSelf.policy) || has(self.policy)", "a policy cannot be taken away again"),
     (
         f"{_OLD_TYPE} == {_OLD_TYPE.replace('oldSelf', 'self')}",
@@ -32,6 +32,9 @@ SPEC_RULES = (
         "oldSelf.strategy.type != 'External' || self.strategy.type == 'External'",
         "strategy External cannot be left again",
     ),
+)
+SPEC_RULES = (
+    *NAMESPACED_SPEC_RULES,
     (
         "oldSelf.statusReportingScope == self.statusReportingScope",
         "statusReportingScope cannot be changed",

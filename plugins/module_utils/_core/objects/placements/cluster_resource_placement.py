@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""``ClusterResourcePlacement`` of ``placement.kubernetes-fleet.io``: which resources go to which clusters."""
+"""``ClusterResourcePlacement`` and ``ResourcePlacement`` of ``placement.kubernetes-fleet.io``: which resources go to
+which clusters."""
 
 from __future__ import annotations
 
@@ -13,11 +14,13 @@ from ...schema.prop import prop
 from ...values.selector import LabelSelector
 from ..api_groups import PLACEMENT_API
 from .cel import (
+    NAMESPACED_SPEC_RULES,
     POLICY_RULES,
     SELECTOR_RULES,
     SPEC_RULES,
     STRATEGY_RULES,
 )
+from .key import PlacementKey
 from .policy import PlacementPolicy
 from .rollout_strategy import RolloutStrategy
 
@@ -129,3 +132,28 @@ class ClusterResourcePlacement:
     @property
     def name(self) -> str:
         return self.metadata.name
+
+    @property
+    def key(self) -> PlacementKey:
+        """Its name among all placements."""
+        return PlacementKey(self.namespace, self.metadata.name)
+
+    @property
+    def namespace(self) -> str:
+        """That of a ResourcePlacement; empty for a ClusterResourcePlacement."""
+        return self.metadata.namespace if self.kind == "ResourcePlacement" else ""
+
+    @property
+    def reporting_namespace(self) -> str:
+        """Where its status can be read too, by ``statusReportingScope``; empty where that is not asked for."""
+        if self.namespace or self.spec.status_reporting_scope != "NamespaceAccessible":
+            return ""
+        return next((each.name for each in self.spec.resource_selectors if each.kind == "Namespace"), "")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResourcePlacement(ClusterResourcePlacement):
+    """The same for objects of its own namespace."""
+
+    kind: str = prop("Kind.", default="ResourcePlacement")
+    spec: PlacementSpec = prop("What goes where, and how.", rules=NAMESPACED_SPEC_RULES)

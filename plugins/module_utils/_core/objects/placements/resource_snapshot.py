@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""``ClusterResourceSnapshot``: the resources of a placement as they were at one index."""
+"""``ClusterResourceSnapshot`` and ``ResourceSnapshot``: the resources of a placement as they were at one index."""
 
 from __future__ import annotations
 
@@ -34,3 +34,10 @@ class ClusterResourceSnapshot:
     @property
     def name(self) -> str:
         return self.metadata.name
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResourceSnapshot(ClusterResourceSnapshot):
+    """The same of a ResourcePlacement, in its namespace."""
+
+    kind: str = prop("Kind.", default="ResourceSnapshot")

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rules of ClusterResourcePlacement over several fields (KubeFleet's CRD rules and admission webhook)."""
+"""Rules of placements over several fields (KubeFleet's CRD rules and admission webhook)."""
 
 from __future__ import annotations
 
@@ -88,9 +88,12 @@ def check_placement_update(old: ClusterResourcePlacement, new: ClusterResourcePl
         yield Found("tolerations-changed", f"{POLICY}.tolerations", message)
     if before.strategy.type == "External" != after.strategy.type:
         yield Found("external-left", "spec.strategy.type", "strategy External cannot be left again")
-    if before.status_reporting_scope != after.status_reporting_scope:
+    if not new.namespace and before.status_reporting_scope != after.status_reporting_scope:
         message = f"it is {before.status_reporting_scope} and cannot be changed"
         yield Found("reporting-scope-changed", "spec.statusReportingScope", message)
+    elif old.reporting_namespace != new.reporting_namespace:
+        message = f"the status is reported in namespace {old.reporting_namespace}, and cannot go elsewhere"
+        yield Found("reporting-namespace-changed", "spec.resourceSelectors", message, "make a new placement")
 
 
 def _check_selectors(placement: ClusterResourcePlacement) -> t.Iterator[Found]:
@@ -103,11 +106,14 @@ def _check_selectors(placement: ClusterResourcePlacement) -> t.Iterator[Found]:
         if len(scoped) > 1 or namespaces != [index]:
             message = f"{WITH_SELECTORS} stands once, on the only selector of kind Namespace"
             yield Found("scope-needs-one-namespace", f"spec.resourceSelectors[{index}].selectionScope", message)
-    if placement.spec.status_reporting_scope == "NamespaceAccessible":
+    if placement.spec.status_reporting_scope == "NamespaceAccessible" and not placement.namespace:
         count = sum(one.kind == "Namespace" for one in selectors)
         if count != 1:
             message = f"exactly one selector of kind Namespace is needed for this, not {count}"
             yield Found("accessible-needs-one-namespace", "spec.statusReportingScope", message)
+        elif not placement.reporting_namespace:
+            message = "the namespace to report in must be selected by its name"
+            yield Found("accessible-needs-a-name", "spec.statusReportingScope", message, "name it, and no label")
 
 
 _NAMESPACE = ("", "v1", "Namespace")

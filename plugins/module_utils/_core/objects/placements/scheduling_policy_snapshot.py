@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""``ClusterSchedulingPolicySnapshot``: a policy as it was when clusters were picked, and the decisions."""
+"""``ClusterSchedulingPolicySnapshot`` and ``SchedulingPolicySnapshot``: a policy as it was when clusters were
+picked, and the decisions."""
 
 from __future__ import annotations
 
@@ -38,3 +39,10 @@ class ClusterSchedulingPolicySnapshot:
     @property
     def name(self) -> str:
         return self.metadata.name
+
+
+@dataclass(frozen=True, kw_only=True)
+class SchedulingPolicySnapshot(ClusterSchedulingPolicySnapshot):
+    """The same of a ResourcePlacement, in its namespace."""
+
+    kind: str = prop("Kind.", default="SchedulingPolicySnapshot")

@@ -60,7 +60,7 @@ def decide(
     kept = _kept(asked, bindings)
     names = {each.name for each in kept}
     outcome = schedule(placement, policy, index, [each for each in bindings if each.name not in names])
-    where = f"{placement.kind}/{placement.name}"
+    where = f"{placement.kind}/{placement.key}"
     return Decided(
         scheduled=outcome,
         bindings=tuple(sorted((*outcome.bindings, *kept), key=lambda each: each.name)),

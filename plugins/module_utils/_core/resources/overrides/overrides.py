@@ -137,7 +137,7 @@ def _belongs(override: Override, placement: ClusterResourcePlacement) -> bool:
     wanted = override.spec.placement
     if wanted is None:
         return True
-    namespace = placement.metadata.namespace if placement.kind == "ResourcePlacement" else ""
+    namespace = placement.namespace
     if wanted.scope == NAMESPACED:
         same = isinstance(override, ResourceOverride) and override.metadata.namespace == namespace
         return bool(namespace) and same and wanted.name == placement.name

@@ -107,4 +107,4 @@ def unavailable_period(placement: ClusterResourcePlacement) -> timedelta:
 
 
 def _where(placement: ClusterResourcePlacement) -> str:
-    return f"{placement.kind}/{placement.name}"
+    return f"{placement.kind}/{placement.key}"

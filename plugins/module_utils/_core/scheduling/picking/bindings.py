@@ -29,7 +29,6 @@ from ..request import SchedulingRequest
 
 CREATED, REBASED, RESTORED = "created", "rebased", "restored"
 DROPPED, RELEASED = "unscheduled", "finalizer-removed"
-PARENT_LABEL = "kubernetes-fleet.io/parent-CRP"
 PLACEMENT_CHARACTERS, CLUSTER_CHARACTERS = 26, 27
 
 
@@ -180,14 +179,13 @@ class Bindings:
     def _create(self, pick: Pick) -> str:
         placement, snapshot = self.asked.placement, self.asked.snapshot
         name = binding_name(self.asked.namespace, placement.metadata.name, pick.cluster, snapshot.name, self.by_name)
-        namespaced = bool(self.asked.namespace)
         self.by_name[name] = ClusterResourceBinding(
-            kind="ResourceBinding" if namespaced else "ClusterResourceBinding",
+            kind=placement.key.kinds.binding,
             api_version=placement.api_version,
             metadata=ObjectMeta(
                 name=name,
                 namespace=self.asked.namespace,
-                labels={PARENT_LABEL: placement.metadata.name},
+                labels=placement.key.labels,
                 finalizers=(SCHEDULER_FINALIZER,),
             ),
             spec=BindingSpec(

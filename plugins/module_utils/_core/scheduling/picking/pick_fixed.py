@@ -59,12 +59,12 @@ def _judge(asked: SchedulingRequest, name: str) -> PickDecision:
 
 
 def _held_though(asked: SchedulingRequest, decision: PickDecision) -> Problem:
-    where = f"{asked.placement.kind}/{asked.placement.metadata.name} spec.policy.clusterNames"
+    where = f"{asked.placement.kind}/{asked.placement.key} spec.policy.clusterNames"
     return Problem("holder-not-eligible", f"{decision.cluster} keeps the placement, but {decision.reason}", where)
 
 
 def _no_names(asked: SchedulingRequest) -> Problem:
-    where = f"{asked.placement.kind}/{asked.placement.metadata.name} spec.policy.clusterNames"
+    where = f"{asked.placement.kind}/{asked.placement.key} spec.policy.clusterNames"
     return Problem(
         "no-cluster-names", "PickFixed names no cluster", where, "name one, or choose another placement type"
     )

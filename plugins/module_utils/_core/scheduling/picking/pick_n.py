@@ -32,7 +32,7 @@ def pick_n(asked: SchedulingRequest, book: Bindings) -> PickResult:
     """Lower the number of holders to N, or raise it to N as far as clusters pass."""
     wanted = asked.policy.number_of_clusters
     if wanted is None:
-        where = f"{asked.placement.kind}/{asked.placement.metadata.name} spec.policy.numberOfClusters"
+        where = f"{asked.placement.kind}/{asked.placement.key} spec.policy.numberOfClusters"
         raise FleetError("missing-field", "PickN needs numberOfClusters", where, "say how many clusters are wanted")
     if wanted <= len(book.current):
         return _lower(book, wanted)

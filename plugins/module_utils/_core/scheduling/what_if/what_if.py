@@ -138,7 +138,7 @@ def differences(before: Scheduled, after: Scheduled) -> Differences:
             rows.append(_gained(before, after, cluster) if cluster in has else _lost(before, after, cluster))
     known = set(before.findings)
     return Differences(
-        placement=after.asked.placement.metadata.name,
+        placement=str(after.asked.placement.key),
         rows=tuple(rows),
         kept=tuple(sorted(cluster for cluster in has if cluster in had)),
         fulfilled=(before.fulfilled, after.fulfilled),
@@ -187,6 +187,6 @@ def _with_number(placement: ClusterResourcePlacement, number: int | None) -> Clu
         return placement
     policy = placement.spec.policy
     if policy is None or policy.placement_type != PICK_N:
-        message = f"only PickN has a number of clusters, and {placement.metadata.name} is not of that type"
+        message = f"only PickN has a number of clusters, and {placement.key} is not of that type"
         raise FleetError("not-for-placement-type", message, "numberOfClusters", "leave it out")
     return replace(placement, spec=replace(placement.spec, policy=replace(policy, number_of_clusters=number)))

@@ -12,6 +12,7 @@ from datetime import datetime
 from ...._core.errors import FleetError, Problem
 from ...._core.objects.placements.disruption_budget import ClusterResourcePlacementDisruptionBudget
 from ...._core.objects.placements.eviction import ClusterResourcePlacementEviction, EvictionSpec
+from ...._core.objects.placements.key import PlacementKey
 from ...._core.objects.reading import check_update, read
 from ...._core.rollout.eviction import is_over
 from ...._core.schema.codec import decode, encode
@@ -57,6 +58,9 @@ def wanted_evictions(
     recorded and not over. FleetError with everything that is wrong with the files."""
     if placement and not clusters:
         raise FleetError("nothing-asked", "no cluster is named that the placement is to leave", "clusters")
+    if PlacementKey.of(placement).namespace:
+        hint = "taint the cluster, or change the policy: the next apply takes the placement off it under its budgets"
+        raise FleetError("not-evictable", "evictions are for ClusterResourcePlacements only", placement, hint)
     manifests = read_manifests(src)
     evictions, budgets, findings = _read(manifests)
     source = f"files:{','.join(src)}" if src else ""

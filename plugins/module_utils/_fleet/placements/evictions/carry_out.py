@@ -21,7 +21,7 @@ from ...._core.objects.placements.binding import (
     UNSCHEDULED,
     ClusterResourceBinding,
 )
-from ...._core.objects.placements.cluster_resource_placement import ClusterResourcePlacement
+from ...._core.objects.placements.cluster_resource_placement import ClusterResourcePlacement, PlacementStatus
 from ...._core.objects.placements.disruption_budget import ClusterResourcePlacementDisruptionBudget
 from ...._core.objects.placements.eviction import EXECUTED
 from ...._core.plan.compose import policy_snapshot_of
@@ -34,7 +34,7 @@ from ...._core.rollout.readiness import AVAILABLE
 from ...._core.rollout.rolling.decide import defaulted
 from ...._core.scheduling.cycle import schedule
 from ...._core.scheduling.index import FleetIndex
-from ...._core.schema.codec import encode
+from ...._core.schema.codec import decode, encode
 from ...._core.schema.meta import find_condition
 from ...._core.values.instants import write_time
 from ...._kube.client import Timeouts
@@ -51,10 +51,11 @@ from ...members.members import (
     recorded_members,
 )
 from ...session import Session
-from ..binding_journal import KIND, taken_up
+from ..binding_journal import taken_up
 from ..explaining import recorded_index
 from ..look import ApplyOptions, Writing, on_members
 from ..recorded import Document, RecordedPlacement, is_recovering, recorded_placement
+from ..reported.in_namespace import StatusInNamespace
 from .asked import RequestedEviction, Wanted, record_budgets, stored, wanted_evictions
 
 
@@ -218,7 +219,7 @@ def _carried_out(
     if placement.lease is not None and placement.keeper is not None and gone:
         placement.keeper.check_leases()
         stored(work.session.records, asked, judged.eviction, placement.lease)
-        work.session.records.delete(KIND, document["metadata"]["name"], lease=placement.lease)
+        work.session.records.delete(document["kind"], document["metadata"]["name"], lease=placement.lease)
         _told_of(work, placement, cluster, verdict)
     state = DONE if gone else UNDERWAY
     result = _result(asked, state, verdict)
@@ -292,8 +293,14 @@ def _told_of(work: _Evicting, placement: _Placement, cluster: str, verdict: Evic
     now = records.get("ClusterResourcePlacement", name)
     rows = ((now or {}).get("status") or {}).get("placementStatuses") or []
     kept = [row for row in rows if row.get("clusterName") != cluster]
-    if now is not None and kept != rows:
-        records.replace({**now, "status": {**now["status"], "placementStatuses": kept}}, placement.lease)
+    if now is None or kept == rows or placement.recorded.placement is None:
+        return
+    status = decode(PlacementStatus, {**now["status"], "placementStatuses": kept})
+    copy = StatusInNamespace.of(records, work.session.hub is not None, placement.recorded.placement)
+    status, failed = copy.written(status, status, now["metadata"]["generation"], work.now, placement.lease)
+    records.replace({**now, "status": encode(status)}, placement.lease)
+    if failed:
+        work.session.say(f"{name}: {failed.message}")
 
 
 def _next_pick(work: _Evicting, placement: _Placement, cluster: str) -> str:

@@ -83,7 +83,8 @@ class MemberTask:
     that end on the member in the same run. ``patience`` is how many seconds to wait until deleted objects are gone.
     ``permit`` is called before each write, and raises where there is to be none any more. ``seen`` is what an earlier
     look saw. ``shows`` asks for the fields that updates change, ``diagnoses`` for what ails the pods of a workload.
-    ``due`` says that something is surely to be written, so that the member is held before any look.
+    ``due`` says that something is surely to be written, so that the member is held before any look. ``mirrors`` asks
+    for the status of the objects.
     """
 
     cluster: str
@@ -98,6 +99,7 @@ class MemberTask:
     patience: float = 0.0
     write: bool = False
     due: bool = False
+    mirrors: bool = False
     seen: Seen | None = field(default=None, repr=False)
     validate: bool = False
     shows: bool = False
@@ -359,12 +361,15 @@ def _outcome(
 ) -> MemberOutcome:
     judged: dict[ObjectId, str] = {}
     lacks: dict[ObjectId, str] = {}
+    statuses: dict[ObjectId, t.Any] = {}
     for step in seen.steps:
         live = results.get(step.id) or seen.observed.live.get(step.id.key)
         if live and step.manifest is not None:
             judged[step.id] = availability(step.id.group, step.id.kind, live)
             if judged[step.id] == NOT_YET:
                 lacks[step.id] = lacking(step.id.group, step.id.kind, live)
+            if task.mirrors and "status" in live:
+                statuses[step.id] = live["status"]
     return MemberOutcome(
         cluster=task.cluster,
         done=done,
@@ -372,4 +377,5 @@ def _outcome(
         failures=failures,
         availability=judged,
         lacks=lacks,
+        statuses=statuses,
     )

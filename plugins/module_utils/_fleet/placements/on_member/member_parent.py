@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ...._core.errors import FleetError
-from ...._core.resources.applyset import MANAGER, ApplySet, parent_manifest
+from ...._core.resources.applyset import MANAGER, ApplySet, parent_manifest, parent_name
 from ...._kube.apply import apply_object, delete_object
 from ...._kube.client import KubeClient
 from ...._kube.errors import ApiError
@@ -44,7 +44,7 @@ class Parent:
 
     def delete(self, placement: str) -> bool:
         """Deletes it, and our namespace if nothing else is in it; whether that went too."""
-        path = f"{PARENTS}/{placement}"
+        path = f"{PARENTS}/{parent_name(placement)}"
         self._unmoved(lambda: delete_object(self._client, path, resource_version=self._version))
         namespace = empty_home(self._client, (placement,))
         return namespace is not None and remove_home(self._client, namespace)

@@ -15,6 +15,7 @@ from ...._core.resources.applyset import (
     PART_OF_LABEL,
     ApplySet,
     applyset_id,
+    parent_name,
     read_parent,
 )
 from ...._kube.client import KubeClient
@@ -94,7 +95,7 @@ def _version(parent: t.Mapping[str, t.Any] | None) -> str:
 
 def _parent(client: KubeClient, placement: str) -> dict[str, t.Any] | None:
     try:
-        return read_object(client, f"{PARENTS}/{placement}", "ConfigMap")
+        return read_object(client, f"{PARENTS}/{parent_name(placement)}", "ConfigMap")
     except ApiError as error:
         if error.code == "not-found":
             return None

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from ...._core.errors import FleetError, Problem
 from ...._core.objects.placements.binding import ClusterResourceBinding
+from ...._core.objects.placements.key import PlacementKey
 from ...._core.resources.applyset import ApplySet
 from ...._core.resources.snapshots import (
     next_index,
@@ -20,7 +21,7 @@ from ...._core.resources.snapshots import (
 )
 from ...._core.schema.codec import decode
 from ...._store.records import Records
-from ..recorded import PARENT, Document, is_recovering
+from ..recorded import Document, is_recovering
 
 Held = t.Mapping[str, t.Mapping[str, ApplySet]]
 """By placement and cluster."""
@@ -39,8 +40,9 @@ class Ours:
 
 def known_of(records: Records, name: str) -> Ours:
     """What the records know of the placement."""
-    document: Document | None = records.get("ClusterResourcePlacement", name)
-    bindings = records.list("ClusterResourceBinding", {PARENT: name})
+    key = PlacementKey.of(name)
+    document: Document | None = records.get(key.kinds.placement, name)
+    bindings = records.list(key.kinds.binding, key.labels, key.namespace)
     return Ours(
         uid=str(document["metadata"]["uid"]) if document else "",
         begun=is_recovering(document),

@@ -14,6 +14,7 @@ from ...._core.objects.api_groups import PLACEMENT_API
 from ...._core.objects.identity import Manifest, identify
 from ...._core.objects.placements.binding import left_out_mark
 from ...._core.objects.placements.cluster_resource_placement import ClusterResourcePlacement
+from ...._core.objects.placements.key import PlacementKey
 from ...._core.plan.compose import policy_snapshot_of
 from ...._core.plan.document import Rendered
 from ...._core.resources.applyset import ApplySet, InventoryEntry
@@ -23,6 +24,7 @@ from ...._core.scheduling.picking.bindings import binding_name
 from ...._core.schema.codec import encode
 from ...._kube.client import KubeClient
 from ...._kube.parallel import in_parallel
+from ...._store.kinds import record_name
 from ...._store.records import Lease, Records
 from ...conductor.interrupts import Interrupts
 from ...keeping import Keeper
@@ -35,7 +37,6 @@ from ..on_member.observe import observe
 from ..recorded import (
     CLEANUP,
     LATEST,
-    PARENT,
     POLICY_INDEX,
     RESOURCE_HASH,
     RESOURCE_INDEX,
@@ -138,22 +139,23 @@ class _Lease:
         self.permit()
         return self.records.replace(record, self.lease)
 
-    def clear(self, placement: str) -> None:
+    def clear(self, placement: PlacementKey) -> None:
         """Takes away what belongs to the placement, but not itself."""
-        for kind in ("ClusterResourceBinding", "ClusterResourceSnapshot", "ClusterSchedulingPolicySnapshot"):
-            for each in self.records.list(kind, {PARENT: placement}):
+        kinds = placement.kinds
+        for kind in (kinds.binding, kinds.resource_snapshot, kinds.policy_snapshot):
+            for each in self.records.list(kind, placement.labels, placement.namespace):
                 self.permit()
-                self.records.delete(kind, each["metadata"]["name"], lease=self.lease)
+                self.records.delete(kind, record_name(each), lease=self.lease)
 
 
 def _rebuild(
     records: _Lease, clients: Clients, described: Described, held: t.Mapping[str, ApplySet], key_bytes: bytes
 ) -> None:
-    placement = described.sourced.placement
+    placement, key = described.sourced.placement, described.sourced.placement.key
     uid = _placement_record(records, placement)
     parents = {name: _adopted(clients.get(name), each, uid, described.objects) for name, each in held.items()}
     today = policy_snapshot_of(placement, None)[0].spec.policy_hash
-    adopted = named_apart(placement.name, {name: each for name, (each, _parent) in parents.items()}, today)
+    adopted = named_apart(key.name, {name: each for name, (each, _parent) in parents.items()}, today)
     latest = max(adopted.values(), key=lambda each: index_of(each.resource_snapshot))
     policy = _policy_record(records, placement, max(adopted.values(), key=lambda each: index_of(each.policy_snapshot)))
     contents = {
@@ -166,37 +168,37 @@ def _rebuild(
         _resource_record(records, of_it, manifests, snapshot == latest.resource_snapshot)
     for cluster, each in sorted(adopted.items()):
         parents[cluster][1].write(each, records.permit)
-        name = binding_name("", placement.name, cluster, policy, ())
-        if records.get("ClusterResourceBinding", name) is None:
+        name = binding_name(key.namespace, key.name, cluster, policy, ())
+        if records.get(key.kinds.binding, key.record(name)) is None:
             there = {one.id.key for one in each.inventory}
             lacking = [one for one in map(identify, contents[each.resource_snapshot]) if one.key not in there]
             records.create(_binding_record(name, cluster, each, left_out_mark(lacking)))
-    _whole(records, placement.name)
+    _whole(records, key)
 
 
 def _placement_record(records: _Lease, placement: ClusterResourcePlacement) -> str:
     """Its uid. The record says that the others are not whole yet."""
-    found = records.get("ClusterResourcePlacement", placement.name)
+    found = records.get(placement.key.kinds.placement, str(placement.key))
     if found is None:
         metadata = {
-            "name": placement.name,
+            **placement.key.metadata(placement.name),
             "labels": dict(placement.metadata.labels),
             "annotations": dict(placement.metadata.annotations),
             "finalizers": [CLEANUP],
         }
         spec = encode(placement)["spec"]
-        made = {"apiVersion": PLACEMENT_API, "kind": "ClusterResourcePlacement", "metadata": metadata, "spec": spec}
+        made = {"apiVersion": PLACEMENT_API, "kind": placement.key.kinds.placement, "metadata": metadata, "spec": spec}
         found = records.create(recovering(made, begun=True))
     elif not is_recovering(found):
         found = records.replace(recovering(found, begun=True, clearing=True))
     if is_clearing(found):
-        records.clear(placement.name)
+        records.clear(placement.key)
         found = records.replace(recovering(found, begun=True))
     return str(found["metadata"]["uid"])
 
 
-def _whole(records: _Lease, name: str) -> None:
-    found = records.get("ClusterResourcePlacement", name)
+def _whole(records: _Lease, key: PlacementKey) -> None:
+    found = records.get(key.kinds.placement, str(key))
     if found is not None and is_recovering(found):
         records.replace(recovering(found, begun=False))
 
@@ -227,15 +229,15 @@ def _policy_record(records: _Lease, placement: ClusterResourcePlacement, held: A
     """The policy under which the members were picked; if it is not today's, its text is lost, the hash is known."""
     snapshot, _new = policy_snapshot_of(placement, None)
     spec = encode(snapshot.spec) if snapshot.spec.policy_hash == held.policy_hash else {"policyHash": held.policy_hash}
-    name = held.policy_snapshot
-    labels = {PARENT: placement.name, POLICY_INDEX: str(index_of(name)), LATEST: "true"}
+    name, key = held.policy_snapshot, placement.key
+    labels = {**key.labels, POLICY_INDEX: str(index_of(name)), LATEST: "true"}
     document = {
         "apiVersion": PLACEMENT_API,
-        "kind": "ClusterSchedulingPolicySnapshot",
-        "metadata": {"name": name, "labels": labels},
+        "kind": key.kinds.policy_snapshot,
+        "metadata": {**key.metadata(name), "labels": labels},
         "spec": spec,
     }
-    if records.get("ClusterSchedulingPolicySnapshot", name) is None:
+    if records.get(key.kinds.policy_snapshot, key.record(name)) is None:
         records.create(document)
     return name
 
@@ -252,16 +254,16 @@ def _contents(snapshot: str, held: t.Iterable[ApplySet], objects: t.Sequence[Ren
 
 def _resource_record(records: _Lease, held: ApplySet, content: t.Sequence[Manifest], latest: bool) -> None:
     """The snapshot, unless a run that was killed has written it."""
-    name = held.resource_snapshot
-    if records.get("ClusterResourceSnapshot", name) is not None:
+    name, key = held.resource_snapshot, PlacementKey.of(held.placement)
+    if records.get(key.kinds.resource_snapshot, key.record(name)) is not None:
         return
-    labels = {PARENT: held.placement, RESOURCE_INDEX: str(index_of(name)), LATEST: str(latest).lower()}
+    labels = {**key.labels, RESOURCE_INDEX: str(index_of(name)), LATEST: str(latest).lower()}
     annotations = {RESOURCE_HASH: held.resource_hash, "kubernetes-fleet.io/number-of-resource-snapshots": "1"}
     records.create(
         {
             "apiVersion": PLACEMENT_API,
-            "kind": "ClusterResourceSnapshot",
-            "metadata": {"name": name, "labels": labels, "annotations": annotations},
+            "kind": key.kinds.resource_snapshot,
+            "metadata": {**key.metadata(name), "labels": labels, "annotations": annotations},
             "spec": {"selectedResources": list(content)},
         }
     )
@@ -273,16 +275,17 @@ def _named(held: InventoryEntry) -> dict[str, t.Any]:
 
 
 def _binding_record(name: str, cluster: str, held: ApplySet, annotations: t.Mapping[str, str]) -> dict[str, t.Any]:
+    key = PlacementKey.of(held.placement)
     decision: dict[str, t.Any] = {"clusterName": cluster, "selected": True, "reason": "recovered from the member"}
     scores = {key: value for key, value in (held.decision or {}).items() if value is not None}
     if scores:
         decision["clusterScore"] = scores
     return {
         "apiVersion": PLACEMENT_API,
-        "kind": "ClusterResourceBinding",
+        "kind": key.kinds.binding,
         "metadata": {
-            "name": name,
-            "labels": {PARENT: held.placement},
+            **key.metadata(name),
+            "labels": key.labels,
             **({"annotations": dict(annotations)} if annotations else {}),
         },
         "spec": {

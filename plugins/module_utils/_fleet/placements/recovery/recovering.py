@@ -42,7 +42,7 @@ def recover_records(session: Session, asked: PlacementRequest, former: t.Collect
         selected = _selected(each, session, asked, credentials)
         if selected.problems:
             raise FleetError.of(selected.problems)
-        described[each.placement.name] = Described(sourced=each, objects=rendered(selected, sealing))
+        described[str(each.placement.key)] = Described(sourced=each, objects=rendered(selected, sealing))
     with open_clients(session, fleet, timeout=Timeouts(connect=asked.timeout), strict=True) as clients:
         return recover(session, clients, list(members), described, key, asked.write, former)
 

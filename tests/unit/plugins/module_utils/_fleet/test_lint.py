@@ -125,7 +125,7 @@ FOUND: dict[str, list[str]] = {
         "error two-limits 31 spec",
         "warning duplicate-object 37 metadata.name",
         "warning eviction-never-permitted 38 spec",
-        "note not-checked 40 kind",  # D4-05
+        "note not-checked 40 kind",
     ],
     # update strategies, as objects and in the JSON of their service
     "run_translated.yml": [  # D3-45

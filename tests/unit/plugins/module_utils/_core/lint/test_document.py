@@ -21,7 +21,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.lint.codes impo
 from ansible_collections.gitops.fleet.plugins.module_utils._core.lint.document import Judged, judge_document, mend
 from ansible_collections.gitops.fleet.plugins.module_utils._core.lint.fleet import across
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.kinds import KINDS
-from ansible_collections.gitops.fleet.tests.data.manifest_parts import PICK_N, crp, named
+from ansible_collections.gitops.fleet.tests.data.manifest_parts import PICK_N, crp, named, rp
 from ansible_collections.gitops.fleet.tests.data.rollout_parts import budget, eviction
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.random_json import (
     anything,
@@ -287,3 +287,18 @@ def test_what_no_placement_of_the_cluster_selects_is_found(selector: dict[str, s
         "selectionScope": "NamespaceWithResourceSelectors",
     }
     assert not any("selected" in each.code for each in judged(crp(PICK_N, selectors=[scope, selector])).remarks)
+
+
+@pytest.mark.parametrize(
+    ("selector", "expected"),
+    [
+        ({"group": "apps", "version": "v1", "kind": "Deployment"}, []),
+        ({"group": "", "version": "v1", "kind": "Namespace", "name": "w"}, ["error cluster-scoped-selected"]),
+        ({"group": "example.com", "version": "v1", "kind": "Anything"}, []),
+    ],
+)
+def test_what_no_placement_of_a_namespace_selects_is_found(selector: dict[str, str], expected: list[str]):
+    """D4-05"""
+    document = rp()
+    document["spec"]["resourceSelectors"] = [selector]
+    assert [f"{each.level} {each.code}" for each in judged(document).remarks] == expected

@@ -13,6 +13,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.apply
     InventoryEntry,
     applyset_id,
     parent_manifest,
+    parent_name,
     part_of,
     read_parent,
 )
@@ -44,6 +45,16 @@ def test_the_parent_reads_back_to_the_same_set() -> None:
     assert read_parent(json.loads(json.dumps(parent_manifest(SET)))) == SET
     empty = ApplySet(placement="web", uid="")
     assert read_parent(parent_manifest(empty)) == empty
+
+
+def test_a_placement_in_a_namespace_has_a_parent_of_its_own() -> None:
+    """F6: none of no namespace can be called so, whose names have 63 characters at most."""
+    inside = replace(SET, placement="shop/web")
+    assert read_parent(json.loads(json.dumps(parent_manifest(inside)))) == inside
+    names = [parent_name(each) for each in ("web", "shop/web", "pub/web", "shop.web")]
+    assert len(set(names)) == 4 and names[0] == "web" and names[3] == "shop.web"
+    assert len(names[1]) > 63 and names[1].startswith("shop.web.") and "/" not in names[1]
+    assert inside.id != SET.id
 
 
 def test_the_parent_is_one_that_every_tool_for_applysets_understands() -> None:

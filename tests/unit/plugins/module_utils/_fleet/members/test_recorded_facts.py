@@ -87,7 +87,7 @@ def test_facts_that_are_used_as_they_are_recorded(status: MemberClusterStatus, p
 def test_only_the_others_are_read_and_the_oldest_says_how_old_all_are(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[list[str]] = []
 
-    def read_fleet(unknown: t.Mapping[str, Member], *_others: t.Any) -> FleetReading:
+    def read_fleet(unknown: t.Mapping[str, Member], *_others: t.Any, **_more: t.Any) -> FleetReading:
         asked.append(list(unknown))
         clusters = tuple(each.cluster for each in unknown.values())
         return FleetReading(snapshot=FactsSnapshot(captured_at=NOW, members=clusters))

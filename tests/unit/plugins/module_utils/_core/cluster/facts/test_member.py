@@ -20,10 +20,12 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.n
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import Problem
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.member_cluster import (
     AgentStatus,
+    MemberCluster,
     MemberClusterStatus,
     PropertyValue,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import find_condition
+from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.namespace_affinity import judge
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import ObjectMeta, find_condition
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.quantity import parse_quantity
 
 AT = datetime(2026, 1, 15, 12, tzinfo=UTC)
@@ -214,3 +216,28 @@ def test_pods_that_could_not_be_read_leave_the_usage_as_it_was() -> None:
     after = reported(reading(node(), node(), at=LATER, missing={PODS: FORBIDDEN}), before)
     assert after.resource_usage == before.resource_usage
     assert after.properties["kubernetes-fleet.io/node-count"].value == "2"
+
+
+def test_namespaces_are_known_where_they_were_read_and_stay_where_they_were_not() -> None:
+    known = reported(reading(node(), namespaces=("web", "shop")), MemberClusterStatus())
+    assert known.namespaces == {"shop": "", "web": ""}
+    assert [(each.type, each.status) for each in known.conditions] == [("NamespaceCollectionSucceeded", "True")]
+    later = reported(reading(node()), known)
+    assert (later.namespaces, later.conditions) == (known.namespaces, known.conditions)
+    assert reported(reading(node()), MemberClusterStatus()).namespaces is None
+
+
+def test_of_very_many_namespaces_as_many_are_kept_as_say_that_there_are_more() -> None:
+    names = tuple(f"n{number}" for number in range(500))
+    known = reported(reading(node(), namespaces=names), MemberClusterStatus())
+    (found,) = known.conditions
+    assert known.namespaces is not None and len(known.namespaces) == 200
+    assert found.reason == "NamespaceCollectionDegraded"
+    cluster = MemberCluster(metadata=ObjectMeta(name="a"), status=known)
+    assert judge(cluster, "n499", upstream=False) is None
+
+
+def test_namespaces_that_could_not_be_read_leave_the_usage_alone() -> None:
+    why = {"namespaces": Problem("forbidden", "no", "a")}
+    known = reported(reading(node(), missing=why), MemberClusterStatus())
+    assert known.resource_usage is not None and known.namespaces is None

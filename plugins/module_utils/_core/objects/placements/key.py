@@ -1,0 +1,84 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Which placement is meant, and of which kinds is what belongs to it."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+
+PARENT = "kubernetes-fleet.io/parent-CRP"
+
+
+@dataclass(frozen=True)
+class PlacementKinds:
+    """A kind of placement, and the kinds of its records."""
+
+    placement: str
+    binding: str
+    policy_snapshot: str
+    resource_snapshot: str
+
+
+CLUSTER_SCOPED = PlacementKinds(
+    "ClusterResourcePlacement",
+    "ClusterResourceBinding",
+    "ClusterSchedulingPolicySnapshot",
+    "ClusterResourceSnapshot",
+)
+NAMESPACED = PlacementKinds(
+    "ResourcePlacement",
+    "ResourceBinding",
+    "SchedulingPolicySnapshot",
+    "ResourceSnapshot",
+)
+PLACEMENT_KINDS = (CLUSTER_SCOPED, NAMESPACED)
+
+
+@dataclass(frozen=True, order=True)
+class PlacementKey:
+    """``namespace`` is empty for a ClusterResourcePlacement. As text it is ``namespace/name`` or the name: no name has
+    a slash, so that no two placements have one text."""
+
+    namespace: str
+    name: str
+
+    @classmethod
+    def of(cls, text: str) -> PlacementKey:
+        """The placement that a text names."""
+        namespace, _slash, name = text.rpartition("/")
+        return cls(namespace, name)
+
+    @classmethod
+    def of_record(cls, document: t.Mapping[str, t.Any]) -> PlacementKey:
+        """The placement that a record is."""
+        metadata = document["metadata"]
+        return cls(str(metadata.get("namespace") or ""), str(metadata["name"]))
+
+    @classmethod
+    def of_parent(cls, document: t.Mapping[str, t.Any]) -> PlacementKey:
+        """The placement that a record belongs to; one without a name where the record does not say."""
+        metadata = document["metadata"]
+        return cls(str(metadata.get("namespace") or ""), str((metadata.get("labels") or {}).get(PARENT, "")))
+
+    @property
+    def kinds(self) -> PlacementKinds:
+        """Its own kind and those of what belongs to it."""
+        return NAMESPACED if self.namespace else CLUSTER_SCOPED
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """By which its records are found, in its namespace."""
+        return {PARENT: self.name}
+
+    def metadata(self, name: str) -> dict[str, t.Any]:
+        """Name and namespace of a record of its own."""
+        return {"name": name, **({"namespace": self.namespace} if self.namespace else {})}
+
+    def record(self, name: str) -> str:
+        """What ``Records`` call a record of its own."""
+        return str(PlacementKey(self.namespace, name))
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name

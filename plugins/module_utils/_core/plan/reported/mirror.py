@@ -1,0 +1,64 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""``reportBackStrategy: Mirror``: whose status is copied from the one member to the objects on the hub."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ...objects.identity import ObjectId
+from ...objects.placements.cluster_resource_placement import ClusterResourcePlacement
+from ...objects.placements.policy import PICK_FIXED, PICK_N
+from ..document import PlacementPlan
+
+# An API server acts on the status of these by itself: that of a member would close namespaces of the hub, or serve none
+# of its kinds.
+HUBS_OWN = frozenset(
+    (
+        ("", "Namespace"),
+        ("", "ResourceQuota"),
+        ("apiextensions.k8s.io", "CustomResourceDefinition"),
+        ("apiregistration.k8s.io", "APIService"),
+        ("certificates.k8s.io", "CertificateSigningRequest"),
+        ("flowcontrol.apiserver.k8s.io", "FlowSchema"),
+        ("flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration"),
+        ("policy", "PodDisruptionBudget"),
+    )
+)
+WORK_API = "there is no Work object here to which a status could be mirrored"
+MANY = "status is mirrored from one cluster only: PickFixed with one name, or PickN with the number 1"
+IN_FILES = "resources come from files, so that there is no object on a hub to which a status could be mirrored"
+
+
+def wants_mirror(placement: ClusterResourcePlacement) -> bool:
+    """Whether any mirroring is asked for."""
+    strategy = placement.spec.strategy.report_back_strategy
+    return strategy is not None and strategy.type == "Mirror"
+
+
+def not_mirrored(placement: ClusterResourcePlacement, from_hub: bool) -> str:
+    """Why nothing is mirrored although it is asked for; empty where it is. ``from_hub`` says that the resources are
+    those on the hub."""
+    strategy = placement.spec.strategy.report_back_strategy
+    if strategy is None or strategy.destination != "OriginalResource":
+        return WORK_API
+    if not _of_one_cluster(placement):
+        return MANY
+    return "" if from_hub else IN_FILES
+
+
+def _of_one_cluster(placement: ClusterResourcePlacement) -> bool:
+    policy = placement.spec.policy
+    if policy is None:
+        return False
+    if policy.placement_type == PICK_FIXED:
+        return len(policy.cluster_names) == 1
+    return policy.placement_type == PICK_N and policy.number_of_clusters == 1
+
+
+def mirrored_objects(plan: PlacementPlan) -> t.Iterator[ObjectId]:
+    """The objects on the hub that get the status: not what came out of an envelope, for that is not there."""
+    for each in plan.objects:
+        if each.origin is None and (each.id.group, each.id.kind) not in HUBS_OWN:
+            yield each.id

@@ -1,0 +1,33 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Condition ``StatusSynced``: whether the status of a placement stands in its namespace, too."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+
+from ...cluster.facts.member import next_condition
+from ...objects.placements.cluster_resource_placement import PlacementStatus
+from ...schema.meta import find_condition
+
+STATUS_SYNCED = "ClusterResourcePlacementStatusSynced"
+
+
+def with_synced(
+    status: PlacementStatus, previous: PlacementStatus, namespace: str, failed: str, generation: int, now: datetime
+) -> PlacementStatus:
+    """The status with the condition; ``failed`` says why it does not stand in the ``namespace``, if so."""
+    if failed:
+        row = ("False", "StatusSyncFailed", f"the status could not be written into namespace {namespace}: {failed}")
+    else:
+        row = ("True", "StatusSyncSucceeded", f"the status stands in namespace {namespace}")
+    old = find_condition(previous.conditions, STATUS_SYNCED)
+    condition = next_condition(old, STATUS_SYNCED, row, now, generation)
+    return replace(status, conditions=(*without_synced(status).conditions, condition))
+
+
+def without_synced(status: PlacementStatus) -> PlacementStatus:
+    """What is written into the namespace: the condition tells of that alone."""
+    return replace(status, conditions=tuple(each for each in status.conditions if each.type != STATUS_SYNCED))

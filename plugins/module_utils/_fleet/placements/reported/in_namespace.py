@@ -1,0 +1,86 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""``statusReportingScope: NamespaceAccessible``: the status of a placement in the namespace that it selects on the hub.
+
+It is read by people who may look into that namespace only. Records in a file have no such place: nothing is written.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from ...._core.errors import FleetError
+from ...._core.objects.api_groups import PLACEMENT_API
+from ...._core.objects.placements.cluster_resource_placement import ClusterResourcePlacement, PlacementStatus
+from ...._core.plan.reported.synced import with_synced, without_synced
+from ...._core.schema.codec import encode
+from ...._core.values.instants import SECONDS, write_time
+from ...._store.records import Lease, Records
+from ..recorded import Document
+
+KIND = "ClusterResourcePlacementStatus"
+
+
+@dataclass(frozen=True, kw_only=True)
+class StatusInNamespace:
+    """The copy of one placement's status. ``namespace`` is empty where there is to be none."""
+
+    records: Records
+    name: str
+    namespace: str
+
+    @classmethod
+    def of(cls, records: Records, on_hub: bool, placement: ClusterResourcePlacement) -> StatusInNamespace:
+        """That of a placement, whose records are ``on_hub`` or in a file."""
+        return cls(records=records, name=placement.name, namespace=placement.reporting_namespace if on_hub else "")
+
+    def expected(
+        self, status: PlacementStatus, previous: PlacementStatus, generation: int, now: datetime
+    ) -> PlacementStatus:
+        """The placement's status where the copy is as it should be."""
+        if not self.namespace:
+            return status
+        failed = "" if self._is(status) else "it is another one there"
+        return with_synced(status, previous, self.namespace, failed, generation, now)
+
+    def written(
+        self, status: PlacementStatus, previous: PlacementStatus, generation: int, now: datetime, lease: Lease
+    ) -> tuple[PlacementStatus, FleetError | None]:
+        """Writes the copy if it is not as it should be; the placement's status, and why the copy could not be written.
+        A lost lease is raised."""
+        if not self.namespace:
+            return status, None
+        failed: FleetError | None = None
+        try:
+            self._write(status, now, lease)
+        except FleetError as error:
+            if error.code == "lease-lost":
+                raise
+            failed = error
+        told = failed.message if failed else ""
+        return with_synced(status, previous, self.namespace, told, generation, now), failed
+
+    def removed(self, lease: Lease) -> None:
+        """Takes the copy away."""
+        if self.namespace:
+            self.records.delete(KIND, f"{self.namespace}/{self.name}", lease=lease)
+
+    def _is(self, status: PlacementStatus) -> bool:
+        old = self._read()
+        return old is not None and old.get("sourceStatus") == encode(without_synced(status))
+
+    def _read(self) -> Document | None:
+        return self.records.get(KIND, f"{self.namespace}/{self.name}")
+
+    def _write(self, status: PlacementStatus, now: datetime, lease: Lease) -> None:
+        old, wanted = self._read(), encode(without_synced(status))
+        if old is not None and old.get("sourceStatus") == wanted:
+            return
+        content = {"sourceStatus": wanted, "lastUpdatedTime": write_time(now, SECONDS)}
+        if old is not None:
+            self.records.replace({**old, **content}, lease)
+            return
+        metadata = {"name": self.name, "namespace": self.namespace}
+        self.records.create({"apiVersion": PLACEMENT_API, "kind": KIND, "metadata": metadata, **content}, lease)
