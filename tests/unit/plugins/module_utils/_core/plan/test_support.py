@@ -22,7 +22,17 @@ def test_a_plain_placement_is_carried_out_as_it_is() -> None:
 
 
 def test_what_staged_runs_change_is_no_limitation() -> None:
-    assert limitations(placement(type="External")) == ()
+    assert limitations(placement(type="External"), on_hub=False, from_hub=False) == ()
+
+
+def mirroring(destination: str = "OriginalResource", **policy: object) -> ClusterResourcePlacement:
+    strategy = {"reportBackStrategy": {"type": "Mirror", "destination": destination}}
+    spec = {"strategy": strategy, **({"policy": policy} if policy else {})}
+    return decode(ClusterResourcePlacement, {"metadata": {"name": "web"}, "spec": spec})
+
+
+ONE = {"placementType": "PickN", "numberOfClusters": 1}
+NAMED = {"placementType": "PickFixed", "clusterNames": ["a"]}
 
 
 def mirroring(destination: str = "OriginalResource", **policy: object) -> ClusterResourcePlacement:
