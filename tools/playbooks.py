@@ -87,7 +87,6 @@ OWN = {
     },
     "skip": {"targets": "what is left out, as `Member:c-1`, `Group:eu`, `Stage:prod` or `AfterStageWait:canary`"},
     "leave": {"members": "names of the members that leave"},
-    "local_down": LOCAL_FLEET,
     "local_up": LOCAL_FLEET,
     "rbac": {
         "subject": "name of the user, group or service account that gets the rights",

@@ -23,6 +23,7 @@ class ActionModule(Verb):
                 "clusters": [{**each.after.as_dict(), "changes": list(each.changes)} for each in fleet.outcomes],
                 "kubeconfig": fleet.kubeconfig,
                 "kubectl": fleet.kubectl,
+                "others": list(fleet.others),
             },
             diff=[
                 {"before": each.before.as_diff(), "after": each.after.as_diff(), "before_header": each.name}

@@ -158,6 +158,11 @@ kubeconfig:
   description: One kubeconfig with a context for every cluster of the folder.
   returned: success
   type: str
+others:
+  description: Names of clusters in the same folder that are not among O(clusters).
+  returned: success
+  type: list
+  elements: str
 kubectl:
   description: Path of a kubectl, if one is at hand.
   returned: state is present

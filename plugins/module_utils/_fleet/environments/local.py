@@ -23,11 +23,13 @@ Say = t.Callable[[str], None]
 
 @dataclass(frozen=True, kw_only=True)
 class LocalFleet:
-    """Outcomes in the order asked for; ``kubeconfig`` has a context for each cluster, ``kubectl`` may be empty."""
+    """Outcomes in the order asked for; ``kubeconfig`` has a context for each cluster, ``kubectl`` may be empty.
+    ``others`` are names of clusters in the same folder that were not asked for."""
 
     outcomes: tuple[LocalOutcome, ...]
     kubeconfig: str
     kubectl: str
+    others: tuple[str, ...]
 
 
 def local_clusters(options: Options, check: bool, say: Say) -> LocalFleet:
@@ -49,6 +51,7 @@ def local_clusters(options: Options, check: bool, say: Say) -> LocalFleet:
         outcomes=outcomes,
         kubeconfig=str(Path(folder).parent / "kubeconfig") if folder else "",
         kubectl=_kubectl(options) if options["state"] == "present" and not check else "",
+        others=tuple(each.name for each in cluster.clusters(root) if each.name not in work),
     )
 
 
