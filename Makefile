@@ -41,7 +41,7 @@ soak: ## SIGKILL at random instants over applies, updates, leaves and recovers o
 molecule: ## the playbooks as users run them [SCENARIO=<name>]
 	@$(DEV) python tools/test.py molecule $(SCENARIO)
 
-binaries: ## build the binaries of local control planes into the user's cache folder (15 minutes once, needs Go)
+binaries: ## build local control planes and Pulumi's engine into the user's cache folder (20 minutes once, needs Go)
 	@$(RUN) env PYTHONPATH=.cache/collections python -m $(CODE)._local.binaries
 
 crds: ## write the CRD files of the role hub from the dataclasses

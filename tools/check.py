@@ -32,6 +32,7 @@ def arrows() -> None:
 def mypy() -> None:
     call("mypy", "--package", "ansible_collections.gitops.fleet.plugins.module_utils")
     call("mypy", "tools", "tests/conformance/run.py")
+    call("mypy", "--package", "fleet_pulumi")
 
 
 def ansible_lint() -> None:

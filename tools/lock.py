@@ -18,7 +18,7 @@ HEAD = "# Made by `make lock` from {source}: every file that pip may install, wi
 
 
 def lock(source: str, constraints: list[str], more: list[str]) -> str:
-    target = source.replace(".in", ".txt")
+    target = source.removesuffix(".in") + ".txt"
     pinned = [word for name in constraints for word in ("--constraint", name)]
     flags = ["--universal", "--python-version", OLDEST_PYTHON, "--generate-hashes", "--no-header", "--no-annotate"]
     call("uv", "pip", "compile", "--quiet", *flags, *pinned, *more, source, "--output-file", target)
@@ -30,7 +30,8 @@ def lock(source: str, constraints: list[str], more: list[str]) -> str:
 def main(more: list[str]) -> int:
     try:
         first = lock("requirements.in", [], more)
-        lock("requirements-dev.in", [first], more)
+        second = lock("pulumi/environments/requirements.in", [first], more)
+        lock("requirements-dev.in", [first, second], more)
     except StepFailed as error:
         print(error, file=sys.stderr)
         return 1

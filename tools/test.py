@@ -22,7 +22,7 @@ from pathlib import Path
 import requirements as table
 from steps import ROOT, Step, StepFailed, call, run
 
-COMPUTING = ("tests/unit", "tests/conformance", "tests/simulation", "tests/mutation", "tests/records")
+COMPUTING = ("tests/unit", "tests/pulumi", "tests/conformance", "tests/simulation", "tests/mutation", "tests/records")
 INTEGRATION = ROOT / "tests" / "integration"
 CLUSTERS = ("tests/integration/fleet", "tests/integration/hostile")
 OTHER_CLUSTERS = tuple(

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import os
 import re
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[2]
-LISTS = ("requirements", "requirements-dev")
+LISTS = ("requirements", "pulumi/environments/requirements", "requirements-dev")
 ENVIRONMENTS = [
     {"python_version": version, "python_full_version": f"{version}.1", "platform_machine": machine}
     for version in ("3.11", "3.13")
@@ -28,7 +29,7 @@ def written(name: str) -> list[Requirement]:
     found = []
     for line in (ROOT / f"{name}.in").read_text(encoding="utf-8").splitlines():
         if line.startswith("-r "):
-            found += written(line.removeprefix("-r ").removesuffix(".in"))
+            found += written(os.path.normpath(Path(name).parent / line.removeprefix("-r ").removesuffix(".in")))
         elif line and not line.startswith("#"):
             found.append(Requirement(line))
     return found

@@ -113,7 +113,7 @@ def provide(
 
     What was built earlier is used if it is still, byte for byte, what was built: all of it, or the binaries ``names``.
     """
-    root, names = cache or cache_root(), one.programs if names is None else names
+    root, names = cache or cache_root(), one.names if names is None else names
     go = _go_facts()
     if root.exists():
         own_folder(root)
@@ -138,28 +138,46 @@ def _build(one: Recipe, folder: Path, go: t.Mapping[str, str], say: Say) -> None
     making = folder.with_name(f".{folder.name}.making")
     shutil.rmtree(making, ignore_errors=True)
     make_folder(making)
-    for name, package in one.programs.items():
-        say(f"building {name} {one.version}")
-        began = time.monotonic()
-        progress = CompileProgress(f"{name} {one.version}", _go(one, ["list", "-deps", "-f", FORMAT, package]), say)
-        flags = [*BUILD_FLAGS, "-v", "-ldflags", " ".join(one.ldflags), "-o", str(making / name)]
-        _go(one, ["build", *flags, package], progress.heard)
-        say(f"built {name} {one.version} in {time.monotonic() - began:.0f} s")
+    for part in one.parts:
+        for name, package in part.programs.items():
+            _compile(part, name, package, making / name, say)
     _copy_shipped(one, making)
+    _copy_scripts(one, making)
     write_manifest(one, making, go)
     shutil.rmtree(folder, ignore_errors=True)
     making.rename(folder)
 
 
+def _compile(one: Recipe, name: str, package: str, target: Path, say: Say) -> None:
+    say(f"building {name} {one.version}")
+    began = time.monotonic()
+    tags = ["-tags", ",".join(one.tags)] if one.tags else []
+    listed = _go(one, ["list", "-deps", *tags, "-f", FORMAT, package])
+    progress = CompileProgress(f"{name} {one.version}", listed, say)
+    flags = [*BUILD_FLAGS, *tags, "-v", "-ldflags", " ".join(one.ldflags), "-o", str(target)]
+    _go(one, ["build", *flags, package], progress.heard)
+    say(f"built {name} {one.version} in {time.monotonic() - began:.0f} s")
+
+
 def _copy_shipped(one: Recipe, making: Path) -> None:
     if not one.shipped:
         return
-    module = Path(json.loads(_go(one, ["list", "-m", "-json", one.module]))["Dir"])
+    module = _module_folder(one, one.module)
     for target, source in one.shipped.items():
         make_folder(making / target)
         for file in sorted((module / source).glob("*.yaml")):
             if file.name != "kustomization.yaml":
                 (making / target / file.name).write_bytes(file.read_bytes())
+
+
+def _copy_scripts(one: Recipe, making: Path) -> None:
+    for name, (module, source) in one.scripts.items():
+        (making / name).write_bytes((_module_folder(one, module) / source).read_bytes())
+        (making / name).chmod(0o755)
+
+
+def _module_folder(one: Recipe, module: str) -> Path:
+    return Path(json.loads(_go(one, ["list", "-m", "-json", module]))["Dir"])
 
 
 def _any_build(one: Recipe, root: Path, names: t.Collection[str]) -> Path:

@@ -41,14 +41,15 @@ def write_manifest(one: Recipe, folder: Path, go: Go) -> None:
         "binaries": [
             {
                 "name": name,
-                "module": one.module,
+                "module": part.module,
                 "package": package,
-                "version": one.version,
+                "version": part.version,
                 "sha256": _sha256(folder / name),
                 "size": (folder / name).stat().st_size,
                 "go": go["GOVERSION"],
             }
-            for name, package in one.programs.items()
+            for part in one.parts
+            for name, package in part.programs.items()
         ],
         "shipped": {str(file.relative_to(folder)): _sha256(file) for file in _shipped(one, folder)},
     }
@@ -96,7 +97,8 @@ def _file_fault(path: Path, wanted: str) -> str:
 
 
 def _shipped(one: Recipe, folder: Path) -> list[Path]:
-    return sorted(file for target in one.shipped for file in (folder / target).rglob("*") if not file.is_dir())
+    files = [file for target in one.shipped for file in (folder / target).rglob("*") if not file.is_dir()]
+    return sorted([*files, *(folder / name for name in one.scripts)])
 
 
 def _recipe_key(one: Recipe) -> str:

@@ -29,7 +29,8 @@ BUILD_ENVIRONMENT = {"CGO_ENABLED": "0", "GOTOOLCHAIN": "local", "GOFLAGS": "-mo
 class Recipe:
     """One family. ``programs`` maps the name of a binary to its Go main package, in the order of building.
 
-    ``shipped`` are folders of the module that the binaries need beside them, by the name they get there.
+    ``shipped`` are folders of the module that the binaries need beside them, by the name they get there; ``scripts``
+    are executable files of modules, by theirs: (module, path in it). Programs of ``beside`` go into the same folder.
     """
 
     family: str
@@ -39,6 +40,19 @@ class Recipe:
     programs: t.Mapping[str, str]
     ldflags: tuple[str, ...] = _STRIPPED
     shipped: t.Mapping[str, str] = field(default_factory=dict)
+    tags: tuple[str, ...] = ()
+    scripts: t.Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    beside: tuple[Recipe, ...] = ()
+
+    @property
+    def parts(self) -> tuple[Recipe, ...]:
+        """This recipe and all that is built into its folder."""
+        return (self, *self.beside)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every binary of the folder."""
+        return tuple(name for part in self.parts for name in part.programs)
 
 
 def _kubernetes(version: str, *names: str) -> Recipe:
@@ -67,8 +81,38 @@ def _kubernetes(version: str, *names: str) -> Recipe:
     )
 
 
+_PULUMI = "github.com/pulumi/pulumi"
+_PULUMI_VERSION = "-X=github.com/pulumi/pulumi/sdk/v3/go/common/version.Version=v"
+
+
+def _pulumi(version: str, host: str) -> Recipe:
+    """The engine, and what it starts Python programs with, which it looks for in its own folder.
+
+    Today's language host is in a module that the Go proxy does not have. ``host`` is a version of the SDK that still
+    holds one; the scripts are those of the engine's own version. The version is stamped, for clients ask for it.
+    """
+    sdk = f"{_PULUMI}/sdk/v3"
+    name = "pulumi-language-python"
+    stamp = (*_STRIPPED, f"{_PULUMI_VERSION}{version}")
+    language = Recipe(name, name, sdk, host, {name: f"{sdk}/python/cmd/{name}"}, stamp)
+    return Recipe(
+        "pulumi",
+        "pulumi",
+        f"{_PULUMI}/pkg/v3",
+        version,
+        {"pulumi": f"{_PULUMI}/pkg/v3/cmd/pulumi"},
+        stamp,
+        tags=("osusergo", "grpcnotrace"),
+        scripts={
+            "pulumi-language-python-exec": (sdk, "python/cmd/pulumi-language-python-exec"),
+            "pulumi-resource-pulumi-python": (sdk, "python/dist/pulumi-resource-pulumi-python"),
+        },
+        beside=(language,),
+    )
+
+
 # In the order of building: the small ones prove at once that Go and its proxy work; the older minor comes last, because
-# only upgrades need it.
+# only upgrades need it. The engine of Pulumi is for environments alone.
 RECIPES: tuple[Recipe, ...] = (
     Recipe("etcd", "etcd", "go.etcd.io/etcd/server/v3", "3.6.14", {"etcd": "go.etcd.io/etcd/server/v3"}),
     Recipe(
@@ -84,6 +128,7 @@ RECIPES: tuple[Recipe, ...] = (
     ),
     _kubernetes("1.36.3", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl"),
     _kubernetes("1.35.4", "kube-apiserver", "kube-controller-manager", "kube-scheduler"),
+    _pulumi("3.259.0", host="3.75.0"),
 )
 
 
@@ -133,4 +178,11 @@ def cache_key(one: Recipe, go: t.Mapping[str, str], files: Path = FILES) -> str:
         "go.mod": hashlib.sha256((files / one.family / "go.mod").read_bytes()).hexdigest(),
         "go.sum": hashlib.sha256((files / one.family / "go.sum").read_bytes()).hexdigest(),
     }
+    # Only where there are any: keys of recipes that know nothing of them stay what they were.
+    more = {
+        "tags": one.tags,
+        "scripts": dict(one.scripts),
+        "beside": [cache_key(each, go, files) for each in one.beside],
+    }
+    inputs |= {name: value for name, value in more.items() if value}
     return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()[:16]

@@ -24,7 +24,7 @@ KWOK = recipe("kwok")
 
 
 def test_every_recipe_has_its_module_files_and_they_pin_its_version():
-    for one in RECIPES:
+    for one in (part for each in RECIPES for part in each.parts):
         pinned = (FILES / one.family / "go.mod").read_text()
         assert f"{one.module} v{one.version} " in pinned
         assert (FILES / one.family / "go.sum").is_file()
@@ -44,6 +44,9 @@ def test_the_same_inputs_give_the_same_key():
         {"module": "sigs.k8s.io/other"},
         {"programs": {"kwok": "sigs.k8s.io/kwok/cmd/other"}},
         {"shipped": {}},
+        {"tags": ("other",)},
+        {"scripts": {"run": ("sigs.k8s.io/kwok", "hack/run")}},
+        {"beside": (recipe("etcd"),)},
     ],
     ids=lambda change: next(iter(change)),
 )
@@ -94,3 +97,10 @@ def test_a_version_without_a_recipe_names_those_that_have_one():
         kubernetes_recipe("1.20")
     assert refused.value.code == "unknown-version"
     assert "1.36.3" in refused.value.hint and "1.35.4" in refused.value.hint
+
+
+def test_keys_of_earlier_recipes_stay():
+    """What was built before a recipe could have tags, scripts and companions is not built again for that."""
+    inputs = [dataclasses.replace(KWOK, **change) for change in ({}, {"tags": (), "scripts": {}, "beside": ()})]
+    assert len({cache_key(one, GO) for one in inputs}) == 1
+    assert recipe("pulumi").names == ("pulumi", "pulumi-language-python")

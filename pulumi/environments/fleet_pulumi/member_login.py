@@ -1,0 +1,111 @@
+# Copyright: Contributors to the gitops.fleet project
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The kubeconfig file of a member's service account as a resource: made, seen to be good, renewed in time, removed."""
+
+from __future__ import annotations
+
+import logging
+import typing as t
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pulumi
+from pulumi.dynamic import (
+    CreateResult,
+    DiffResult,
+    ReadResult,
+    Resource,
+    ResourceProvider,
+    UpdateResult,
+)
+
+from .collection import make_importable
+
+Properties = dict[str, t.Any]
+_INPUTS = ("kubeconfig", "context", "namespace", "account", "path", "name", "days")
+
+
+class MemberLoginProvider(ResourceProvider):
+    """Its state has the file's path and the end of its token, never the token."""
+
+    serialize_as_secret_always = False
+
+    def diff(self, _id: str, olds: Properties, news: Properties) -> DiffResult:
+        same = all(olds.get(key) == news.get(key) for key in _INPUTS)
+        return DiffResult(
+            changes=not same or bool(_problem(news)),
+            replaces=["path"] if olds.get("path") != news.get("path") else [],
+            delete_before_replace=False,
+        )
+
+    def create(self, props: Properties) -> CreateResult:
+        return CreateResult(props["path"], _made(props))
+
+    def read(self, id_: str, props: Properties) -> ReadResult:
+        return ReadResult(id_ if Path(props["path"]).is_file() else "", dict(props))
+
+    def update(self, _id: str, _olds: Properties, news: Properties) -> UpdateResult:
+        return UpdateResult(_made(news))
+
+    def delete(self, _id: str, props: Properties) -> None:
+        Path(props["path"]).unlink(missing_ok=True)
+
+
+class MemberLogin(Resource, module="fleet", name="MemberLogin"):
+    """``path`` is the file's; ``expires`` the end of its token (RFC 3339)."""
+
+    path: pulumi.Output[str]
+    expires: pulumi.Output[str]
+
+    def __init__(
+        self,
+        resource_name: str,
+        *,
+        kubeconfig: pulumi.Input[str],
+        context: pulumi.Input[str],
+        namespace: str,
+        account: str,
+        path: str,
+        name: str,
+        days: int,
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None:
+        inputs: Properties = {
+            "kubeconfig": kubeconfig,
+            "context": context,
+            "namespace": namespace,
+            "account": account,
+            "path": path,
+            "name": name,
+            "days": days,
+        }
+        super().__init__(MemberLoginProvider(), resource_name, {**inputs, "expires": None}, opts)
+
+
+def _collection() -> t.Any:
+    make_importable()
+    logging.getLogger("grpc._server").setLevel(logging.CRITICAL)
+    from ansible_collections.gitops.fleet.plugins.module_utils._fleet.environments import member_login
+
+    return member_login
+
+
+def _account(props: Properties) -> t.Any:
+    return _collection().Account(
+        kubeconfig=props["kubeconfig"], context=props["context"], namespace=props["namespace"], name=props["account"]
+    )
+
+
+def _problem(props: Properties) -> str:
+    """Why the file is not what it shall be. What is not known before the clusters are made says nothing."""
+    if any(props.get(key) == pulumi.runtime.rpc.UNKNOWN for key in ("kubeconfig", "context")):
+        return "its cluster is not there yet"
+    life = timedelta(days=props["days"])
+    return str(_collection().login_problem(_account(props), Path(props["path"]), life, datetime.now(UTC)))
+
+
+def _made(props: Properties) -> Properties:
+    life = timedelta(days=props["days"])
+    ends = _collection().make_login(_account(props), Path(props["path"]), props["name"], life)
+    return {**{key: props[key] for key in _INPUTS}, "expires": ends.isoformat()}

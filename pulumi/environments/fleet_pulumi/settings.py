@@ -1,0 +1,213 @@
+# Copyright: Contributors to the gitops.fleet project
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The configuration of a stack as values: read once, all problems at once."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError, Problem
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.reading import read
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.checking import did_you_mean
+from ansible_collections.gitops.fleet.plugins.module_utils._local.spec import ClusterSpec, NodesSpec, refuse_bad
+
+from .documents import fleet_member, member_cluster, placement, update_strategy
+
+BACKENDS = ("local", "existing")
+_WORDS = {str: "a text", int: "a whole number", bool: "true or false", dict: "a mapping of texts", list: "a list"}
+_ONLY = {"existing": ("kubeconfig", "context"), "local": ("version", "profile", "nodes")}
+Raw = t.Mapping[str, t.Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodePool:
+    """Simulated nodes of a local cluster; the fields are those of the verb ``local_cluster``."""
+
+    pool: str = "default"
+    count: int = 1
+    version: str = ""
+    cpu: str = "4"
+    memory: str = "16Gi"
+    zone: str = ""
+    instance_type: str = ""
+    labels: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cluster:
+    """The hub or a member. ``kubeconfig`` and ``context`` are for backend ``existing``; version, profile and nodes for
+    ``local``; region, group and labels are a member's."""
+
+    name: str = ""
+    version: str = "1.36"
+    profile: str = "api"
+    region: str = ""
+    group: str = ""
+    labels: dict[str, str] = field(default_factory=dict)
+    nodes: tuple[NodePool, ...] = ()
+    kubeconfig: str = ""
+    context: str = ""
+
+    def spec(self) -> ClusterSpec:
+        """What a local cluster shall be; its audit log tells who wrote what."""
+        nodes = tuple(NodesSpec(**vars(pool)) for pool in self.nodes)
+        return ClusterSpec(self.name, self.version, self.profile, nodes, self.region, audit=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlacedKind:
+    api_version: str = ""
+    kind: str = ""
+    plural: str = ""
+    namespaced: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Named:
+    """An object of the fleet: name and spec, in the words of its kind."""
+
+    name: str = ""
+    spec: dict[str, t.Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """All that a stack is made from. ``folder`` is absolute; ``token_days`` are days."""
+
+    stack: str
+    folder: Path
+    hub: Cluster
+    members: tuple[Cluster, ...]
+    backend: str = "local"
+    ports: str = "21000-21999"
+    placed_kinds: tuple[PlacedKind, ...] = ()
+    applications: tuple[Named, ...] = ()
+    update_strategies: tuple[Named, ...] = ()
+    token_days: int = 90
+    protect: bool = False
+    skip_unreachable: bool = False
+
+
+def read_settings(stack: str, folder: Path, raw: Raw) -> Settings:
+    """The settings that ``raw`` (keys as in Pulumi.yaml) says; FleetError with everything that is wrong in it."""
+    problems: list[Problem] = []
+    plain = {name: raw[key] for name, key in _PLAIN.items() if raw.get(key) is not None}
+    hub = _row(Cluster, raw.get("hub"), "hub", problems)
+    members = _rows(Cluster, raw.get("members"), "members", problems)
+    settings = Settings(
+        stack=stack,
+        folder=folder,
+        hub=hub,
+        members=members,
+        placed_kinds=_rows(PlacedKind, raw.get("placedKinds"), "placedKinds", problems),
+        applications=_rows(Named, raw.get("applications"), "applications", problems),
+        update_strategies=_rows(Named, raw.get("updateStrategies"), "updateStrategies", problems),
+        **plain,
+    )
+    if not problems:
+        problems += _problems(settings, raw)
+    if problems:
+        raise FleetError.of(problems)
+    return settings
+
+
+_PLAIN = {
+    "backend": "backend",
+    "ports": "ports",
+    "token_days": "tokenDays",
+    "protect": "protect",
+    "skip_unreachable": "skipUnreachable",
+}
+T = t.TypeVar("T")
+
+
+def _rows(shape: type[T], raw: t.Any, where: str, problems: list[Problem]) -> tuple[T, ...]:
+    if raw is None:
+        return ()
+    if not isinstance(raw, list):
+        problems.append(Problem("bad-config", f"{raw!r:.80} is not a list", where))
+        return ()
+    return tuple(_row(shape, each, f"{where}[{number}]", problems) for number, each in enumerate(raw))
+
+
+def _row(shape: type[T], raw: t.Any, where: str, problems: list[Problem]) -> T:
+    if not isinstance(raw, dict):
+        text = "is missing" if raw is None else f"{raw!r:.80} is not a mapping"
+        problems.append(Problem("bad-config", text, where, "see the README beside Pulumi.yaml"))
+        return shape()
+    known = {each.name: each for each in fields(shape)}  # type: ignore[arg-type]  # every shape is a dataclass
+    found: dict[str, t.Any] = {}
+    for key, value in raw.items():
+        if key not in known:
+            hint = did_you_mean(key, known) or f"fields: {', '.join(known)}"
+            problems.append(Problem("unknown-field", f"there is no field {key!r}", where, hint))
+        elif key == "nodes":
+            found[key] = _rows(NodePool, value, f"{where}.nodes", problems)
+        else:
+            default = shape().__getattribute__(key)
+            fitting = isinstance(value, type(default)) and isinstance(value, bool) is isinstance(default, bool)
+            if not fitting:
+                text = f"{value!r:.80} is not {_WORDS[type(default)]}"
+                problems.append(
+                    Problem("bad-config", text, f"{where}.{key}", "put versions and numbers in labels in quotes")
+                )
+            else:
+                found[key] = value
+    return shape(**found)
+
+
+def _problems(settings: Settings, raw: Raw) -> t.Iterator[Problem]:
+    if settings.backend not in BACKENDS:
+        text = f"there is no backend {settings.backend!r}"
+        yield Problem("bad-config", text, "backend", f"one of {', '.join(BACKENDS)}")
+        return
+    if not 1 <= settings.token_days <= 3650:
+        yield Problem("bad-config", f"{settings.token_days} is not between 1 and 3650 days", "tokenDays")
+    clusters = {"hub": settings.hub, **{f"members[{n}]": each for n, each in enumerate(settings.members)}}
+    names = [each.name for each in clusters.values()]
+    for where, each in clusters.items():
+        written = raw["hub"] if where == "hub" else raw["members"][int(where[8:-1])]
+        yield from _cluster_problems(settings.backend, each, written, where)
+        if each.name and names.count(each.name) > 1:
+            yield Problem("duplicate-cluster", f"{each.name!r} is there twice", f"{where}.name")
+    if settings.hub.group or settings.hub.labels:
+        yield Problem("bad-config", "labels and group are a member's", "hub", "give them to a member")
+    documents = {f"members[{n}]": member for n, member in enumerate(settings.members) if member.name}
+    for where, member in documents.items():
+        for document in (
+            member_cluster(member.name, member.labels),
+            fleet_member(member.name, "/", "", member.group, ""),
+        ):
+            yield from _object_problems(document, where)
+    for key, rows, make in (
+        ("applications", settings.applications, placement),
+        ("updateStrategies", settings.update_strategies, update_strategy),
+    ):
+        for number, row in enumerate(rows):
+            yield from _object_problems(make(row.name, row.spec), f"{key}[{number}]")
+
+
+def _cluster_problems(backend: str, cluster: Cluster, written: Raw, where: str) -> t.Iterator[Problem]:
+    other = "local" if backend == "existing" else "existing"
+    for key in _ONLY[other]:
+        if key in written:
+            yield Problem("bad-config", f"{key} is for backend {other}, and this stack has {backend}", f"{where}.{key}")
+    if backend == "existing":
+        for key in ("name", "kubeconfig"):
+            if not written.get(key):
+                yield Problem("missing-field", f"{key} is missing", where)
+        return
+    try:
+        refuse_bad(cluster.spec())
+    except FleetError as error:
+        yield from (Problem(each.code, each.message, f"{where}: {each.where}", each.hint) for each in error.problems)
+
+
+def _object_problems(document: dict[str, t.Any], where: str) -> t.Iterator[Problem]:
+    try:
+        read(document, where, strict=True)
+    except FleetError as error:
+        yield from error.problems

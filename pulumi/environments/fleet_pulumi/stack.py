@@ -1,0 +1,33 @@
+# Copyright: Contributors to the gitops.fleet project
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The settings of the stack that is worked on, from its configuration."""
+
+from __future__ import annotations
+
+import os
+import typing as t
+from pathlib import Path
+
+import pulumi
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._local.state import default_root
+
+from .settings import Settings, read_settings
+
+_TEXTS = ("backend", "ports")
+_OBJECTS = ("hub", "members", "placedKinds", "applications", "updateStrategies")
+
+
+def settings() -> Settings:
+    """Raises RunError, which the engine shows without a traceback, with all that is wrong in the configuration."""
+    config, stack = pulumi.Config(), pulumi.get_stack()
+    folder = config.get("folder") or str(default_root(os.environ).parent / "environments" / stack)
+    raw: dict[str, t.Any] = {name: config.get(name) for name in _TEXTS}
+    try:
+        raw |= {name: config.get_object(name) for name in _OBJECTS}
+        raw["tokenDays"] = config.get_int("tokenDays")
+        raw |= {name: config.get_bool(name) for name in ("protect", "skipUnreachable")}
+        return read_settings(stack, Path(folder).expanduser().absolute(), raw)
+    except (FleetError, pulumi.ConfigTypeError) as error:
+        raise pulumi.RunError(f"the configuration of stack {stack} is refused: {error}") from None

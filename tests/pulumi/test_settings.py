@@ -1,0 +1,123 @@
+# Copyright: Contributors to the gitops.fleet project
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The configuration of a stack: what is there is accepted, what is wrong is told at once."""
+
+from __future__ import annotations
+
+import typing as t
+from pathlib import Path
+
+import pytest
+import yaml
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+
+from fleet_pulumi import stack
+from fleet_pulumi.settings import Settings, read_settings
+
+PROGRAM = Path(__file__).resolve().parents[2] / "pulumi" / "environments"
+PROJECT = yaml.safe_load((PROGRAM / "Pulumi.yaml").read_text(encoding="utf-8"))
+STACKS = {"dev": 2, "demo": 4, "ci": 1}
+WEB = {"resourceSelectors": [{"group": "", "version": "v1", "kind": "Namespace", "name": "web"}]}
+
+
+def settings(**raw: t.Any) -> Settings:
+    return read_settings("test", Path("/folder"), {"hub": {"name": "hub"}, "members": [{"name": "m1"}], **raw})
+
+
+def problems(**raw: t.Any) -> dict[str, str]:
+    """Codes by the place that is wrong."""
+    with pytest.raises(FleetError) as refused:
+        settings(**raw)
+    return {each.where: each.code for each in refused.value.problems}
+
+
+@pytest.mark.parametrize("name", STACKS)
+def test_the_stacks_that_are_there_are_accepted(name):
+    config = yaml.safe_load((PROGRAM / f"Pulumi.{name}.yaml").read_text(encoding="utf-8"))["config"]
+    read = settings(**{key.removeprefix("gitops-fleet:"): value for key, value in config.items()})
+    assert len(read.members) == STACKS[name]
+    assert {key.removeprefix("gitops-fleet:") for key in config} <= PROJECT["config"].keys()
+
+
+def test_every_setting_is_in_the_schema_of_the_project_and_read():
+    read = {*stack._TEXTS, *stack._OBJECTS, "folder", "tokenDays", "protect", "skipUnreachable"}
+    assert PROJECT["config"].keys() == read
+    assert all(row["description"] for row in PROJECT["config"].values())
+
+
+def test_defaults_are_those_of_the_schema():
+    schema = {key: row["default"] for key, row in PROJECT["config"].items() if "default" in row}
+    plain = settings()
+    assert (plain.backend, plain.ports, plain.token_days) == (schema["backend"], schema["ports"], schema["tokenDays"])
+    assert (plain.protect, plain.skip_unreachable) == (schema["protect"], schema["skipUnreachable"])
+
+
+def test_all_problems_are_told_at_once_with_their_places():
+    found = problems(
+        hub={"name": "Hub!", "labels": {"a": "b"}},
+        members=[
+            {"name": "m1", "versoin": "1.36"},
+            {"name": "m2", "version": 1.36},
+            {"name": "m3", "nodes": [{"count": "two"}]},
+            "m4",
+        ],
+        applications={"name": "web"},
+    )
+    assert found == {
+        "members[0]": "unknown-field",
+        "members[1].version": "bad-config",
+        "members[2].nodes[0].count": "bad-config",
+        "members[3]": "bad-config",
+        "applications": "bad-config",
+    }
+
+
+def test_a_misspelt_field_gets_the_right_word():
+    with pytest.raises(FleetError) as refused:
+        settings(members=[{"name": "m1", "versoin": "1.36"}])
+    assert "version" in refused.value.hint
+
+
+def test_what_only_a_cluster_knows_to_be_wrong_is_told_with_the_rest():
+    found = problems(
+        hub={"name": "m1", "group": "g"},
+        members=[
+            {"name": "m1", "version": "latest"},
+            {"name": "m2", "nodes": [{"pool": "a", "count": 2}]},
+            {"name": "m3", "labels": {"environment": "not a label!"}},
+            {"name": "m4", "group": "no group!"},
+        ],
+        tokenDays=0,
+    )
+    assert found["members[0]: local cluster m1 version"] == "bad-version"
+    assert found["members[1]: local cluster m2 nodes"] == "bad-profile"
+    assert found["tokenDays"] == found["hub"] == "bad-config"
+    assert found["members[0].name"] == "duplicate-cluster"
+    assert any("members[2]" in where for where in found) and any("members[3]" in where for where in found)
+
+
+def test_objects_are_read_by_the_rules_of_their_kinds():
+    bad = {"resourceSelectors": WEB["resourceSelectors"], "policy": {"placementType": "PickSome"}}
+    found = problems(applications=[{"name": "web", "spec": bad}], updateStrategies=[{"name": "s", "spec": {}}])
+    assert any("applications[0]" in where for where in found)
+    assert any("updateStrategies[0]" in where for where in found)
+    assert settings(applications=[{"name": "web", "spec": WEB}]).applications[0].name == "web"
+
+
+def test_existing_clusters_need_a_kubeconfig_and_take_nothing_that_only_ours_have():
+    member = {"name": "m1", "version": "1.36"}
+    found = problems(backend="existing", hub={"name": "hub", "kubeconfig": "~/.kube/config"}, members=[member])
+    assert found == {"members[0].version": "bad-config", "members[0]": "missing-field"}
+    assert problems(hub={"name": "hub", "context": "prod"}) == {"hub.context": "bad-config"}
+
+
+def test_an_unknown_backend_is_refused_with_those_there_are():
+    with pytest.raises(FleetError) as refused:
+        settings(backend="docker")
+    assert refused.value.where == "backend" and "local, existing" in refused.value.hint
+
+
+@pytest.mark.parametrize("raw", [None, "hub", 5, []])
+def test_a_hub_is_needed(raw):
+    assert problems(hub=raw) == {"hub": "bad-config"}
