@@ -35,16 +35,6 @@ ONE = {"placementType": "PickN", "numberOfClusters": 1}
 NAMED = {"placementType": "PickFixed", "clusterNames": ["a"]}
 
 
-def mirroring(destination: str = "OriginalResource", **policy: object) -> ClusterResourcePlacement:
-    strategy = {"reportBackStrategy": {"type": "Mirror", "destination": destination}}
-    spec = {"strategy": strategy, **({"policy": policy} if policy else {})}
-    return decode(ClusterResourcePlacement, {"metadata": {"name": "web"}, "spec": spec})
-
-
-ONE = {"placementType": "PickN", "numberOfClusters": 1}
-NAMED = {"placementType": "PickFixed", "clusterNames": ["a"]}
-
-
 @pytest.mark.parametrize(
     ("wanted", "from_hub", "why"),
     [
