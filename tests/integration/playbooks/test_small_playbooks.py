@@ -174,10 +174,13 @@ def test_a_run_is_looked_at_a_part_of_it_left_out_and_stopped(play: Player, driv
 def test_a_local_fleet_of_any_size_comes_and_goes(play: Player, fleet: Fleet):
     """The members are those that were made; none outlives the fleet."""
     values = {"local_root": str(play.folder / "local"), "ports": fleet.ports}
-    made = play("gitops.fleet.local_up", **values, members=3, nodes=1).clean()
-    assert made.changed == 1 and (play.folder / "local" / "member-3").is_dir()
-    assert play("gitops.fleet.local_down", "--check", **values).clean().changed == 2
-    assert play("gitops.fleet.local_down", **values).clean().changed == 2
+    try:
+        made = play("gitops.fleet.local_up", **values, members=3, nodes=1).clean()
+        assert made.changed == 1 and (play.folder / "local" / "member-3").is_dir()
+        assert play("gitops.fleet.local_down", "--check", **values).clean().changed == 2
+    finally:
+        down = play("gitops.fleet.local_down", **values)
+    assert down.clean().changed == 2
     assert [
         each.name for each in (play.folder / "local").iterdir() if not each.name.startswith(".") and each.is_dir()
     ] == []
