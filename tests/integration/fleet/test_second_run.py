@@ -5,8 +5,12 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 from datetime import timedelta
 
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.recorded import all_placements
+from ansible_collections.gitops.fleet.plugins.module_utils._local.binaries import find
 from small_fleet import Fleet, changes, conditions
 
 TWO = {"placementType": "PickN", "numberOfClusters": 2}
@@ -77,6 +81,28 @@ def test_a_changed_object_alone_is_written(fleet: Fleet) -> None:
     with fleet.servers["m1"].writing() as written:
         fleet.apply()
     assert [each for each in written if "gitops-fleet" not in each] == [f"patch configmaps {fleet.namespace}/other"]
+
+
+def test_kubectl_and_our_records_agree_field_by_field(hub_fleet: Fleet) -> None:
+    """D4-95: the object as kubectl gets and describes it, and as placement_info returns it."""
+    hub_fleet.join("m1", "m2")
+    hub_fleet.place(TWO)
+    hub_fleet.apply()
+    assert hub_fleet.hub is not None
+    kubectl = [str(find(["kubectl"], "1.36")["kubectl"].path), f"--kubeconfig={hub_fleet.hub.made.kubeconfig}"]
+    named = ("clusterresourceplacements.v1beta1.placement.kubernetes-fleet.io", hub_fleet.name)
+    got = subprocess.run([*kubectl, "get", *named, "-o", "json"], capture_output=True, check=True).stdout
+    (ours,) = all_placements(hub_fleet.records, hub_fleet.name)
+    theirs = json.loads(got)
+    assert {key: theirs[key] for key in ("apiVersion", "kind", "spec", "status")} == {
+        key: ours[key] for key in ("apiVersion", "kind", "spec", "status")
+    }
+    assert {**theirs["metadata"], "managedFields": None} == {**ours["metadata"], "managedFields": None}
+    told = subprocess.run([*kubectl, "describe", *named], capture_output=True, check=True, text=True).stdout
+    per_cluster = ours["status"]["placementStatuses"]
+    assert len(per_cluster) == 2
+    for each in [*ours["status"]["conditions"], *(row for one in per_cluster for row in one["conditions"])]:
+        assert all(str(each[key]) in told for key in ("type", "status", "reason", "message")), each
 
 
 def test_the_hub_shows_the_status_to_kubectl(hub_fleet: Fleet) -> None:
