@@ -155,7 +155,7 @@ def test_verbs_over_records(canary: Canary, fleet: UpdateFleet, records: SqliteR
     canary.played("update_run_info", {**given, "names": ["hostile"]})
     canary.played("placement_info", given)
     canary.played("fleet_facts", {**given, "dest": "facts.out", "timeout": 1})
-    canary.played("gate", {**given, "run": "hostile", "reason": FOREIGN})
+    canary.played("gate", {**given, "run": "hostile", "kind": "UpdateRun", "reason": FOREIGN})
     for state in ("present", "started", "stopped", "conducted", "absent"):
         canary.played("update_run", {**given, "name": "hostile", "state": state, "force": True}, told=False)
     canary.played("placement_info", {**given, "names": ["hostile"], "snapshots": True}, told=False)

@@ -33,10 +33,24 @@ class WishedApproval:
 
 
 def is_staged(records: Records, run: str, kind: str) -> bool:
-    """Whether the run is a staged one; ``kind`` is empty where nobody said. FleetError ``ambiguous-run``."""
+    """Whether the run is a staged one; ``kind`` is empty where nobody said.
+
+    Runs of a kind that the account may not read are none that it could answer. FleetError ``ambiguous-run``, and
+    ``forbidden`` where it may read neither.
+    """
     if kind:
         return kind == KIND
-    there = [each for each in (UPDATE_RUN, KIND) if records.get(each, run) is not None]
+    there, forbidden = [], []
+    for each in (UPDATE_RUN, KIND):
+        try:
+            if records.get(each, run) is not None:
+                there.append(each)
+        except FleetError as error:
+            if error.code != "forbidden":
+                raise
+            forbidden.append(error)
+    if len(forbidden) > 1:
+        raise forbidden[0]
     if len(there) > 1:
         raise FleetError("ambiguous-run", f"there are two runs of this name: {', '.join(there)}", run, "say its kind")
     return there == [KIND]
