@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import typing as t
 from collections import defaultdict
 from dataclasses import dataclass, field
@@ -21,7 +20,9 @@ from .pod import Pod
 from .pod_disruption_budget import PodDisruptionBudget, PodDisruptionBudgets
 from .state_node import (
     CAPACITY_TYPE,
+    INITIALIZED,
     INSTANCE_TYPE,
+    POOL,
     ZONE,
     Node,
     StateNode,
@@ -70,13 +71,14 @@ class StatePool:
 @dataclass(frozen=True)
 class ClusterState:
     """``pending`` are pods without a node, ``daemons`` one pod of each DaemonSet, for the room that they take on new
-    nodes."""
+    nodes. ``overlooked`` are Nodes that Karpenter does not look at before they say more, with their pods."""
 
     nodes: tuple[StateNode, ...] = ()
     pools: t.Mapping[str, StatePool] = field(default_factory=dict, hash=False)
     pending: tuple[Pod, ...] = ()
     pod_disruption_budgets: tuple[PodDisruptionBudget, ...] = ()
     daemons: tuple[Pod, ...] = ()
+    overlooked: tuple[StateNode, ...] = ()
 
     @cached_property
     def limits(self) -> PodDisruptionBudgets:
@@ -88,10 +90,24 @@ class ClusterState:
         kind = pool.instance_type(node.labels.get(INSTANCE_TYPE, "")) if pool else None
         return kind.price(node.labels.get(ZONE, ""), node.labels.get(CAPACITY_TYPE, "")) if kind else None
 
-    def with_commands(self, names: t.Container[str]) -> ClusterState:
-        """The same with those nodes in running commands."""
-        nodes = tuple(dataclasses.replace(each, queued=True) if each.name in names else each for each in self.nodes)
-        return dataclasses.replace(self, nodes=nodes)
+    @cached_property
+    def _strange(self) -> frozenset[tuple[str, str]]:
+        """Group and kind of the node classes of pools that belong to other providers."""
+        refs = [(each.managed, each.pool.template.node_class) for each in self.pools.values()]
+        return frozenset(ref for managed, ref in refs if not managed) - {ref for managed, ref in refs if managed}
+
+    def judged(self, node: StateNode) -> StatePool | None:
+        """The pool that the controllers of NodeClaims hold a claim against; None if they leave it alone: it is being
+        deleted, belongs to no pool, or its class is another provider's."""
+        claim = node.claim
+        if claim is None or node.claim_deleting or self.foreign(node):
+            return None
+        return self.pools.get(claim.metadata.labels.get(POOL, ""))
+
+    def foreign(self, node: StateNode) -> bool:
+        """Whether the class of its NodeClaim is another provider's, as far as pools tell."""
+        ref = node.claim.spec.node_class_ref if node.claim is not None else None
+        return ref is not None and (ref.group, ref.kind) in self._strange
 
 
 def assemble(
@@ -102,20 +118,41 @@ def assemble(
     pod_disruption_budgets: t.Iterable[PodDisruptionBudget] = (),
     daemons: t.Iterable[Pod] = (),
 ) -> ClusterState:
-    """The state from objects in any order: each Node with its NodeClaim and pods, all by name."""
+    """The state from objects in any order: each Node with its NodeClaim and pods, all by name.
+
+    A Node and a NodeClaim belong together if they name the same machine; where one does not tell, by the Node's name.
+    """
     by_node: dict[str, list[Pod]] = defaultdict(list)
     for pod in sorted(pods, key=lambda one: one.key):
         by_node[pod.node].append(pod)
-    by_name = {each.status.node_name or each.name: each for each in sorted(claims, key=lambda one: one.name)}
-    known = sorted(nodes, key=lambda one: one.name)
-    joined = [
-        StateNode(node=each, claim=by_name.pop(each.name, None), pods=tuple(by_node[each.name])) for each in known
-    ]
-    alone = [StateNode(claim=each) for each in by_name.values()]
+    waiting = sorted(claims, key=lambda one: one.name)
+    by_id = {each.status.provider_id: each for each in waiting if each.status.provider_id}
+    by_name = {each.status.node_name or each.name: each for each in waiting}
+    known: list[Node] = []
+    overlooked: list[Node] = []
+    for each in sorted(nodes, key=lambda one: one.name):
+        (overlooked if _overlooked(each) else known).append(each)
+    joined, taken = [], set()
+    for each in known:
+        claim = by_id.get(each.provider_id) if each.provider_id else None
+        named = by_name.get(each.name)
+        if claim is None and named is not None and not (each.provider_id and named.status.provider_id):
+            claim = named
+        if claim is not None:
+            taken.add(claim.name)
+        joined.append(StateNode(node=each, claim=claim, pods=tuple(by_node[each.name])))
+    alone = [StateNode(claim=each) for each in waiting if each.name not in taken]
     return ClusterState(
         tuple(sorted([*joined, *alone], key=lambda one: one.name)),
         {each.name: each for each in pools},
-        tuple(each for each in by_node[""] if each.active),
+        tuple(by_node[""]),
         tuple(sorted(pod_disruption_budgets, key=lambda one: one.key)),
         tuple(sorted(daemons, key=lambda one: one.key)),
+        tuple(StateNode(node=each, pods=tuple(by_node[each.name])) for each in overlooked),
     )
+
+
+def _overlooked(node: Node) -> bool:
+    """A node of a pool that does not say its type yet and was never initialized (Karpenter, ``Cluster.UpdateNode``)."""
+    managed = bool(node.labels.get(POOL))
+    return managed and not node.labels.get(INSTANCE_TYPE) and not node.labels.get(INITIALIZED)

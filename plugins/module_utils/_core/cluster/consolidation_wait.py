@@ -63,6 +63,6 @@ def waiting_since(node: StateNode) -> datetime | None:
 
 
 def consolidate_after(pool: NodePool) -> timedelta | None:
-    """None is Never."""
+    """The pool's ``consolidateAfter``; None if it is Never. ValueError for a text that is no duration."""
     nanoseconds = parse_or_never(pool.disruption.consolidate_after)
     return None if nanoseconds is None else as_timedelta(nanoseconds)

@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 
 from ..schema.meta import EMPTY
 from ..schema.prop import prop
-from .pod_reading import amounts, read
-from .state_node import CAPACITY_TYPE, INSTANCE_TYPE, ZONE
+from .pod_reading import amounts, read_as
 
 RESERVED, SPOT, ON_DEMAND = "reserved", "spot", "on-demand"
 
@@ -40,18 +39,10 @@ class InstanceType:
     allocatable: t.Mapping[str, int] = field(default_factory=lambda: EMPTY, hash=False)
     offerings: tuple[Offering, ...] = ()
 
-    def node_labels(self, offering: Offering) -> dict[str, str]:
-        placed = {ZONE: offering.zone} if offering.zone else {}
-        return dict(self.labels) | {INSTANCE_TYPE: self.name, CAPACITY_TYPE: offering.capacity_type} | placed
-
     def price(self, zone: str, capacity_type: str) -> float | None:
         """What a running node of the type costs; None if that is not known."""
-        known = [
-            each.cost
-            for each in self.offerings
-            if each.cost is not None and each.capacity_type == capacity_type and each.zone in (zone, "")
-        ]
-        return min(known, default=None)
+        known = (each for each in self.offerings if each.capacity_type == capacity_type and each.zone in (zone, ""))
+        return next((each.cost for each in known if each.cost is not None), None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +55,7 @@ class _InstanceTypeManifest:
 
 def read_instance_type(document: t.Any) -> InstanceType:
     """FleetError ``undecodable`` if it is not ``name``, ``labels``, ``allocatable`` and ``offerings``."""
-    manifest = read(_InstanceTypeManifest, document, "instance type")
+    manifest = read_as(_InstanceTypeManifest, document, "instance type")
     return InstanceType(
         name=manifest.name,
         labels=manifest.labels,

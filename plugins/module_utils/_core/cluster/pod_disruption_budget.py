@@ -11,14 +11,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ..values.selector import LabelSelector, check_selector, matches
-from .pod import (
-    Pod,
-    disruptable,
-    evictable,
-    reschedulable,
-)
+from .pod import Pod, reschedulable
+from .pod_disruption import disruptable, evictable
 from .pod_manifest import PdbManifest
-from .pod_reading import read
+from .pod_reading import read_as
 
 ALWAYS_ALLOW = "AlwaysAllow"
 
@@ -82,7 +78,7 @@ class PodDisruptionBudgets:
 
 def read_pod_disruption_budget(document: t.Any) -> PodDisruptionBudget:
     """FleetError ``undecodable`` if it has not the structure of one."""
-    manifest = read(PdbManifest, document, "PodDisruptionBudget")
+    manifest = read_as(PdbManifest, document, "PodDisruptionBudget")
     return PodDisruptionBudget(
         name=manifest.metadata.name,
         namespace=manifest.metadata.namespace,

@@ -15,12 +15,15 @@ from ..schema.prop import prop
 from ..values.selector import LabelSelector
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
 @dataclass(frozen=True, kw_only=True)
 class OwnerReference:
     api_version: str = prop("Group and version.", default="")
     kind: str = prop("Kind.", default="")
+    uid: str = prop("Identity.", default="")
+    controller: bool = prop("Whether it manages the object.", default=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,18 +33,22 @@ class PodMeta:
     labels: t.Mapping[str, str] = prop("Labels.", default=EMPTY)
     annotations: t.Mapping[str, str] = prop("Annotations.", default=EMPTY)
     owner_references: tuple[OwnerReference, ...] = prop("Owners.", default=())
+    uid: str = prop("Identity.", default="")
+    creation_timestamp: datetime | None = prop("When it was made.", default=None)
     deletion_timestamp: datetime | None = prop("When deletion ends.", default=None)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Resources:
     requests: t.Mapping[str, str] = prop("Requests.", default=EMPTY, quantity=True)
+    limits: t.Mapping[str, str] = prop("Limits.", default=EMPTY, quantity=True)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Port:
     host_port: int = prop("Port of the node, 0 for none.", default=0)
     protocol: str = prop("Protocol.", default="TCP")
+    host_ip: str = prop("Address of the node, empty for all.", json="hostIP", default="")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,8 +77,15 @@ class NodeTerms:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PreferredNodeTerm:
+    weight: int = prop("How much it is wished for.", default=0)
+    preference: NodeTerm = prop("What is wished for.", default=NodeTerm())
+
+
+@dataclass(frozen=True, kw_only=True)
 class NodeAffinity:
     required: NodeTerms | None = prop("What must hold.", json=REQUIRED, default=None)
+    preferred: tuple[PreferredNodeTerm, ...] = prop("What is wished for.", json=PREFERRED, default=())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,8 +97,15 @@ class PodAffinityTerm:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PreferredPodTerm:
+    weight: int = prop("How much it is wished for.", default=0)
+    pod_affinity_term: PodAffinityTerm = prop("What is wished for.")
+
+
+@dataclass(frozen=True, kw_only=True)
 class PodTerms:
     required: tuple[PodAffinityTerm, ...] = prop("What must hold.", json=REQUIRED, default=())
+    preferred: tuple[PreferredPodTerm, ...] = prop("What is wished for.", json=PREFERRED, default=())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +117,7 @@ class PodAffinity:
 
 @dataclass(frozen=True, kw_only=True)
 class PodSpread:
-    """``topologySpreadConstraints``: only DoNotSchedule ones bind."""
+    """One of ``topologySpreadConstraints``; ScheduleAnyway is a wish."""
 
     max_skew: int = prop("Largest difference.", default=1)
     topology_key: str = prop("Label that makes a domain.")
@@ -136,6 +157,7 @@ class PodSpec:
 class PodStatus:
     phase: str = prop("Phase.", default="")
     start_time: datetime | None = prop("When the kubelet saw it.", default=None)
+    nominated_node_name: str = prop("Node where others make room for it.", default="")
     conditions: tuple[Condition, ...] = prop("Conditions.", default=())
 
 

@@ -11,23 +11,25 @@ from ..errors import FleetError
 from ..schema.codec import decode
 from ..values.node_selector import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from ..values.quantity import NANO, read_quantity
-from .pod import Pod
+from .pod import HostPort, Pod
 from .pod_manifest import (
-    Container,
     Expression,
     NodeTerm,
     NodeTerms,
+    PodAffinityTerm,
     PodManifest,
     PodSpec,
+    PodTerms,
 )
 from .pod_requests import Amounts, pod_requests
 
 T = t.TypeVar("T")
+UNSCHEDULABLE = "Unschedulable"
 
 
 def read_pod(document: t.Any) -> Pod:
     """FleetError ``undecodable`` if it is not of a pod's structure, or an amount is no quantity."""
-    manifest = read(PodManifest, document, "Pod")
+    manifest = read_as(PodManifest, document, "Pod")
     metadata, spec, status = manifest.metadata, manifest.spec, manifest.status
     where = f"Pod {metadata.namespace}/{metadata.name}"
     ready = next((each.status for each in status.conditions if each.type == "Ready"), "")
@@ -35,6 +37,8 @@ def read_pod(document: t.Any) -> Pod:
     return Pod(
         name=metadata.name,
         namespace=metadata.namespace,
+        uid=metadata.uid,
+        created_at=metadata.creation_timestamp,
         node=spec.node_name,
         labels=metadata.labels,
         annotations=metadata.annotations,
@@ -50,18 +54,23 @@ def read_pod(document: t.Any) -> Pod:
         node_selector=spec.node_selector,
         node_affinity=None if terms is None else _selector(terms),
         tolerations=spec.tolerations,
-        spread=tuple(each for each in spec.topology_spread_constraints if each.when_unsatisfiable == "DoNotSchedule"),
+        preferred_terms=tuple((each.weight, _term(each.preference)) for each in spec.affinity.node_affinity.preferred),
+        spread=spec.topology_spread_constraints,
         affinity=spec.affinity.pod_affinity.required,
         anti_affinity=spec.affinity.pod_anti_affinity.required,
+        preferred_affinity=_wishes(spec.affinity.pod_affinity),
+        preferred_anti_affinity=_wishes(spec.affinity.pod_anti_affinity),
         host_ports=_host_ports(spec),
         bound_volumes=any(
             each.persistent_volume_claim is not None or each.ephemeral is not None for each in spec.volumes
         ),
         unjudged="devices (resourceClaims)" if spec.resource_claims else "",
+        unschedulable=any(each.type == "PodScheduled" and each.reason == UNSCHEDULABLE for each in status.conditions),
+        nominated=status.nominated_node_name,
     )
 
 
-def read(cls: type[T], document: t.Any, where: str) -> T:
+def read_as(cls: type[T], document: t.Any, where: str) -> T:
     """The document as ``cls``. FleetError ``undecodable`` at ``where``, with what does not fit."""
     try:
         return decode(cls, document)
@@ -100,6 +109,14 @@ def _expressions(rows: tuple[Expression, ...]) -> tuple[NodeSelectorRequirement,
     return tuple(NodeSelectorRequirement(each.key, each.operator, each.values) for each in rows)
 
 
-def _host_ports(spec: PodSpec) -> tuple[tuple[str, int], ...]:
-    containers: tuple[Container, ...] = (*spec.containers, *spec.init_containers)
-    return tuple((port.protocol, port.host_port) for each in containers for port in each.ports if port.host_port)
+def _wishes(terms: PodTerms) -> tuple[tuple[int, PodAffinityTerm], ...]:
+    return tuple((each.weight, each.pod_affinity_term) for each in terms.preferred)
+
+
+def _host_ports(spec: PodSpec) -> tuple[HostPort, ...]:
+    """Those of init containers do not count, as upstream."""
+    ports = [port for each in spec.containers for port in each.ports if port.host_port]
+    return tuple(
+        (each.protocol, each.host_port, each.host_ip) if each.host_ip else (each.protocol, each.host_port)
+        for each in ports
+    )

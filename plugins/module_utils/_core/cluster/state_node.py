@@ -23,28 +23,33 @@ from ..schema.prop import prop
 from ..values.duration import parse_duration, parse_or_never
 from .counted_node import CountedNode
 from .pod import DISRUPTED, Pod
-from .pod_reading import amounts, read
+from .pod_reading import amounts, read_as
 
 POOL, INITIALIZED = "karpenter.sh/nodepool", "karpenter.sh/initialized"
+REGISTERED = "karpenter.sh/registered"
 CAPACITY_TYPE, INSTANCE_TYPE = "karpenter.sh/capacity-type", "node.kubernetes.io/instance-type"
-ZONE, HOSTNAME = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
+ZONE = "topology.kubernetes.io/zone"
 UNSCHEDULABLE = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Node:
-    """``allocatable`` is in 10^-9 of each resource's unit; ``ready`` the status of its condition, empty if missing."""
+    """``capacity`` (empty: as allocatable) and ``allocatable`` are in 10^-9 of each resource's unit; ``ready`` is the
+    status of its condition, empty if missing."""
 
     name: str
     uid: str = ""
+    provider_id: str = ""
     labels: t.Mapping[str, str] = field(default_factory=lambda: EMPTY, hash=False)
     annotations: t.Mapping[str, str] = field(default_factory=lambda: EMPTY, hash=False)
     taints: tuple[Taint, ...] = ()
+    capacity: t.Mapping[str, int] = field(default_factory=lambda: EMPTY, hash=False)
     allocatable: t.Mapping[str, int] = field(default_factory=lambda: EMPTY, hash=False)
     ready: str = "True"
     created_at: datetime | None = None
     deleting: bool = False
     kubelet_version: str = ""
+    image: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,16 +67,29 @@ class StateNode:
     nominated_until: datetime | None = None
 
     @property
+    def registered(self) -> bool:
+        """Whether the Node speaks for itself; before that its NodeClaim does. Nodes of nobody always do."""
+        if self.claim is None:
+            return True
+        return self.node is not None and (self.node.labels.get(REGISTERED) == "true" or self.initialized)
+
+    @property
     def name(self) -> str:
-        if self.node is not None:
+        if self.node is not None and self.registered:
             return self.node.name
         return self.claim.name if self.claim is not None else ""
 
     @property
     def labels(self) -> t.Mapping[str, str]:
-        if self.node is not None:
+        if self.node is not None and self.registered:
             return self.node.labels
         return self.claim.metadata.labels if self.claim is not None else EMPTY
+
+    @property
+    def annotations(self) -> t.Mapping[str, str]:
+        if self.node is not None and self.registered:
+            return self.node.annotations
+        return self.claim.metadata.annotations if self.claim is not None else EMPTY
 
     @property
     def pool(self) -> str:
@@ -83,8 +101,16 @@ class StateNode:
 
     @property
     def deleting(self) -> bool:
-        """Whether it is on its way out: its NodeClaim is being deleted, or a command has marked it."""
-        return self.claim_deleting or self.marked or (self.node is not None and self.node.deleting)
+        """Whether it is on its way out: its NodeClaim is being deleted, its machine ends, or a command has marked it.
+
+        A Node's own deletion counts only where no NodeClaim stands behind it.
+        """
+        alone = self.node is not None and self.claim is None and self.node.deleting
+        return self.claim_deleting or self.marked or alone or self.terminating
+
+    @property
+    def terminating(self) -> bool:
+        return self.claim is not None and self.claim.holds("InstanceTerminating")
 
     @property
     def claim_deleting(self) -> bool:
@@ -107,6 +133,23 @@ class StateNode:
         """What its pods leave of the Node."""
         return free_of(self.node.allocatable, self.pods) if self.node is not None else EMPTY
 
+    @property
+    def allocatable(self) -> t.Mapping[str, int]:
+        """What pods may ask for; of a node that is not initialized its NodeClaim tells what the Node does not yet."""
+        return self._told(self.node.allocatable if self.node is not None else None, "allocatable")
+
+    @property
+    def capacity(self) -> t.Mapping[str, int]:
+        """All that the machine has, by the same rule."""
+        own = (self.node.capacity or self.node.allocatable) if self.node is not None else None
+        return self._told(own, "capacity")
+
+    def _told(self, own: t.Mapping[str, int] | None, which: str) -> t.Mapping[str, int]:
+        if self.claim is None or (own is not None and self.initialized):
+            return own or {}
+        told = amounts(getattr(self.claim.status, which), f"NodeClaim {self.claim.name}")
+        return {**told, **{name: amount for name, amount in (own or {}).items() if amount or name not in told}}
+
     def counted(self) -> CountedNode:
         """The node as the budgets count it."""
         return CountedNode(
@@ -118,7 +161,7 @@ class StateNode:
             ready=self.node.ready if self.node is not None else "",
             marked=self.marked,
             node_claim_deleting=self.claim_deleting,
-            instance_terminating=self.claim is not None and self.claim.holds("InstanceTerminating"),
+            instance_terminating=self.terminating,
         )
 
 
@@ -135,6 +178,7 @@ def free_of(allocatable: t.Mapping[str, int], pods: t.Iterable[Pod]) -> dict[str
 @dataclass(frozen=True, kw_only=True)
 class _NodeInfo:
     kubelet_version: str = prop("Version.", default="")
+    os_image: str = prop("Operating system.", default="")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,6 +190,7 @@ class _NodeSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class _NodeStatus:
+    capacity: t.Mapping[str, str] = prop("All that the machine has.", default=EMPTY, quantity=True)
     allocatable: t.Mapping[str, str] = prop("What pods may ask for.", default=EMPTY, quantity=True)
     conditions: tuple[Condition, ...] = prop("Conditions.", default=())
     node_info: _NodeInfo = prop("Versions.", default=_NodeInfo())
@@ -160,27 +205,30 @@ class _NodeManifest:
 
 def read_node(document: t.Any) -> Node:
     """A core/v1 Node; FleetError ``undecodable`` if it has not the structure of one."""
-    manifest = read(_NodeManifest, document, "Node")
+    manifest = read_as(_NodeManifest, document, "Node")
     metadata, spec, status = manifest.metadata, manifest.spec, manifest.status
     ready = find_condition(status.conditions, "Ready")
     cordoned = spec.unschedulable and all(each.key != UNSCHEDULABLE.key for each in spec.taints)
     return Node(
         name=metadata.name,
         uid=metadata.uid,
+        provider_id=spec.provider_id,
         labels=metadata.labels,
         annotations=metadata.annotations,
         taints=(*spec.taints, UNSCHEDULABLE) if cordoned else spec.taints,
+        capacity=amounts(status.capacity, f"Node {metadata.name}"),
         allocatable=amounts(status.allocatable, f"Node {metadata.name}"),
         ready=ready.status if ready is not None else "",
         created_at=metadata.creation_timestamp,
         deleting=metadata.deletion_timestamp is not None,
         kubelet_version=status.node_info.kubelet_version,
+        image=status.node_info.os_image,
     )
 
 
 def read_node_claim(document: t.Any) -> NodeClaim:
     """FleetError ``undecodable`` if it has not the structure of one, or a duration cannot be read."""
-    claim = read(NodeClaim, document, "NodeClaim")
+    claim = read_as(NodeClaim, document, "NodeClaim")
     try:
         parse_or_never(claim.spec.expire_after)
         parse_duration(claim.spec.termination_grace_period or "0s")

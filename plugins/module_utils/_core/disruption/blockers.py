@@ -12,12 +12,8 @@ import typing as t
 from datetime import datetime
 
 from ..cluster.cluster_state import ClusterState
-from ..cluster.pod import (
-    DO_NOT_DISRUPT,
-    Pod,
-    evictable,
-    protection,
-)
+from ..cluster.pod import DO_NOT_DISRUPT, Pod
+from ..cluster.pod_disruption import evictable, protection
 from ..cluster.pod_disruption_budget import PodDisruptionBudget, PodDisruptionBudgets
 from ..cluster.state_node import POOL, StateNode
 from ..machine import Blocker
@@ -53,15 +49,6 @@ def pod_blockers(pods: t.Iterable[Pod], limits: PodDisruptionBudgets, now: datet
         if over and (found := _held(pod, over, now)) is not None:
             held.append(found)
     return (*shielded, *held)
-
-
-def unreadable_annotations(pods: t.Iterable[Pod], now: datetime) -> tuple[Blocker, ...]:
-    """Annotations that protect nothing because nobody can read them (event ``InvalidDoNotDisruptAnnotation``)."""
-    return tuple(
-        Blocker("do-not-disrupt-unreadable", f"pod {pod.key} is not protected: {problem}", True, {"pod": pod.key})
-        for pod in pods
-        if pod.active and (problem := protection(pod, now).problem)
-    )
 
 
 def _queued(_state: ClusterState, node: StateNode, _now: datetime) -> Blocker | None:
@@ -100,20 +87,20 @@ def _nominated(_state: ClusterState, node: StateNode, now: datetime) -> Blocker 
 
 def _annotated(_state: ClusterState, node: StateNode, _now: datetime) -> Blocker | None:
     """On nodes only the exact text ``true`` counts, and no duration."""
-    if node.node is None or node.node.annotations.get(DO_NOT_DISRUPT) != "true":
+    if node.node is None or node.annotations.get(DO_NOT_DISRUPT) != "true":
         return None
     return Blocker("node-annotation", f"node {node.name} is blocked through the annotation {DO_NOT_DISRUPT}")
 
 
 def _no_pool_label(_state: ClusterState, node: StateNode, _now: datetime) -> Blocker | None:
-    if node.pool:
+    if POOL in node.labels:
         return None
     return Blocker("no-pool-label", f"node {node.name} lacks the required label {POOL}")
 
 
 def _no_pool(state: ClusterState, node: StateNode, _now: datetime) -> Blocker | None:
     pool = state.pools.get(node.pool)
-    if not node.pool or (pool is not None and pool.managed and pool.instance_types != ()):
+    if POOL not in node.labels or (pool is not None and pool.managed and pool.instance_types != ()):
         return None
     if pool is None:
         why = "NodePool not found"

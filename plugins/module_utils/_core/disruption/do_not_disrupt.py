@@ -9,7 +9,8 @@ import typing as t
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
-from ..cluster.pod import DO_NOT_DISRUPT, Pod, protection
+from ..cluster.pod import DO_NOT_DISRUPT, Pod
+from ..cluster.pod_disruption import protection
 from ..values.field_path import field
 from .budgets.lint import ERROR, WARNING, Lint
 

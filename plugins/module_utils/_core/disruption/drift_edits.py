@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which nodes an edit of a NodePool or an AKSNodeClass makes Drifted, told before it is applied.
+"""Which nodes an edit of a NodePool, an AKSNodeClass or an EC2NodeClass makes Drifted, told before it is applied.
 
 Fields are of four classes. A change of a ``static`` field changes the hash and so drifts every node; a ``special``
 one is judged node by node; ``behaviour`` drifts nothing; ``unhashed`` neither.
@@ -11,18 +11,20 @@ from __future__ import annotations
 
 import json
 import typing as t
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..cluster.cluster_state import ClusterState, StatePool
-from ..cluster.pod_reading import read
+from ..cluster.pod_reading import read_as
 from ..cluster.state_node import StateNode
 from ..errors import FleetError
-from ..objects.karpenter.node_class import AKS_NODE_CLASS
+from ..objects.karpenter.node_class import AKS_NODE_CLASS, EC2_NODE_CLASS, NodeClass
 from ..objects.karpenter.node_pool import KIND as NODE_POOL
 from ..objects.karpenter.node_pool import decode_node_pool
 from ..schema.meta import ObjectMeta
 from ..schema.prop import prop
+from ..values.duration import parse_or_never
 from .budgets.lint import WARNING, Lint
 from .methods.drift import (
     NODE_CLASS_DRIFT,
@@ -30,6 +32,7 @@ from .methods.drift import (
     Drift,
     requirements_drift,
 )
+from .subnet_drift import subnet_drift
 
 STATIC, SPECIAL, BEHAVIOUR, UNHASHED = "static", "special", "behaviour", "unhashed"
 # The first row that a path begins with holds.
@@ -43,8 +46,22 @@ FIELD_CLASSES: dict[str, tuple[tuple[str, str], ...]] = {
         ("spec.replicas", BEHAVIOUR),
     ),
     AKS_NODE_CLASS: (("spec.tags", UNHASHED), ("spec", STATIC)),
+    # What is looked up at the provider is left out of the hash, and judged by what an instance has (EC2NodeClassSpec).
+    EC2_NODE_CLASS: (
+        ("spec.subnetSelectorTerms", SPECIAL),
+        ("spec.securityGroupSelectorTerms", SPECIAL),
+        ("spec.capacityReservationSelectorTerms", SPECIAL),
+        ("spec.amiSelectorTerms", SPECIAL),
+        ("spec.amiFamily", SPECIAL),
+        ("spec.ipPrefixCount", UNHASHED),
+        ("spec", STATIC),
+    ),
 }
+SUBNETS = "spec.subnetSelectorTerms"
 GATE = "Drift"
+DURATIONS = ("expireAfter", "terminationGracePeriod")
+# What is always there, with all its fields.
+STRUCTS = ("spec", "template", "metadata")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,10 +71,12 @@ class _Named:
 
 @dataclass(frozen=True)
 class Edit:
-    """What an edit does: the changed paths with their classes, and by node why it will have drifted."""
+    """What an edit does: the changed paths with their classes, and by node why it will have drifted. ``unsure`` are
+    nodes of which nobody can tell from here, each with why."""
 
     changed: tuple[tuple[str, str], ...]
     drifted: t.Mapping[str, Drift]
+    unsure: t.Mapping[str, str] = field(default_factory=dict)
 
     @property
     def text(self) -> str:
@@ -75,10 +94,11 @@ def field_class(kind: str, path: str) -> str | None:
 
 
 def edit(kind: str, old: Mapping[str, t.Any], new: Mapping[str, t.Any], state: ClusterState) -> Edit:
-    """What becomes of the nodes when ``new`` replaces ``old``: manifests of one object, as the server stores them."""
+    """What becomes of the nodes when ``new`` replaces ``old``: manifests of one object, as the server stores them.
+    FleetError ``unknown-kind`` for a kind that is not in ``FIELD_CLASSES``, ``undecodable``."""
     if kind not in FIELD_CLASSES:
         raise FleetError("unknown-kind", f"drift is foreseen for {' and '.join(FIELD_CLASSES)}, not for {kind}")
-    name = read(_Named, old, kind).metadata.name
+    name = read_as(_Named, old, kind).metadata.name
     rows = ((path, field_class(kind, path)) for path in changed_paths(old.get("spec"), new.get("spec"), "spec"))
     changed = tuple((path, found) for path, found in rows if found is not None)
     nodes = _made_from(kind, name, state)
@@ -87,14 +107,23 @@ def edit(kind: str, old: Mapping[str, t.Any], new: Mapping[str, t.Any], state: C
         reason = NODE_POOL_DRIFTED if kind == NODE_POOL else NODE_CLASS_DRIFT
         cause = Drift(reason, f"{', '.join(static)} of {kind} {name} changes")
         return Edit(changed, {each.name: cause for each in nodes})
-    if any(found == SPECIAL for _path, found in changed):
+    special = [path for path, found in changed if found == SPECIAL]
+    if not special:
+        return Edit(changed, {})
+    if kind == NODE_POOL:
         return Edit(changed, _by_requirements(new, nodes))
-    return Edit(changed, {})
+    return Edit(changed, *_by_lookup(old, new, nodes, special))
+
+
+def made_from(kind: str, name: str, state: ClusterState) -> int:
+    """How many nodes come from the pool or the class of that name."""
+    return len(_made_from(kind, name, state))
 
 
 def changed_paths(old: t.Any, new: t.Any, path: str) -> list[str]:
-    """The fields that differ, as the hash sees them: lists are sets, and zero values are as good as absent."""
-    if _significant(old) == _significant(new):
+    """The fields that differ, as the hash sees them."""
+    last = path.rpartition(".")[2]
+    if _significant(old, last) == _significant(new, last):
         return []
     if not (isinstance(old, Mapping) or old is None) or not (isinstance(new, Mapping) or new is None):
         return [path]
@@ -122,6 +151,23 @@ def _by_requirements(new: Mapping[str, t.Any], nodes: list[StateNode]) -> dict[s
     return {name: why for name, why in found.items() if why is not None}
 
 
+def _by_lookup(
+    old: Mapping[str, t.Any], new: Mapping[str, t.Any], nodes: list[StateNode], special: list[str]
+) -> tuple[dict[str, Drift], dict[str, str]]:
+    """Subnets by what the class has found; of images, security groups and reservations only the provider can tell."""
+    drifted: dict[str, Drift] = {}
+    unsure: dict[str, str] = {}
+    others = [path for path in special if path != SUBNETS]
+    if others:
+        text = f"{', '.join(others)} changes, and only the provider knows what it selects then"
+        unsure = {each.name: text for each in nodes}
+    if SUBNETS in special:
+        before = read_as(NodeClass, old, EC2_NODE_CLASS).status.subnets
+        drifted, doubtful = subnet_drift(before, (new.get("spec") or {}).get("subnetSelectorTerms"), nodes)
+        unsure |= doubtful
+    return drifted, {name: why for name, why in unsure.items() if name not in drifted}
+
+
 def _made_from(kind: str, name: str, state: ClusterState) -> list[StateNode]:
     nodes = sorted((each for each in state.nodes if each.claim is not None), key=lambda one: one.name)
     if kind == NODE_POOL:
@@ -133,11 +179,27 @@ def _of_class(reference: t.Any, kind: str, name: str) -> bool:
     return (reference.kind or kind) == kind and reference.name == name
 
 
-def _significant(value: t.Any) -> t.Any:
-    """A value as the hash sees it."""
+def _significant(value: t.Any, field: str = "", in_list: bool = False) -> t.Any:
+    """A value as the hash sees it: one duration in two spellings is one; lists are sets, in which twice the same is
+    nothing.
+
+    Zero is as good as absent only in the fields of a struct, such as a taint. An entry of a map with an empty text, a
+    map or a list that is there and empty, and a field that may be unset and is set to zero, are not absent.
+    """
     if isinstance(value, Mapping):
-        kept = {str(key): _significant(each) for key, each in value.items()}
-        return {key: each for key, each in kept.items() if each is not None} or None
+        kept = {str(key): _significant(each, str(key)) for key, each in value.items()}
+        found = {key: each for key, each in kept.items() if each is not None and (each or not in_list)}
+        return None if not found and field in STRUCTS else found
     if isinstance(value, (list, tuple)):
-        return sorted({json.dumps(_significant(each), sort_keys=True, default=str) for each in value}) or None
-    return value or None
+        rows = Counter(json.dumps(_significant(each, in_list=True), sort_keys=True, default=str) for each in value)
+        return sorted(each for each, count in rows.items() if count % 2)
+    return _length(value) if field in DURATIONS and isinstance(value, str) else value
+
+
+def _length(text: str) -> t.Any:
+    """Nanoseconds; what cannot be read, and ``Never``, stay texts."""
+    try:
+        found = parse_or_never(text)
+    except ValueError:
+        return text
+    return text if found is None else found

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import copy
 import typing as t
 from datetime import datetime
 
@@ -15,7 +14,7 @@ from ..objects.karpenter.reading import OLDER_GROUP, PLACE, Examined, examine
 from ..schema.finding import Finding
 from ..schema.rules import Found
 from ..values.duration import NEVER
-from ..values.field_path import field, put
+from ..values.field_path import field
 from .budgets.lint import (
     ERROR,
     NOTE,
@@ -44,7 +43,7 @@ def lint_node_pool(
 
 
 def lint_examined(examined: Examined, start: datetime, nodes: int | None = None) -> tuple[Lint, ...]:
-    """The same where the manifest has been examined."""
+    """As ``lint_node_pool``, of a manifest that has been examined already."""
     found = [_problem(each, examined) for each in examined.problems]
     if examined.missing and not examined.fragment:
         text = f"this can change a pool of that name, and not create one: {' and '.join(examined.missing)} is missing"
@@ -65,24 +64,6 @@ def _possible(examined: Examined) -> tuple[str, ...]:
     if wait == NEVER:
         return (DRIFTED,)
     return tuple(each for each in REASONS if each != UNDERUTILIZED or policy != "WhenEmpty")
-
-
-def mend(document: t.Any, findings: t.Iterable[Lint], consent: bool = False) -> t.Any:
-    """The manifest with the mended forms in it; fragments come back in the place where they belong.
-
-    What disrupts nodes by being applied stays as it was, unless there is consent. Of two forms for one place the first
-    holds.
-    """
-    out = copy.deepcopy(dict(examine(document).written))
-    done: set[str] = set()
-    for each in findings:
-        if each.consent and not consent:
-            continue
-        for path, value in each.mended.items():
-            if path not in done:
-                done.add(path)
-                put(out, path, value)
-    return out
 
 
 def drifts(path: str) -> bool:

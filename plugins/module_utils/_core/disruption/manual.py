@@ -39,11 +39,6 @@ def nodes_of_pool(state: ClusterState, pool: str, confirmed: int | None) -> tupl
     return _confirmed([each for each in state.nodes if each.pool == pool], f"pool {pool}", confirmed)
 
 
-def managed_nodes(state: ClusterState, confirmed: int | None) -> tuple[str, ...]:
-    """All nodes with the label of a pool; FleetError unless their number is confirmed."""
-    return _confirmed([each for each in state.nodes if each.pool], "all pools", confirmed)
-
-
 def _confirmed(nodes: t.Sequence[StateNode], what: str, confirmed: int | None) -> tuple[str, ...]:
     if confirmed != len(nodes):
         given = "no number was" if confirmed is None else f"{confirmed} was"

@@ -12,7 +12,7 @@ FIRST_IF_NEEDED = "if its pods need one"
 
 
 @dataclass(frozen=True)
-class Safeguards:
+class SafeguardRow:
     """Whether budgets, PodDisruptionBudgets and do-not-disrupt hold it back, and whether a replacement comes first."""
 
     reason: str
@@ -32,17 +32,18 @@ class Safeguards:
 
 
 _EXPIRATION = {
-    "karpenter": Safeguards("Expiration", NO, DELAYS, DELAYS, NO),
-    "rotation": Safeguards("Expiration", YES, YES, YES, FIRST_IF_NEEDED),
+    "karpenter": SafeguardRow("Expiration", NO, DELAYS, DELAYS, NO),
+    "rotation": SafeguardRow("Expiration", YES, YES, YES, FIRST_IF_NEEDED),
 }
 
 
-def safeguards(run_by: str) -> tuple[Safeguards, ...]:
-    """The table for pools that ``karpenter`` runs, or for nodes that our ``rotation`` replaces."""
+def safeguard_rows(run_by: str) -> tuple[SafeguardRow, ...]:
+    """What holds back a disruption, a row for each reason; ``run_by`` is ``karpenter`` (its pools) or ``rotation``
+    (nodes that our own rotation replaces)."""
     return (
-        Safeguards("Empty", YES, YES, YES, NO),
-        Safeguards("Drifted", YES, YES, YES, FIRST_IF_NEEDED),
-        Safeguards("Underutilized", YES, YES, YES, FIRST_IF_NEEDED),
+        SafeguardRow("Empty", YES, YES, YES, NO),
+        SafeguardRow("Drifted", YES, YES, YES, FIRST_IF_NEEDED),
+        SafeguardRow("Underutilized", YES, YES, YES, FIRST_IF_NEEDED),
         _EXPIRATION[run_by],
-        Safeguards("Manual", NO, DELAYS, DELAYS, NO),
+        SafeguardRow("Manual", NO, DELAYS, DELAYS, NO),
     )

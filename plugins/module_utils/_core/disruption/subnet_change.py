@@ -23,6 +23,7 @@ from .budgets.lint import (
 )
 
 PATH = "spec.vnetSubnetID"
+MIGRATION = "subnet-migration-unsupported"
 # Azure keeps the first four addresses of a subnet and its last for itself.
 RESERVED_ADDRESSES = 5
 DOCKER_BRIDGE = "172.17.0.1/16"
@@ -51,7 +52,8 @@ class Subnet:
 class Network:
     """What is known of the cluster's network. ``subnets`` None: nobody looked; a subnet that is missing was not found.
 
-    ``addresses_per_node`` is 1 where pods have addresses of an overlay, else 1 and the pods of a node.
+    ``nodes`` are the most that may come to stand in the subnet; ``addresses_per_node`` is 1 where pods have addresses
+    of an overlay, else 1 and the pods of a node.
     """
 
     subnets: t.Mapping[str, Subnet] | None = None
@@ -66,11 +68,6 @@ class Network:
         return next((each for name, each in known.items() if name.lower() == subnet.lower()), None)
 
 
-def well_formed(subnet: str) -> bool:
-    """Whether it is written like the identity of a subnet of Azure."""
-    return _SUBNET_ID.fullmatch(subnet) is not None
-
-
 def check_subnet_change(old: str, new: str, network: Network, override: bool = False) -> tuple[Lint, ...]:
     """Findings about an edit of the field, empty texts for the cluster's own subnet; FleetError ``invalid-cidr``.
 
@@ -78,7 +75,7 @@ def check_subnet_change(old: str, new: str, network: Network, override: bool = F
     """
     if old.lower() == new.lower():
         return ()
-    if new and not well_formed(new):
+    if new and not _is_subnet_id(new):
         text = f"{new!r:.120} is not the identity of a subnet: /subscriptions/.../virtualNetworks/.../subnets/..."
         return (Lint(code="subnet-malformed", level=ERROR, path=PATH, message=text),)
     reason = _broken(old, network)
@@ -96,10 +93,15 @@ def check_subnet_change(old: str, new: str, network: Network, override: bool = F
 
 def _broken(old: str, network: Network) -> str:
     """Why the old value is none that nodes can be made with; empty if it is good, or nobody knows."""
-    if old and not well_formed(old):
+    if old and not _is_subnet_id(old):
         return "is malformed"
     missing = bool(old) and network.subnets is not None and network.find(old) is None
     return "does not exist" if missing else ""
+
+
+def _is_subnet_id(text: str) -> bool:
+    """Whether the text has the form of an Azure resource ID of a subnet, in any case; False for an empty one."""
+    return _SUBNET_ID.fullmatch(text) is not None
 
 
 def _migration(old: str, new: str, override: bool) -> Lint:
@@ -109,7 +111,16 @@ def _migration(old: str, new: str, override: bool) -> Lint:
     )
     if override:
         text += "; allowed by an explicit override"
-    return Lint(code="subnet-migration-unsupported", level=WARNING if override else ERROR, path=PATH, message=text)
+    return Lint(code=MIGRATION, level=WARNING if override else ERROR, path=PATH, message=text)
+
+
+def check_range(text: str) -> str:
+    """What is wrong with a range in CIDR form; empty if nothing is."""
+    try:
+        _range(text)
+    except FleetError as error:
+        return error.message
+    return ""
 
 
 def _overlaps(subnet: Subnet, network: Network) -> t.Iterator[Lint]:

@@ -9,12 +9,8 @@ import typing as t
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from ..cluster.pod import (
-    CRITICAL,
-    Pod,
-    drainable,
-    protected,
-)
+from ..cluster.pod import CRITICAL, Pod
+from ..cluster.pod_disruption import drainable, protected
 from ..objects.karpenter.node_claim import NodeClaim
 from ..values.duration import as_timedelta, parse_duration
 from ..values.instants import parse_time, write_time

@@ -22,8 +22,9 @@ from ...objects.clusters.member_cluster import (
     PropertyValue,
     ResourceUsage,
 )
-from ...schema.meta import Condition, find_condition
+from ...schema.meta import find_condition, next_condition
 from ...values.kube_version import KubeVersion
+from ...values.node_image import oldest_image
 from ...values.quantity import Quantity, parse_quantity
 from .node import NodeFacts
 from .prices import CPU_COST, MEMORY_COST
@@ -97,20 +98,31 @@ def unread(previous: MemberClusterStatus, at: datetime, code: str, message: str)
 
 
 def pools(reading: MemberReading, before: t.Sequence[NodePoolStatus] = ()) -> FleetMemberStatus:
-    """Node pools by name, each with its oldest kubelet version and its image if all nodes share one; those that were
-    there ``before`` if nodes could not be read."""
+    """Node pools by name, as of ``pools_of``; those that were there ``before`` if nodes could not be read."""
     if reading.nodes is None:
         return FleetMemberStatus(version=reading.version, node_pools=tuple(before), last_read=reading.at)
+    return FleetMemberStatus(version=reading.version, node_pools=pools_of(reading.nodes), last_read=reading.at)
+
+
+def pools_of(nodes: t.Iterable[NodeFacts]) -> tuple[NodePoolStatus, ...]:
+    """The pools of these nodes by name; nodes without a pool are one without a name. Version and image are the oldest
+    of a pool: what has to be done follows from them."""
     by_pool: dict[str, list[NodeFacts]] = {}
-    for node in reading.nodes:
+    for node in nodes:
         by_pool.setdefault(node.pool, []).append(node)
     rows = []
-    for name, nodes in sorted(by_pool.items()):
-        images = {node.image for node in nodes}
-        oldest = _oldest(node.version for node in nodes)
-        image = images.pop() if len(images) == 1 else ""
-        rows.append(NodePoolStatus(name=name, count=len(nodes), version=oldest, image=image))
-    return FleetMemberStatus(version=reading.version, node_pools=tuple(rows), last_read=reading.at)
+    for name, mine in sorted(by_pool.items()):
+        modes = {node.mode for node in mine}
+        rows.append(
+            NodePoolStatus(
+                name=name,
+                count=len(mine),
+                version=_oldest(node.version for node in mine),
+                image=oldest_image(node.image for node in mine),
+                mode=modes.pop() if len(modes) == 1 else "",
+            )
+        )
+    return tuple(rows)
 
 
 def _oldest(versions: t.Iterable[str]) -> str:
@@ -153,22 +165,6 @@ def _agent(
     healthy = next_condition(find_condition(conditions, "Healthy"), "Healthy", health, at)
     others = tuple(each for each in previous.agent_status if each.type != AGENT)
     return (AgentStatus(type=AGENT, conditions=(joined, healthy), last_received_heartbeat=heartbeat), *others)
-
-
-def next_condition(
-    old: Condition | None, kind: str, now: tuple[str, str, str], at: datetime, generation: int = 0
-) -> Condition:
-    """The condition with its new status; its transition time changes only with the status."""
-    status, reason, message = now
-    since = old.last_transition_time if old and old.status == status else at
-    return Condition(
-        type=kind,
-        status=status,
-        reason=reason,
-        message=message,
-        observed_generation=generation,
-        last_transition_time=since,
-    )
 
 
 def _summed(parts: t.Iterable[t.Mapping[str, str]]) -> dict[str, Quantity]:

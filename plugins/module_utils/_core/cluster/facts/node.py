@@ -33,6 +33,8 @@ POOL_LABELS = (
     "eks.amazonaws.com/nodegroup",
     "cloud.google.com/gke-nodepool",
 )
+# The node image by the name under which it is chosen, where a platform tells it; Azure's pools say what they are for.
+IMAGE_LABEL, MODE_LABEL = "kubernetes.azure.com/node-image-version", "kubernetes.azure.com/mode"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +46,7 @@ class NodeFacts:
     created_at: datetime | None = None
     version: str = ""
     image: str = ""
+    mode: str = ""
     instance_type: str = ""
     ready: bool = False
     unschedulable: bool = False
@@ -61,16 +64,27 @@ def node_facts(node: t.Mapping[str, t.Any], created_at: datetime | None) -> Node
     conditions = {each.get("type"): each.get("status") for each in rows(status, "conditions") if _is_told(each)}
     return NodeFacts(
         name=_short(called(metadata)),
-        pool=_short(next((labels[label] for label in POOL_LABELS if label in labels), "")),
+        pool=_short(labels.get(pool_label(labels), "")),
         created_at=_older(created_at, simulated_age(texts(metadata, "annotations"))) if created_at else None,
         version=_short(text(info, "kubeletVersion")),
-        image=_short(text(info, "osImage")),
+        image=_short(image_of(labels, text(info, "osImage"))),
+        mode=_short(labels.get(MODE_LABEL, "")),
         instance_type=_short(labels.get("node.kubernetes.io/instance-type", "")),
         ready=conditions.get("Ready") == "True",
         unschedulable=bool(mapping(node, "spec").get("unschedulable")),
         capacity=amounts(status, "capacity"),
         allocatable=amounts(status, "allocatable"),
     )
+
+
+def pool_label(labels: t.Mapping[str, str]) -> str:
+    """The label that tells a node's pool; empty if none does."""
+    return next((label for label in POOL_LABELS if label in labels), "")
+
+
+def image_of(labels: t.Mapping[str, str], os_image: str) -> str:
+    """The name of a node's image, as a platform tells it, or else the system itself."""
+    return labels.get(IMAGE_LABEL) or os_image
 
 
 def amounts(of: t.Mapping[str, t.Any], key: str) -> t.Mapping[str, str]:

@@ -84,7 +84,7 @@ def read_prices(document: t.Any, where: str = "") -> PriceList:
     return PriceList(prices={str(key): float(each) for key, each in rows.items()}, origin=origin)
 
 
-def together(lists: t.Sequence[PriceList]) -> PriceList:
+def merged_prices(lists: t.Sequence[PriceList]) -> PriceList:
     """All the lists as one; where two have a price for the same type, the later one counts."""
     prices = {key: price for each in lists for key, price in each.prices.items()}
     sources = (each.origin.source for each in lists if each.origin.source)

@@ -11,6 +11,7 @@ from dataclasses import replace
 from ...errors import Problem
 from ...objects.clusters.evacuation import EVACUATED, is_evacuated, with_mark
 from ...objects.clusters.member_cluster import MemberCluster
+from ...values.listed import listed
 from .snapshot import FactsSnapshot
 
 WHERE, TOLD = "facts", 20
@@ -56,8 +57,7 @@ def _other_labels(snapshot: FactsSnapshot, recorded: t.Mapping[str, MemberCluste
     """Labels and taints are what people give a member; those of the snapshot are as old as it is."""
     rows = [row for each in snapshot.members if each.name in recorded for row in _differing(each, recorded[each.name])]
     if rows:
-        more = f"; and {len(rows) - TOLD} more" if len(rows) > TOLD else ""
-        message = f"the facts carry others than are recorded by now: {'; '.join(rows[:TOLD])}{more}"
+        message = f"the facts carry others than are recorded by now: {listed(rows, TOLD, '; ')}"
         hint = "the plan goes by the facts: capture them again"
         yield Problem("labels-differ", message, f"{WHERE} metadata.labels, spec.taints", hint)
 

@@ -141,7 +141,12 @@ def allowed(budgets: t.Sequence[Budget], now: datetime, nodes: int, reason: str)
 
 
 def decide(rules: tuple[BudgetRule, ...], active: tuple[bool | None, ...], nodes: int, reason: str) -> Allowed:
-    """The same where it is known which budgets are active."""
+    """How many of ``nodes`` counted nodes may be disrupted for a reason, where it is known which budgets are active:
+    None is a schedule that cannot be read.
+
+    A budget that cannot be evaluated closes: the limit is 0 then, and ``error`` is set. ``UNLIMITED`` if none is active
+    for the reason. ValueError if there are not as many of ``active`` as of ``rules``.
+    """
     limit, error = UNLIMITED, False
     for rule, on in zip(rules, active, strict=True):
         if on is None or (on and rule.amount is None):
@@ -153,7 +158,8 @@ def decide(rules: tuple[BudgetRule, ...], active: tuple[bool | None, ...], nodes
 
 @lru_cache(maxsize=4096)
 def rule_of(budget: Budget) -> BudgetRule:
-    """A budget, read once."""
+    """A budget with its amount and its window, read once and kept; what cannot be read is said in it, nothing is
+    raised."""
     amount = read_amount(budget.nodes)
     problem = "" if amount else f"{budget.nodes!r:.40} is neither a number nor a percentage"
     try:

@@ -11,9 +11,9 @@ from ...objects.karpenter.node_pool import DEFAULT_NODES, REASONS, Budget
 from ...windows.week import (
     MONDAY,
     as_budgets,
-    in_words,
     rest_of,
-    week_of,
+    week_in_words,
+    weekly_spans,
 )
 from .budgets import (
     UNLIMITED,
@@ -37,7 +37,7 @@ def only_inside_windows(budgets: Budgets) -> Budgets | None:
     """
     zeros = [each for each in budgets if each.schedule is None and is_zero(rule_of(each).amount)]
     windows = tuple(each for each in budgets if each not in zeros)
-    week = week_of(windows) if windows and zeros and len({each.reasons for each in budgets}) == 1 else None
+    week = weekly_spans(windows) if windows and zeros and len({each.reasons for each in budgets}) == 1 else None
     if not week or any(is_zero(rule_of(each).amount) for each in windows):
         return None
     same = {each.nodes for each in windows}
@@ -53,7 +53,7 @@ def with_base(budgets: Budgets) -> Budgets | None:
     base = Budget(DEFAULT_NODES, reasons=budgets[0].reasons)
     if all(is_zero(rule_of(each).amount) for each in budgets):
         return (base, *budgets)
-    week = week_of(budgets)
+    week = weekly_spans(budgets)
     if week is None:
         return (base, *budgets)
     mended = (*budgets, *as_budgets(rest_of(week), DEFAULT_NODES, base.reasons))
@@ -62,8 +62,8 @@ def with_base(budgets: Budgets) -> Budgets | None:
 
 def windows_in_words(budgets: Budgets) -> str:
     """When any of the scheduled budgets is active, for people."""
-    week = week_of(each for each in budgets if each.schedule is not None)
-    return "its windows" if week is None else in_words(week)
+    week = weekly_spans(each for each in budgets if each.schedule is not None)
+    return "its windows" if week is None else week_in_words(week)
 
 
 def _proved(mended: Budgets, windows: Budgets, outside: int | None) -> bool:

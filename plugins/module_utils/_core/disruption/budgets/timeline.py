@@ -110,7 +110,7 @@ def timeline(budgets: t.Sequence[Budget], start: datetime, end: datetime, nodes:
 def next_change(
     budgets: t.Sequence[Budget], now: datetime, nodes: int, reason: str, horizon: datetime
 ) -> tuple[Allowed, LimitChange | None]:
-    """The answer now, and the next change before the horizon."""
+    """The answer at ``now``, aware, and the next change of the limit before the horizon; None if none comes."""
     changes = timeline(budgets, now, horizon, nodes, reason).changes if horizon > now else ()
     return allowed(budgets, now, nodes, reason), changes[1] if len(changes) > 1 else None
 

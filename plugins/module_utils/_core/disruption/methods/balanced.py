@@ -5,61 +5,106 @@
 
 from __future__ import annotations
 
+import math
 import typing as t
-from collections import defaultdict
 from dataclasses import dataclass
-from datetime import datetime
 
-from ...cluster.cluster_state import ClusterState
-from ...cluster.state_node import StateNode
-from .candidates import Command, candidates
-from .eligibility import BALANCED, disruption_cost
+from ...cluster.eviction_cost import eviction_cost
+from ...cluster.state_node import CAPACITY_TYPE, INSTANCE_TYPE, POOL, ZONE, StateNode
+from .candidates import NodeCandidate
+from .consolidation_candidates import BALANCED
+from .method_input import MethodInput
 
-THRESHOLD = 0.5
+K = 2
+THRESHOLD = 1.0 / K
 
 
 @dataclass(frozen=True)
-class Balance:
-    """By pool: what its nodes cost, and what it would cost to disrupt them all; nodes without a price are left out."""
+class Score:
+    """Shares of what the pool costs an hour, and of what it would cost to disrupt all of it."""
 
-    prices: t.Mapping[str, float]
-    costs: t.Mapping[str, float]
+    saved: float
+    disrupted: float
 
-    @classmethod
-    def of(cls, state: ClusterState, now: datetime) -> Balance:
-        if not any(_balanced(state, name) for name in state.pools):
-            return cls({}, {})
-        prices: dict[str, float] = defaultdict(float)
-        costs: dict[str, float] = defaultdict(float)
-        for node in candidates(state, now):
-            price = state.price(node)
-            if price:
-                prices[node.pool] += price
-                costs[node.pool] += disruption_cost(node)
-        return cls(prices, costs)
-
-    def refusal(self, state: ClusterState, nodes: t.Sequence[StateNode], command: Command) -> str:
-        """Why a move is not worth it, for the first pool with the policy where it is not; empty if it is.
-
-        What a move over several pools saves is split by what their nodes cost.
-        """
-        total = sum(state.price(each) or 0.0 for each in nodes)
-        for pool in sorted({each.pool for each in nodes if _balanced(state, each.pool)}):
-            own = [each for each in nodes if each.pool == pool]
-            share = sum(state.price(each) or 0.0 for each in own) / total if total else 0.0
-            score = self.score(pool, (command.saving or 0.0) * share, sum(disruption_cost(each) for each in own))
-            if score < THRESHOLD:
-                return f"pool {pool}: saving over disruption is {score:.2f}, and {BALANCED} wants {THRESHOLD}"
-        return ""
-
-    def score(self, pool: str, saving: float, cost: float) -> float:
-        """The share of the pool's price that is saved, over the share of its disruption cost; 0 if nothing is saved."""
-        price, whole = self.prices.get(pool, 0.0), self.costs.get(pool, 0.0)
-        if price <= 0 or saving <= 0:
+    @property
+    def value(self) -> float:
+        if self.saved <= 0:
             return 0.0
-        return (saving / price) / (cost / whole) if whole > 0 and cost > 0 else float("inf")
+        return self.saved / self.disrupted if self.disrupted else math.inf
+
+    @property
+    def approved(self) -> bool:
+        return self.value >= THRESHOLD
+
+    @property
+    def text(self) -> str:
+        """As upstream writes it."""
+        value = "+Inf" if math.isinf(self.value) else f"{self.value:.2f}"
+        shares = f"savings {self.saved * 100:.1f}%, disruption {self.disrupted * 100:.1f}%"
+        return f"score {value} >= threshold {THRESHOLD:.2f} (k: {K}, {shares})"
 
 
-def _balanced(state: ClusterState, pool: str) -> bool:
-    found = state.pools.get(pool)
-    return found is not None and found.pool.disruption.consolidation_policy == BALANCED
+class Balance:
+    """By pool: what its NodeClaims cost, and what it would cost to disrupt all its nodes, candidates or not."""
+
+    def __init__(self, look: MethodInput) -> None:
+        self.prices: dict[str, float] = {}
+        self.costs: dict[str, float] = {}
+        if not any(each.pool.disruption.consolidation_policy == BALANCED for each in look.state.pools.values()):
+            return
+        own = {each.name: each for each in look.candidates()}
+        known = _claim_prices(look)
+        for each in own.values():
+            self.prices[each.pool.name] = self.prices.get(each.pool.name, 0.0) + each.known_price
+        self.prices |= {name: known[name] for name in self.prices if known.get(name, 0.0) > 0}
+        for node in look.state.nodes:
+            if POOL in node.labels:
+                candidate = own.get(node.name)
+                cost = candidate.cost if candidate is not None else _cost(node)
+                self.costs[node.pool] = self.costs.get(node.pool, 0.0) + cost
+
+    def scores(self, nodes: t.Sequence[NodeCandidate], saving: float) -> dict[str, Score]:
+        """Of each pool with the policy. What a move over several pools saves is split by what their nodes cost."""
+        by_pool: dict[str, list[NodeCandidate]] = {}
+        for each in nodes:
+            by_pool.setdefault(each.pool.name, []).append(each)
+        total = sum(each.known_price for each in nodes)
+        found = {}
+        for name, own in sorted(by_pool.items()):
+            if own[0].pool.pool.disruption.consolidation_policy != BALANCED:
+                continue
+            share = saving
+            if total > 0 and len(by_pool) > 1:
+                share = saving * (sum(each.known_price for each in own) / total)
+            found[name] = self._score(name, share, sum(each.cost for each in own))
+        return found
+
+    def can_pass(self, one: NodeCandidate) -> bool:
+        """Whether deleting the node without replacement would do: nothing else saves more."""
+        if one.pool.pool.disruption.consolidation_policy != BALANCED or self.prices.get(one.pool.name, 0.0) <= 0:
+            return True
+        return self._score(one.pool.name, one.known_price, one.cost).approved
+
+    def _score(self, pool: str, saving: float, cost: float) -> Score:
+        price, whole = self.prices.get(pool, 0.0), self.costs.get(pool, 0.0)
+        return Score(saving / price, cost / whole) if price > 0 and whole > 0 else Score(0.0, 0.0)
+
+
+def _claim_prices(look: MethodInput) -> dict[str, float]:
+    """By pool: what its NodeClaims cost together, as far as they say what they are."""
+    out: dict[str, float] = {}
+    for node in look.state.nodes:
+        labels = node.claim.metadata.labels if node.claim is not None else {}
+        pool = look.state.pools.get(labels.get(POOL, ""))
+        if pool is None or not all(key in labels for key in (INSTANCE_TYPE, CAPACITY_TYPE, ZONE)):
+            continue
+        kind = pool.instance_type(labels[INSTANCE_TYPE])
+        price = kind.price(labels[ZONE], labels[CAPACITY_TYPE]) if kind is not None else None
+        out[pool.name] = out.get(pool.name, 0.0) + (price or 0.0)
+    return out
+
+
+def _cost(node: StateNode) -> float:
+    """1 and the positive costs of all pods that run, those of DaemonSets left out."""
+    costs = (eviction_cost(each.cost) for each in node.pods if not each.ended and not each.daemon)
+    return 1.0 + sum(each for each in costs if each > 0)

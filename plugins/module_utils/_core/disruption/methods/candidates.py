@@ -1,7 +1,12 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which nodes a method may disrupt, and what a method then does (Karpenter, ``Candidate`` and ``Command``)."""
+"""Which nodes a method may disrupt (Karpenter, ``NewCandidate``).
+
+``candidates(state, now)`` is for everybody who wants to know what Karpenter thinks of nodes: for each node, by name,
+whether it is a candidate for graceful and for eventual methods, every gate that is closed, the first of them in
+upstream's words, the events, and what it costs. What a method then does is told by ``commands`` in ``passes.py``.
+"""
 
 from __future__ import annotations
 
@@ -9,25 +14,20 @@ import typing as t
 from dataclasses import dataclass
 from datetime import datetime
 
-from ...cluster.cluster_state import ClusterState
-from ...cluster.eviction_cost import savings_ratio
-from ...cluster.new_nodes import Option
-from ...cluster.rescheduling import Move
-from ...cluster.state_node import StateNode
+from ...cluster.cluster_state import ClusterState, StatePool
+from ...cluster.eviction_cost import eviction_cost, is_empty, lifetime_remaining, node_cost, savings_ratio
+from ...cluster.instance_types import InstanceType
+from ...cluster.pod import Pod, reschedulable
+from ...cluster.state_node import INSTANCE_TYPE, StateNode
 from ...machine import Blocker
 from ...objects.karpenter.node_pool import DRIFTED, EMPTY_REASON, UNDERUTILIZED
-from ..blockers import (
-    EVENTUAL,
-    GRACEFUL,
-    blockers,
-)
-from ..budgets.census import PoolAllowance, pool_allowances
-from .eligibility import disruption_cost
+from ...values.duration import parse_or_never
+from ..blockers import EVENTUAL, GRACEFUL, node_blockers, pod_blockers
+from . import events as words
+from .events import NodeEvent
 
 EMPTINESS, STATIC_DRIFT, DRIFT = "Emptiness", "StaticDrift", "Drift"
 MULTI_NODE, SINGLE_NODE = "MultiNodeConsolidation", "SingleNodeConsolidation"
-# Why a command pays, or is needed.
-EMPTY, FITS_ELSEWHERE, CHEAPER, HAS_DRIFTED = "empty", "fits-elsewhere", "cheaper", "drifted"
 
 
 @dataclass(frozen=True)
@@ -47,123 +47,140 @@ METHODS = (
     Method(MULTI_NODE, UNDERUTILIZED, GRACEFUL),
     Method(SINGLE_NODE, UNDERUTILIZED, GRACEFUL),
 )
-BY_NAME = {each.name: each for each in METHODS}
 
 
 @dataclass(frozen=True)
-class Replacement:
-    """A node to be started first: what it may be, the best first. ``pool`` makes it."""
+class NodeCandidate:
+    """A node that may be disrupted. ``price`` is per hour, None where nobody knows it; ``cost`` is 1 and the positive
+    costs of ``pods``, which have to move; ``whole_cost`` that of all pods, less as the node's end comes nearer."""
 
-    name: str
-    pool: str
-    options: tuple[Option, ...] = ()
+    node: StateNode
+    pool: StatePool
+    type: InstanceType | None
+    price: float | None
+    pods: tuple[Pod, ...]
+    cost: float
+    whole_cost: float
+
+    @classmethod
+    def of(cls, state: ClusterState, node: StateNode, now: datetime) -> NodeCandidate:
+        pool = state.pools[node.pool]
+        pods = tuple(each for each in node.pods if reschedulable(each))
+        return cls(
+            node=node,
+            pool=pool,
+            type=pool.instance_type(node.labels.get(INSTANCE_TYPE, "")),
+            price=state.price(node),
+            pods=pods,
+            cost=node_cost(each.cost for each in pods),
+            whole_cost=sum(eviction_cost(each.cost) for each in node.pods) * _lifetime(node, now),
+        )
 
     @property
-    def price(self) -> float | None:
-        return min((each.price for each in self.options if each.price is not None), default=None)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Command:
-    """Nodes to be deleted together once the replacements, if any, are initialized. ``saving`` is per hour."""
-
-    method: str
-    reason: str
-    motive: str
-    nodes: tuple[str, ...]
-    replacements: tuple[Replacement, ...] = ()
-    moves: tuple[Move, ...] = ()
-    saving: float | None = None
-    text: str = ""
+    def name(self) -> str:
+        return self.node.name
 
     @property
-    def decision(self) -> str:
-        return "replace" if self.replacements else "delete"
+    def empty(self) -> bool:
+        return is_empty(self.cost)
 
-    def as_dict(self) -> dict[str, t.Any]:
-        return {
-            "method": self.method,
-            "reason": self.reason,
-            "motive": self.motive,
-            "decision": self.decision,
-            "nodes": list(self.nodes),
-            "replacements": [
-                {"name": each.name, "pool": each.pool, "options": [one.as_dict() for one in each.options]}
-                for each in self.replacements
-            ],
-            "moves": [each.as_dict() for each in self.moves],
-            "saving": self.saving,
-            "text": self.text,
-        }
+    @property
+    def known_price(self) -> float:
+        """0 where nobody knows it, as upstream counts."""
+        return self.price or 0.0
 
-
-@dataclass(frozen=True)
-class RefusedCommand:
-    """Why something is not done, with the nodes that it is about."""
-
-    nodes: tuple[str, ...]
-    code: str
-    text: str
-
-    def as_dict(self) -> dict[str, t.Any]:
-        return {"nodes": list(self.nodes), "code": self.code, "text": self.text}
-
-
-@dataclass(frozen=True)
-class MethodCommands:
-    """The commands of one method, and why others were not given."""
-
-    commands: tuple[Command, ...] = ()
-    refused: tuple[RefusedCommand, ...] = ()
+    @property
+    def ratio(self) -> float:
+        """What going saves for what it costs; who has more is tried first."""
+        return savings_ratio(self.known_price, self.cost)
 
 
 @dataclass(frozen=True)
 class CandidateVerdict:
-    """Whether a node is a candidate for a class of methods; if not, why, in upstream's order."""
+    """Whether a node is a candidate for a class of methods; if not, why, in upstream's order.
+
+    ``error`` is the first gate in upstream's words, empty for a candidate; ``events`` are what upstream tells of it.
+    """
 
     node: str
     blockers: tuple[Blocker, ...]
+    error: str = ""
+    events: tuple[NodeEvent, ...] = ()
 
     @property
     def candidate(self) -> bool:
         return not self.blockers
 
     def as_dict(self) -> dict[str, t.Any]:
-        return {"node": self.node, "candidate": self.candidate, "blockers": [each.as_dict() for each in self.blockers]}
+        return {
+            "node": self.node,
+            "candidate": self.candidate,
+            "blockers": [each.as_dict() for each in self.blockers],
+            "error": self.error,
+            "events": [each.as_dict() for each in self.events],
+        }
 
 
-def judge(state: ClusterState, now: datetime, kind: str = GRACEFUL) -> tuple[CandidateVerdict, ...]:
-    """All nodes, by name."""
-    return tuple(CandidateVerdict(each.name, blockers(state, each, now, kind)) for each in state.nodes)
+@dataclass(frozen=True)
+class NodeVerdict:
+    """Both classes, and what the node costs if it is a candidate of any."""
+
+    graceful: CandidateVerdict
+    eventual: CandidateVerdict
+    costs: NodeCandidate | None
+
+    @property
+    def node(self) -> str:
+        return self.graceful.node
+
+    def as_dict(self) -> dict[str, t.Any]:
+        told = None
+        if self.costs is not None:
+            told = {"price": self.costs.price, "cost": self.costs.cost, "empty": self.costs.empty}
+        return {
+            "node": self.node,
+            "graceful": self.graceful.as_dict(),
+            "eventual": self.eventual.as_dict(),
+            "costs": told,
+        }
 
 
-def candidates(state: ClusterState, now: datetime, kind: str = GRACEFUL) -> list[StateNode]:
-    """The nodes that nothing blocks, by name."""
-    return [each for each in state.nodes if not blockers(state, each, now, kind)]
+def candidates(state: ClusterState, now: datetime) -> tuple[NodeVerdict, ...]:
+    """For each node, by name, whether it is a candidate for either class of methods, at an aware instant."""
+    return tuple(_both(state, each, now) for each in state.nodes)
 
 
-def allowances(state: ClusterState, now: datetime, reason: str) -> dict[str, PoolAllowance]:
-    """What the pools may lose now for a reason, with the arithmetic."""
-    budgets = {name: each.pool.disruption.budgets for name, each in state.pools.items() if each.managed}
-    return pool_allowances(budgets, (each.counted() for each in state.nodes), now, reason)
+def candidate_verdict(state: ClusterState, node: StateNode, now: datetime, kind: str) -> CandidateVerdict:
+    """Whether one node is a candidate for one class of methods, ``graceful`` or ``eventual``, at an aware instant; if
+    not, why."""
+    gates = node_blockers(state, node, now)
+    pods = pod_blockers(node.pods, state.limits, now)
+    lenient = kind == EVENTUAL and bool(node.grace)
+    closed = gates if lenient else (*gates, *pods)
+    found = [] if gates else list(_asked_pods(node, pods, now))
+    if closed:
+        event = words.blocked(node.name, closed[0])
+        found += [event] if event is not None else []
+    return CandidateVerdict(node.name, closed, words.error_of(closed[0]) if closed else "", tuple(found))
 
 
-def within_budgets(
-    nodes: t.Iterable[StateNode], allowed: t.Mapping[str, PoolAllowance]
-) -> tuple[list[StateNode], list[RefusedCommand]]:
-    """The nodes, in the order given, that their pools' budgets leave room for, and the others."""
-    left = {name: each.allowed for name, each in allowed.items()}
-    kept, refused = [], []
-    for node in nodes:
-        if left.get(node.pool, 0) > 0:
-            left[node.pool] -= 1
-            kept.append(node)
-        else:
-            told = allowed[node.pool].text if node.pool in allowed else "the pool has no budgets"
-            refused.append(RefusedCommand((node.name,), "budget", f"pool {node.pool}: {told}"))
-    return kept, refused
+def _asked_pods(node: StateNode, closed: tuple[Blocker, ...], now: datetime) -> t.Iterator[NodeEvent]:
+    """Upstream asks one pod after the other until one is protected."""
+    last = next((each.about["pod"] for each in closed if each.code == "pod-annotation"), None)
+    for pod in node.pods:
+        yield from words.of_annotations([pod], now)
+        if pod.key == last:
+            return
 
 
-def by_saving(state: ClusterState, nodes: t.Iterable[StateNode]) -> list[StateNode]:
-    """What saves most for the disruption that it costs comes first; unknown prices count as 0, ties go by name."""
-    return sorted(nodes, key=lambda one: (-savings_ratio(state.price(one) or 0.0, disruption_cost(one)), one.name))
+def _both(state: ClusterState, node: StateNode, now: datetime) -> NodeVerdict:
+    graceful, eventual = candidate_verdict(state, node, now, GRACEFUL), candidate_verdict(state, node, now, EVENTUAL)
+    able = graceful.candidate or eventual.candidate
+    return NodeVerdict(graceful, eventual, NodeCandidate.of(state, node, now) if able else None)
+
+
+def _lifetime(node: StateNode, now: datetime) -> float:
+    claim = node.claim
+    if claim is None or claim.metadata.creation_timestamp is None:
+        return 1.0
+    return lifetime_remaining(claim.metadata.creation_timestamp, now, parse_or_never(claim.spec.expire_after))

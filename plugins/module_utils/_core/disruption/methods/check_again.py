@@ -11,17 +11,12 @@ from datetime import datetime
 
 from ...cluster.cluster_state import ClusterState
 from ..blockers import blockers
-from .candidates import (
-    EMPTINESS,
-    MULTI_NODE,
-    SINGLE_NODE,
-    Command,
-    allowances,
-    within_budgets,
-)
-from .consolidation import Consolidation, underused
-from .eligibility import unconsolidatable
-from .emptiness import emptiness
+from ..scheduling.settings import DEFAULTS, Settings
+from .candidates import EMPTINESS, MULTI_NODE, SINGLE_NODE, NodeCandidate
+from .commands import Command, within_budgets
+from .consolidation import Consolidation, NoPools, underused
+from .consolidation_candidates import not_emptied, unconsolidatable
+from .method_input import MethodInput
 
 # Found in the time between the plan and the act.
 BUDGET, SCHEDULING, CHURN = "budget", "scheduling", "churn"
@@ -36,26 +31,30 @@ class Checked:
     text: str = ""
 
 
-def check_again(command: Command, state: ClusterState, now: datetime, spot_to_spot: bool = False) -> Checked:
+def check_again(command: Command, state: ClusterState, now: datetime, settings: Settings = DEFAULTS) -> Checked:
     """Whether a command still holds after a pause (Karpenter, ``validation.go``; 15 s there, and none for drift).
 
     Of empty nodes those that still are stay; a consolidation needs all of its nodes, room in the budgets, and the
     same new nodes.
     """
+    look = MethodInput(state, now, settings)
     if command.method == EMPTINESS:
-        return _still_empty(command, state, now)
+        return _still_empty(command, look)
     if command.method not in (MULTI_NODE, SINGLE_NODE):
         return Checked(command)
-    nodes, _refused = underused(state, now)
+    nodes, _refused, _events = underused(look)
     by_name = {each.name: each for each in nodes}
     gone = [name for name in command.nodes if name not in by_name]
     if gone:
-        return Checked(None, CHURN, _why(state, gone[0], now))
+        return Checked(None, CHURN, _why(look, gone[0], command.method))
     same = [by_name[name] for name in command.nodes]
-    _kept, over = within_budgets(same, allowances(state, now, command.reason))
+    _kept, over = within_budgets(same, look.allowances(command.reason))
     if over:
         return Checked(None, BUDGET, over[0].text)
-    again = Consolidation(state, now, spot_to_spot).of(same)
+    try:
+        again = Consolidation(look).of(same)
+    except NoPools:
+        return Checked(None, SCHEDULING, "no pool may make nodes any more")
     if not isinstance(again, Command):
         return Checked(None, SCHEDULING, again.text)
     if len(again.replacements) != len(command.replacements) or not _types(command) <= _types(again):
@@ -63,27 +62,30 @@ def check_again(command: Command, state: ClusterState, now: datetime, spot_to_sp
     return Checked(command)
 
 
-def _still_empty(command: Command, state: ClusterState, now: datetime) -> Checked:
-    found = emptiness(state, now)
-    able = found.commands[0].nodes if found.commands else ()
-    kept = tuple(name for name in command.nodes if name in able)
+def _still_empty(command: Command, look: MethodInput) -> Checked:
+    """The budgets are for the nodes of the command alone, whatever else has become empty meanwhile."""
+    able = {each.name: each for each in look.candidates() if not_emptied(look, each) is None}
+    still = [able[name] for name in command.nodes if name in able]
+    kept, over = within_budgets(still, look.allowances(command.reason))
     if kept:
-        return Checked(dataclasses.replace(command, nodes=kept))
-    over = [each for each in found.refused if each.code == "budget" and each.nodes[0] in command.nodes]
-    return Checked(None, BUDGET, over[0].text) if over else Checked(None, CHURN, _why(state, command.nodes[0], now))
+        return Checked(dataclasses.replace(command, nodes=tuple(each.name for each in kept)))
+    if over:
+        return Checked(None, BUDGET, over[0].text)
+    return Checked(None, CHURN, _why(look, command.nodes[0], command.method))
 
 
-def _why(state: ClusterState, name: str, now: datetime) -> str:
+def _why(look: MethodInput, name: str, method: str) -> str:
     """Why a node is no candidate any more."""
-    node = next((each for each in state.nodes if each.name == name), None)
+    node = next((each for each in look.state.nodes if each.name == name), None)
     if node is None:
         return f"node {name} is gone"
-    found = blockers(state, node, now)
+    found = blockers(look.state, node, look.now)
     if found:
         return found[0].text
-    why = unconsolidatable(state, node, now)
+    one = NodeCandidate.of(look.state, node, look.now)
+    why = not_emptied(look, one) if method == EMPTINESS else unconsolidatable(look, one)
     return f"node {name}: {why.text}" if why else f"node {name} is not empty any more"
 
 
 def _types(command: Command) -> set[str]:
-    return {option.instance_type for each in command.replacements for option in each.options}
+    return {name for each in command.replacements for name in each.instance_types}

@@ -7,162 +7,222 @@
 
 from __future__ import annotations
 
-import dataclasses
 import typing as t
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from ...cluster.cluster_state import ClusterState
 from ...cluster.instance_types import SPOT
-from ...cluster.rescheduling import Simulation, simulate, unsettled_nodes
-from ...cluster.state_node import CAPACITY_TYPE, INSTANCE_TYPE, StateNode
+from ...cluster.state_node import CAPACITY_TYPE
 from ...objects.karpenter.node_pool import UNDERUTILIZED
-from .balanced import Balance
-from .candidates import (
+from ..scheduling.simulation import NewNode, Simulation
+from . import events as words
+from .balanced import Balance, Score
+from .candidates import MULTI_NODE, SINGLE_NODE, NodeCandidate
+from .commands import (
     CHEAPER,
     FITS_ELSEWHERE,
-    MULTI_NODE,
-    SINGLE_NODE,
     Command,
     MethodCommands,
     RefusedCommand,
     Replacement,
-    allowances,
     by_saving,
-    candidates,
+    summed_price,
     within_budgets,
 )
-from .eligibility import unconsolidatable
-from .replacement import cheaper, without_same_type
+from .consolidation_candidates import BALANCED, sorted_out, unconsolidatable
+from .events import NodeEvent
+from .method_input import MethodInput
+from .replacement import Dearer, cheaper, without_same_type
+from .simulated import NO_POOLS, misfit_event, simulated
+from .worth import saving
 
 MOST_AT_ONCE = 100
 
 
-def multi_node(state: ClusterState, now: datetime, spot_to_spot: bool = False) -> MethodCommands:
+class NoPools(Exception):
+    """No pool may make nodes; upstream gives up."""
+
+
+def multi_node(look: MethodInput) -> MethodCommands:
     """Two or more nodes with at most one replacement: the longest run of the best candidates that works.
 
     The length is found by halves, so that, as upstream, a longer run may be missed behind one that does not work.
     """
-    nodes, refused = underused(state, now)
-    nodes, over = within_budgets(nodes, allowances(state, now, UNDERUTILIZED))
-    nodes, tried = nodes[:MOST_AT_ONCE], [*refused, *over]
-    consolidation = Consolidation(state, now, spot_to_spot)
+    nodes, refused, filtering = underused(look)
+    names = tuple(each.name for each in by_saving(nodes))
+    nodes, over = within_budgets(nodes, look.allowances(UNDERUTILIZED))
+    tried = [*refused, *over]
+    work = Consolidation(look)
+    try:
+        best = _longest(work, nodes, tried)
+    except NoPools:
+        return MethodCommands((), tuple(tried), names, tuple(filtering), tuple(work.events), NO_POOLS)
+    return MethodCommands((best,) if best else (), tuple(tried), names, tuple(filtering), tuple(work.events))
+
+
+def _longest(work: Consolidation, nodes: list[NodeCandidate], tried: list[RefusedCommand]) -> Command | None:
     best: Command | None = None
-    low, high = 2, len(nodes)
+    scores: dict[str, Score] = {}
+    rejected: dict[str, Score] | None = None
+    # Upstream's own limit lets one more through than it says.
+    low, high = 2, min(len(nodes), MOST_AT_ONCE + work.look.settings.upstream)
     while low <= high:
         length = (low + high) // 2
-        found = consolidation.of(nodes[:length])
-        if isinstance(found, Command):
-            best, low = found, length + 1
-        else:
-            tried.append(found)
-            high = length - 1
-    return MethodCommands((best,) if best else (), tuple(tried))
+        found = work.of(nodes[:length])
+        refusal = work.unbalanced(nodes[:length], found) if isinstance(found, Command) else None
+        if isinstance(found, Command) and refusal is None:
+            best, scores, low = found, work.scored, length + 1
+            continue
+        if refusal is not None:
+            rejected = work.scored
+        tried.append(refusal or t.cast(RefusedCommand, found))
+        high = length - 1
+    work.tell_pools(scores if best is not None else rejected or {})
+    return best
 
 
-def single_node(state: ClusterState, now: datetime, spot_to_spot: bool = False) -> MethodCommands:
+def single_node(look: MethodInput) -> MethodCommands:
     """The first node that can go, with at most one replacement; pools take turns."""
-    nodes, refused = underused(state, now)
-    allowed, tried = allowances(state, now, UNDERUTILIZED), list(refused)
-    consolidation = Consolidation(state, now, spot_to_spot)
-    for node in taking_turns(nodes):
-        kept, over = within_budgets([node], allowed)
-        found = consolidation.of(kept) if kept else over[0]
+    nodes, refused, filtering = underused(look)
+    names = tuple(each.name for each in by_saving(nodes))
+    allowed, tried = look.allowances(UNDERUTILIZED), list(refused)
+    work = Consolidation(look)
+    for one in taking_turns(nodes, look.settings.first):
+        kept, over = within_budgets([one], allowed)
+        if not kept:
+            tried += over
+            continue
+        found = work.alone(one)
         if isinstance(found, Command):
-            return MethodCommands((found,), tuple(tried))
+            work.tell_node(one, work.scored)
+            return MethodCommands((found,), tuple(tried), names, tuple(filtering), tuple(work.events))
         tried.append(found)
-    return MethodCommands((), tuple(tried))
+    return MethodCommands((), tuple(tried), names, tuple(filtering), tuple(work.events))
 
 
-def underused(state: ClusterState, now: datetime) -> tuple[list[StateNode], list[RefusedCommand]]:
+def underused(look: MethodInput) -> tuple[list[NodeCandidate], list[RefusedCommand], list[NodeEvent]]:
     """The candidates of consolidation, the best first, and the nodes that only its own rules leave out."""
-    kept, refused = [], []
-    for node in candidates(state, now):
-        why = unconsolidatable(state, node, now)
-        if why is None:
-            kept.append(node)
-        else:
-            refused.append(RefusedCommand((node.name,), why.code, f"{node.name}: {why.text}"))
-    return by_saving(state, kept), refused
+    kept, refused, events = sorted_out([(each, unconsolidatable(look, each)) for each in look.candidates()])
+    return by_saving(kept, look.settings.first), refused, events
 
 
-def taking_turns(nodes: t.Sequence[StateNode]) -> list[StateNode]:
-    """One node of each pool, then the next of each; pools in the order of their best node."""
-    by_pool: dict[str, list[StateNode]] = {}
+def taking_turns(nodes: t.Sequence[NodeCandidate], first: t.Sequence[str] = ()) -> list[NodeCandidate]:
+    """One node of each pool, then the next of each; pools in the order of their best node, which upstream leaves to
+    chance, those of ``first`` before all others."""
+    by_pool: dict[str, list[NodeCandidate]] = {name: [] for name in first}
     for node in nodes:
-        by_pool.setdefault(node.pool, []).append(node)
+        by_pool.setdefault(node.pool.name, []).append(node)
     places = {node.name: (turn, row) for row, each in enumerate(by_pool.values()) for turn, node in enumerate(each)}
     return sorted(nodes, key=lambda one: places[one.name])
 
 
-@dataclass(frozen=True)
+@dataclass
 class Consolidation:
-    """What is asked of one cluster at one instant; what holds for all its nodes is found once."""
+    """What is asked of one look; ``events`` are what upstream says meanwhile."""
 
-    state: ClusterState
-    now: datetime
-    spot_to_spot: bool = False
-
-    @cached_property
-    def unsettled(self) -> frozenset[str]:
-        return unsettled_nodes(self.state, self.now)
+    look: MethodInput
+    events: list[NodeEvent] = field(default_factory=list)
+    scored: dict[str, Score] = field(default_factory=dict)
 
     @cached_property
     def balance(self) -> Balance:
-        return Balance.of(self.state, self.now)
+        return Balance(self.look)
 
-    def of(self, nodes: t.Sequence[StateNode]) -> Command | RefusedCommand:
-        """What removing these nodes together comes to."""
+    def of(self, nodes: t.Sequence[NodeCandidate]) -> Command | RefusedCommand:
+        """What removing these nodes together comes to. NoPools where upstream gives up."""
         names = tuple(each.name for each in nodes)
-        done = simulate(self.state, names, self.now, self.unsettled)
-        found = _decide(self.state, nodes, done, self.spot_to_spot)
+        done, told = simulated(self.look, nodes, consolidation=True)
+        self.events += told
+        if done is None:
+            raise NoPools
+        refusal = self._impossible(done)
+        if refusal is not None:
+            self._say(nodes, refusal.event)
+            return RefusedCommand(names, refusal.code, refusal.text)
+        total = summed_price(nodes, self.look.settings.upstream)
+        if not done.new_nodes:
+            return _command(nodes, done, None, total)
+        if total is None:
+            text = "a replacement has to be cheaper, and what goes has no known price"
+            return RefusedCommand(names, "price-unknown", text)
+        return self._replaced(nodes, done, total)
+
+    def alone(self, one: NodeCandidate) -> Command | RefusedCommand:
+        """What removing this node alone comes to, if it is worth it."""
+        if not self.balance.can_pass(one):
+            text = f"{one.name}: not even its deletion would save enough for policy {BALANCED}"
+            return RefusedCommand((one.name,), "balanced", text)
+        try:
+            found = self.of([one])
+        except NoPools:
+            return RefusedCommand((one.name,), "no-pools", "no pool may make nodes")
         if isinstance(found, RefusedCommand):
-            return dataclasses.replace(found, nodes=names)
-        against = self.balance.refusal(self.state, nodes, found)
-        return RefusedCommand(names, "balanced", against) if against else found
+            return found
+        return self.unbalanced([one], found) or found
+
+    def unbalanced(self, nodes: t.Sequence[NodeCandidate], command: Command) -> RefusedCommand | None:
+        """Why a move is not worth it, for the first pool with the policy where it is not; None if it is."""
+        self.scored = self.balance.scores(nodes, command.saving or 0.0)
+        for pool, score in self.scored.items():
+            if not score.approved:
+                return RefusedCommand(command.nodes, "balanced", f"pool {pool}: {score.text}")
+        return None
+
+    def tell_pools(self, scores: t.Mapping[str, Score]) -> None:
+        self.events += [
+            NodeEvent(words.NODE_POOL, pool, words.APPROVED, score.text)
+            for pool, score in scores.items()
+            if score.approved
+        ]
+
+    def tell_node(self, one: NodeCandidate, scores: t.Mapping[str, Score]) -> None:
+        self.events += [NodeEvent(words.NODE, one.name, words.APPROVED, score.text) for score in scores.values()]
+
+    def _impossible(self, done: Simulation) -> Dearer | None:
+        if done.misfits:
+            return Dearer("pods-do-not-fit", done.misfits[0].text, misfit_event(self.look, done))
+        count = len(done.new_nodes)
+        if count > 1:
+            text = f"the pods would need {count} new nodes"
+            return Dearer("several-new-nodes", text, f"Can't remove without creating {count} candidates")
+        return None
+
+    def _replaced(self, nodes: t.Sequence[NodeCandidate], done: Simulation, total: float) -> Command | RefusedCommand:
+        names = tuple(each.name for each in nodes)
+        all_spot = all(each.node.labels.get(CAPACITY_TYPE) == SPOT for each in nodes)
+        new = cheaper(done.new_nodes[0], total, all_spot, len(nodes) == 1, self.look.settings)
+        if isinstance(new, Dearer):
+            self._say(nodes, new.event)
+            return RefusedCommand(names, new.code, new.text)
+        self._propose(nodes, new, total)
+        if len(nodes) > 1:
+            new = without_same_type(new, nodes)
+            if isinstance(new, Dearer):
+                return RefusedCommand(names, new.code, new.text)
+        return _command(nodes, replace(done, new_nodes=(new,)), new, total)
+
+    def _propose(self, nodes: t.Sequence[NodeCandidate], new: NewNode, total: float) -> None:
+        amount, several = f"(savings: ${saving(total, [new]):.2f})", len(nodes) > 1
+        for each in nodes:
+            what = f"(part of {len(nodes)}-node consolidation)" if several else "-> [1 replacement]"
+            message = f"Consolidation candidate: replace: [{each.name}] {what} {amount}"
+            self.events.append(NodeEvent(words.NODE, each.name, words.CANDIDATE, message))
+
+    def _say(self, nodes: t.Sequence[NodeCandidate], message: str) -> None:
+        """Upstream speaks of single nodes only."""
+        if len(nodes) == 1:
+            self.events.append(words.unconsolidatable(nodes[0].name, message))
 
 
-def _decide(
-    state: ClusterState, nodes: t.Sequence[StateNode], done: Simulation, spot_to_spot: bool
-) -> Command | RefusedCommand:
-    if done.misfits:
-        return RefusedCommand((), "pods-do-not-fit", done.misfits[0].text)
-    if len(done.new_nodes) > 1:
-        return RefusedCommand((), "several-new-nodes", f"the pods would need {len(done.new_nodes)} new nodes")
-    prices = [state.price(each) for each in nodes]
-    known = [each for each in prices if each is not None]
-    total = sum(known) if len(known) == len(prices) else None
-    if not done.new_nodes:
-        return _command(nodes, done, (), total, total)
-    if total is None:
-        return RefusedCommand((), "price-unknown", "a replacement has to be cheaper, and what goes has no known price")
-    new = done.new_nodes[0]
-    all_spot = all(each.labels.get(CAPACITY_TYPE) == SPOT for each in nodes)
-    options = cheaper(new.options, total, all_spot, len(nodes) == 1, spot_to_spot)
-    if isinstance(options, RefusedCommand):
-        return options
-    if len(nodes) > 1:
-        going = {each.labels.get(INSTANCE_TYPE, ""): price for each, price in zip(nodes, known, strict=True)}
-        options = without_same_type(options, going)
-        if not options:
-            return RefusedCommand((), "same-type", "the nodes would become one of a type that goes")
-    replacement = Replacement(new.name, options[0].pool, options)
-    return _command(nodes, done, (replacement,), total, total - (replacement.price or 0.0))
-
-
-def _command(
-    nodes: t.Sequence[StateNode],
-    done: Simulation,
-    replacements: tuple[Replacement, ...],
-    total: float | None,
-    saving: float | None,
-) -> Command:
+def _command(nodes: t.Sequence[NodeCandidate], done: Simulation, new: NewNode | None, total: float | None) -> Command:
     names, going = tuple(each.name for each in nodes), {each.name for each in nodes}
     count = f"{len(names)} nodes" if len(names) > 1 else f"node {names[0]}"
+    replacements = (Replacement.of(new),) if new is not None else ()
     if replacements:
-        new = replacements[0]
-        text = f"{count} at {total:g} an hour, replaced by one of {len(new.options)} options from {new.price:g}"
+        first = replacements[0]
+        text = (
+            f"{count} at {total:g} an hour, replaced by one of {len(first.options)} options from {first.price or 0:g}"
+        )
     else:
         text = f"{count} not needed: the pods fit elsewhere"
     return Command(
@@ -172,6 +232,8 @@ def _command(
         nodes=names,
         replacements=replacements,
         moves=tuple(each for each in done.moves if each.source in going),
-        saving=saving,
+        others=tuple(each for each in done.moves if each.source not in going),
+        saving=None if total is None else saving(total, done.new_nodes),
+        source_cost=total,
         text=text,
     )

@@ -22,7 +22,8 @@ from ...cluster.state_node import (
 )
 from ...objects.karpenter.node_class import NodeClass
 from ...schema.meta import Condition, ObjectMeta
-from ...values.node_selector import NodeSelectorRequirement, compatible
+from ...values.node_selector import NodeSelectorRequirement
+from ..scheduling.requirement import compatible, of_labels, of_selector
 
 NODE_POOL_DRIFTED, REQUIREMENTS_DRIFTED = "NodePoolDrifted", "RequirementsDrifted"
 INSTANCE_TYPE_NOT_FOUND, NODE_CLASS_DRIFT = "InstanceTypeNotFound", "NodeClassDrift"
@@ -61,7 +62,8 @@ def drift(pool: StatePool, node: StateNode, now: datetime, kubelet_identity: str
 
 
 def static_drift(owner: ObjectMeta, claim: ObjectMeta, annotation: str, reason: str) -> Drift | None:
-    """Whether the hash on the claim is another than its owner's; not if one is missing or of another version."""
+    """The drift for ``reason`` if ``annotation``, the key of a hash, is another on the claim than on its owner; None if
+    they are equal, one is missing, or they were made by different versions of the hash."""
     version = f"{annotation}-version"
     notes = (owner.annotations, claim.annotations)
     if any(key not in each for each in notes for key in (annotation, version)):
@@ -72,41 +74,27 @@ def static_drift(owner: ObjectMeta, claim: ObjectMeta, annotation: str, reason: 
 
 
 def requirements_drift(requirements: t.Iterable[NodeSelectorRequirement], labels: t.Mapping[str, str]) -> Drift | None:
-    """Whether a requirement no longer admits the node's labels; a wider one does, a new key that it lacks does not."""
-    for each in requirements:
-        if not compatible(each, labels):
+    """The drift if a requirement no longer admits the node's labels, with the first that does not; None if all do. A
+    wider requirement does, one for a key that the node lacks does not."""
+    rows = tuple(requirements)
+    have = of_labels(labels)
+    if compatible(have, of_selector(rows)):
+        return None
+    for each in rows:
+        if not compatible(have, of_selector([each])):
             has = f"has {labels[each.key]}" if each.key in labels else "has no such label"
             wanted = " ".join((each.operator, ", ".join(each.values))).strip()
             return Drift(REQUIREMENTS_DRIFTED, f"the pool requires {each.key} {wanted}, and the node {has}")
-    return None
+    return Drift(REQUIREMENTS_DRIFTED, "the pool's requirements exclude each other")
 
 
 def reported_drift(pool: StatePool, node: StateNode, kubelet_identity: str = "") -> Drift | None:
-    """A cause that only the controller can judge, whatever its name, as the condition ``Drifted`` has it."""
+    """The drift whose cause only the controller can judge, whatever its name, as the condition ``Drifted`` has it; None
+    if it is not True, or its cause is one that is judged here."""
     condition = node.claim.condition("Drifted") if node.claim is not None else None
     if condition is None or condition.status != "True" or condition.reason in _judged(pool, kubelet_identity):
         return None
     return Drift(condition.reason, condition.message or f"its provider reports {condition.reason}", True)
-
-
-@dataclass(frozen=True)
-class ConditionChange:
-    """What is to happen to the condition ``Drifted`` of a NodeClaim: ``set`` with a reason, or ``remove``."""
-
-    claim: str
-    action: str
-    reason: str
-
-
-def condition_change(node: StateNode, found: Drift | None) -> ConditionChange | None:
-    """None where the condition is right as it is."""
-    if node.claim is None:
-        return None
-    condition = node.claim.condition("Drifted")
-    told = condition.reason if condition is not None and condition.status == "True" else ""
-    if found is not None:
-        return None if told == found.reason else ConditionChange(node.claim.name, "set", found.reason)
-    return ConditionChange(node.claim.name, "remove", told) if told else None
 
 
 @dataclass(frozen=True)
@@ -120,27 +108,41 @@ def drifted(state: ClusterState, now: datetime, kubelet_identity: str = "") -> t
     """The nodes that have drifted, by name. ``since`` is when the condition came, None if it is not there yet."""
     rows = []
     for node in state.nodes:
-        pool = state.pools.get(node.pool)
-        found = drift(pool, node, now, kubelet_identity) if pool is not None else None
+        found = standing_drift(state, node, now, kubelet_identity)
         if found is not None:
             rows.append(DriftedNode(node, found, _since(node.claim.condition("Drifted") if node.claim else None)))
     return tuple(rows)
 
 
+def standing_drift(state: ClusterState, node: StateNode, now: datetime, kubelet_identity: str = "") -> Drift | None:
+    """What the condition ``Drifted`` of a NodeClaim would say now; where nobody judges it any more, what it says. None:
+    that the node has not drifted."""
+    pool = state.judged(node)
+    if pool is not None:
+        return drift(pool, node, now, kubelet_identity)
+    condition = node.claim.condition("Drifted") if node.claim is not None else None
+    if condition is None or condition.status != "True":
+        return None
+    return Drift(condition.reason, condition.message, True)
+
+
 def _instance_type_drift(pool: StatePool, node: StateNode, now: datetime) -> Drift | None:
-    """Whether the type, or its offering, has left the catalogue; reserved nodes may go on as on-demand."""
+    """Whether the type, or its offering, has left the catalogue, by the labels of the NodeClaim, where one that is
+    missing asks for nothing. Reserved nodes may go on as on-demand."""
     if pool.instance_types is None or node.claim is None or _young(node, now):
         return None
-    name = node.labels.get(INSTANCE_TYPE, "")
-    kind = pool.instance_type(name)
-    zone, capacity_type = node.labels.get(ZONE, ""), node.labels.get(CAPACITY_TYPE, "")
+    labels = node.claim.metadata.labels
+    name, zone, capacity_type = (labels.get(key) for key in (INSTANCE_TYPE, ZONE, CAPACITY_TYPE))
+    kind = pool.instance_type(name or "")
     wanted = (capacity_type, "on-demand") if capacity_type == "reserved" else (capacity_type,)
     offered = kind is not None and any(
-        each.capacity_type in wanted and each.zone in (zone, "") for each in kind.offerings
+        (capacity_type is None or each.capacity_type in wanted) and (zone is None or each.zone in (zone, ""))
+        for each in kind.offerings
     )
     if offered:
         return None
-    return Drift(INSTANCE_TYPE_NOT_FOUND, f"instance type {name} ({capacity_type} in {zone}) is no longer offered")
+    told = f"instance type {name or ''} ({capacity_type or 'any'} in {zone or 'any zone'}) is no longer offered"
+    return Drift(INSTANCE_TYPE_NOT_FOUND, told)
 
 
 def _class_drift(node_class: NodeClass | None, node: StateNode, kubelet_identity: str) -> Drift | None:
@@ -193,7 +195,7 @@ def _judged(pool: StatePool, kubelet_identity: str) -> frozenset[str]:
 
 def _young(node: StateNode, now: datetime) -> bool:
     created = node.claim.metadata.creation_timestamp if node.claim is not None else None
-    return created is not None and now - created < YOUNG
+    return created is not None and now - created <= YOUNG
 
 
 def _since(condition: Condition | None) -> datetime | None:

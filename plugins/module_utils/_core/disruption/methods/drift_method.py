@@ -7,82 +7,117 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections import defaultdict
+from dataclasses import dataclass
 
-from ...cluster.cluster_state import ClusterState, StatePool
-from ...cluster.pod import reschedulable
-from ...cluster.rescheduling import Move, simulate
+from ...cluster.cluster_state import StatePool
+from ...cluster.state_node import POOL
 from ...objects.karpenter.node_pool import DRIFTED
+from ...values.quantity import NANO
 from ..blockers import EVENTUAL
-from ..budgets.census import NodeCensus
-from .candidates import (
-    DRIFT,
+from ..scheduling.simulation import Simulation
+from ..scheduling.templates import NODES, pool_limits, static_node
+from . import events as words
+from .candidates import DRIFT, STATIC_DRIFT, NodeCandidate
+from .commands import (
     HAS_DRIFTED,
-    STATIC_DRIFT,
     Command,
     MethodCommands,
     RefusedCommand,
     Replacement,
-    allowances,
-    candidates,
+    by_saving,
     within_budgets,
 )
-from .drift import DriftedNode, drifted
-from .replacement import sorted_by_price
+from .drift import DriftedNode
+from .events import NodeEvent
+from .method_input import MethodInput
+from .simulated import NO_POOLS, misfit_event, simulated
+from .worth import saving
 
 
-def drift_candidates(state: ClusterState, now: datetime, static: bool = False) -> list[DriftedNode]:
+@dataclass(frozen=True)
+class DriftCandidate:
+    """A candidate and what it has drifted from."""
+
+    candidate: NodeCandidate
+    drifted: DriftedNode
+
+    @property
+    def name(self) -> str:
+        return self.candidate.name
+
+
+def drift_candidates(look: MethodInput, static: bool = False) -> list[DriftCandidate]:
     """Nodes without pods to move first, then by how long they have been known to have drifted; ties by name.
 
     Pods that block are overruled where the NodeClaim has a deadline.
     """
-    able = {each.name for each in candidates(state, now, EVENTUAL)}
-    found = [each for each in drifted(state, now) if each.node.name in able]
-    found = [each for each in found if state.pools[each.node.pool].static == static]
-    return sorted(
-        found,
-        key=lambda one: (any(map(reschedulable, one.node.pods)), (one.since or now).timestamp(), one.node.name),
-    )
+    found = [
+        DriftCandidate(each, look.drifted[each.name])
+        for each in look.candidates(EVENTUAL)
+        if each.pool.static == static and each.name in look.drifted
+    ]
+    since = {each.name: (each.drifted.since or look.now).timestamp() for each in found}
+    return sorted(found, key=lambda one: (bool(one.candidate.pods), since[one.name], one.name))
 
 
-def drift_method(state: ClusterState, now: datetime) -> MethodCommands:
+def drift_method(look: MethodInput) -> MethodCommands:
     """The first drifted node whose pods all find a place."""
-    allowed, refused = allowances(state, now, DRIFTED), []
-    for each in drift_candidates(state, now):
-        kept, over = within_budgets([each.node], allowed)
+    allowed, refused, events = look.allowances(DRIFTED), [], list[NodeEvent]()
+    due = drift_candidates(look)
+    names = tuple(each.name for each in by_saving(each.candidate for each in due))
+    for each in due:
+        kept, over = within_budgets([each.candidate], allowed)
         if not kept:
             refused += over
             continue
-        done = simulate(state, (each.node.name,), now)
+        done, told = simulated(look, kept)
+        events += told
+        if done is None:
+            return MethodCommands((), tuple(refused), names, (), tuple(events), NO_POOLS)
         if done.misfits:
-            refused.append(RefusedCommand((each.node.name,), "pods-do-not-fit", done.misfits[0].text))
+            refused.append(RefusedCommand((each.name,), "pods-do-not-fit", done.misfits[0].text))
+            events.append(NodeEvent(words.NODE, each.name, words.BLOCKED, misfit_event(look, done)))
             continue
-        new = tuple(Replacement(one.name, one.options[0].pool, sorted_by_price(one.options)) for one in done.new_nodes)
-        moves = tuple(one for one in done.moves if one.source == each.node.name)
-        return MethodCommands((_command(DRIFT, each, new, moves),), tuple(refused))
-    return MethodCommands((), tuple(refused))
+        return MethodCommands((_command(look, DRIFT, each, done),), tuple(refused), names, (), tuple(events))
+    return MethodCommands((), tuple(refused), names, (), tuple(events))
 
 
-def static_drift_method(state: ClusterState, now: datetime) -> MethodCommands:
-    """In pools with ``replicas``: as many nodes as the budgets allow, one replacement each, pods not looked at.
+def static_drift_method(look: MethodInput) -> MethodCommands:
+    """In pools with ``replicas``: as many nodes as budgets and the limit of nodes allow, one replacement each, pods not
+    looked at.
 
     A pool that has more nodes than replicas is left alone until it has shrunk.
     """
-    allowed = allowances(state, now, DRIFTED)
+    allowed = look.allowances(DRIFTED)
     commands, refused = [], []
-    for name, pool in sorted(state.pools.items()):
-        nodes = [each for each in drift_candidates(state, now, static=True) if each.node.pool == name]
-        running = allowed[name].census if name in allowed else NodeCensus()
-        if nodes and running.total > _replicas(pool):
-            text = f"pool {name} has {running.total} nodes for {_replicas(pool)} replicas"
-            refused.append(RefusedCommand(tuple(each.node.name for each in nodes), "over-replicas", text))
+    due = drift_candidates(look, static=True)
+    by_pool: dict[str, list[DriftCandidate]] = defaultdict(list)
+    for each in due:
+        by_pool[each.candidate.pool.name].append(each)
+    for name, nodes in sorted(by_pool.items()):
+        pool, (staying, everything) = look.state.pools[name], _claims(look, name)
+        if staying > _replicas(pool):
+            text = f"pool {name} has {staying} nodes for {_replicas(pool)} replicas"
+            refused.append(RefusedCommand(tuple(each.name for each in nodes), "over-replicas", text))
             continue
-        kept, over = within_budgets([each.node for each in nodes], allowed)
+        kept, over = within_budgets([each.candidate for each in nodes], allowed)
         refused += over
-        chosen = {each.name for each in kept}
-        due = [each for each in nodes if each.node.name in chosen]
-        commands += [_command(STATIC_DRIFT, each, (Replacement("new-1", name),)) for each in due]
-    return MethodCommands(tuple(commands), tuple(refused))
+        most = pool_limits(pool).get(NODES)
+        room = len(kept) if most is None else max(0, most // NANO - everything)
+        if room < len(kept):
+            text = f"pool {name} has {everything} nodes, and its limit is {most // NANO if most else 0}"
+            refused += [RefusedCommand((each.name,), "limit-of-nodes", text) for each in kept[room:]]
+        chosen = {each.name for each in kept[:room]}
+        commands += [_command(look, STATIC_DRIFT, each, None) for each in nodes if each.name in chosen]
+    names = tuple(each.name for each in by_saving(each.candidate for each in due))
+    return MethodCommands(tuple(commands), tuple(refused), names)
+
+
+def _claims(look: MethodInput, pool: str) -> tuple[int, int]:
+    """How many NodeClaims of a pool stay, and how many there are, those without a Node included."""
+    own = [each for each in look.state.nodes if each.claim is not None and each.claim.metadata.labels.get(POOL) == pool]
+    return sum(not each.deleting for each in own), len(own)
 
 
 def _replicas(pool: StatePool) -> int:
@@ -90,15 +125,19 @@ def _replicas(pool: StatePool) -> int:
     return found if isinstance(found, int) else 0
 
 
-def _command(
-    method: str, each: DriftedNode, replacements: tuple[Replacement, ...], moves: tuple[Move, ...] = ()
-) -> Command:
+def _command(look: MethodInput, method: str, each: DriftCandidate, done: Simulation | None) -> Command:
+    upstream, cause = look.settings.upstream, each.drifted.drift
+    wanted = (static_node(each.candidate.pool),) if done is None else done.new_nodes
+    price = each.candidate.known_price if upstream else each.candidate.price
     return Command(
         method=method,
         reason=DRIFTED,
         motive=HAS_DRIFTED,
-        nodes=(each.node.name,),
-        replacements=replacements,
-        moves=moves,
-        text=f"node {each.node.name} has drifted ({each.drift.reason}): {each.drift.text}",
+        nodes=(each.name,),
+        replacements=tuple(map(Replacement.of, wanted)),
+        moves=() if done is None else tuple(one for one in done.moves if one.source == each.name),
+        others=() if done is None else tuple(one for one in done.moves if one.source != each.name),
+        saving=None if price is None else price if done is None else saving(price, done.new_nodes),
+        source_cost=price,
+        text=f"node {each.name} has drifted ({cause.reason}): {cause.text}",
     )

@@ -5,47 +5,29 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
-from ...cluster.cluster_state import ClusterState
-from ...cluster.consolidation_wait import consolidatable
 from ...objects.karpenter.node_pool import EMPTY_REASON
-from .candidates import (
-    EMPTINESS,
-    EMPTY,
-    Command,
-    MethodCommands,
-    RefusedCommand,
-    allowances,
-    by_saving,
-    candidates,
-    within_budgets,
-)
-from .eligibility import empty
+from .candidates import EMPTINESS
+from .commands import EMPTY, Command, MethodCommands, by_saving, summed_price, within_budgets
+from .consolidation_candidates import not_emptied, sorted_out
+from .method_input import MethodInput
 
 
-def emptiness(state: ClusterState, now: datetime) -> MethodCommands:
+def emptiness(look: MethodInput) -> MethodCommands:
     """Whatever the policy of the pool, unless it is static or ``consolidateAfter`` is Never."""
-    nodes, refused = [], []
-    for node in candidates(state, now):
-        if not empty(node) or state.pools[node.pool].static:
-            continue
-        waiting = consolidatable(state.pools[node.pool].pool, node, now)
-        if waiting.holds:
-            nodes.append(node)
-        else:
-            refused.append(RefusedCommand((node.name,), waiting.code, f"{node.name}: {waiting.text}"))
-    kept, over = within_budgets(by_saving(state, nodes), allowances(state, now, EMPTY_REASON))
+    nodes, refused, events = sorted_out([(each, not_emptied(look, each)) for each in look.candidates()])
+    kept, over = within_budgets(by_saving(nodes, look.settings.first), look.allowances(EMPTY_REASON))
     refused += over
+    names = tuple(each.name for each in by_saving(nodes))
     if not kept:
-        return MethodCommands((), tuple(refused))
-    prices = [price for each in kept if (price := state.price(each)) is not None]
+        return MethodCommands((), tuple(refused), names, tuple(events))
+    price = summed_price(kept, look.settings.upstream)
     command = Command(
         method=EMPTINESS,
         reason=EMPTY_REASON,
         motive=EMPTY,
         nodes=tuple(each.name for each in kept),
-        saving=sum(prices) if len(prices) == len(kept) else None,
+        saving=price,
+        source_cost=price,
         text=f"{len(kept)} empty nodes",
     )
-    return MethodCommands((command,), tuple(refused))
+    return MethodCommands((command,), tuple(refused), names, tuple(events))

@@ -35,7 +35,7 @@ class Expiry:
 def due_at(claim: NodeClaim) -> datetime | None:
     """Creation plus the claim's own ``expireAfter``: a new value in its pool does not move it, but drifts the node.
 
-    ValueError if the duration cannot be read.
+    None for ``Never``, an unknown creation, and an end beyond the calendar. ValueError if the duration cannot be read.
     """
     lifetime = parse_or_never(claim.spec.expire_after)
     created = claim.metadata.creation_timestamp
@@ -48,9 +48,11 @@ def due_at(claim: NodeClaim) -> datetime | None:
 
 
 def expiry(state: ClusterState, node: StateNode, now: datetime) -> Expiry:
-    """What expiration means for a node at an aware instant; nodes without a NodeClaim never expire."""
+    """What expiration means for a node at an aware instant; nodes without a NodeClaim never expire, nor those whose
+    NodeClaim goes already, or belongs to another provider."""
     at = due_at(node.claim) if node.claim is not None else None
-    if at is None or now < at:
+    spared = node.claim_deleting or state.foreign(node)
+    if at is None or now < at or spared:
         return Expiry(node.name, at, False)
     held = pod_blockers(node.pods, state.limits, now)
     note = f"expired at {write_time(at)}; expiration is forceful: no budget and no annotation holds it back"
@@ -63,6 +65,6 @@ def expiry(state: ClusterState, node: StateNode, now: datetime) -> Expiry:
 
 
 def expired(state: ClusterState, now: datetime) -> tuple[Expiry, ...]:
-    """The nodes that are due, the oldest first."""
+    """What expiration means for the nodes that are due at an aware instant, the oldest first."""
     found = [each for each in (expiry(state, node, now) for node in state.nodes) if each.due]
     return tuple(sorted(found, key=lambda one: (one.due_at or now, one.node)))

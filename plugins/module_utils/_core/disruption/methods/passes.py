@@ -1,15 +1,19 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""One pass over the methods (Karpenter, ``disruption.Controller``): the first that yields a command ends it."""
+"""What Karpenter would do: each method on its own, or one pass over all of them (Karpenter, ``disruption.Controller``).
+
+``commands_of(look, method)`` is for everybody who wants to know what one method does with a cluster: its commands, why
+it leaves other nodes alone, the nodes that it considers, and the events. ``pass_of`` is what the controller does: the
+first method that yields a command ends the pass. Which nodes may be disrupted at all is told by ``candidates`` in
+``candidates.py``.
+"""
 
 from __future__ import annotations
 
 import typing as t
 from dataclasses import dataclass
-from datetime import datetime
 
-from ...cluster.cluster_state import ClusterState
 from .candidates import (
     DRIFT,
     EMPTINESS,
@@ -17,13 +21,20 @@ from .candidates import (
     MULTI_NODE,
     SINGLE_NODE,
     STATIC_DRIFT,
-    Command,
-    MethodCommands,
-    RefusedCommand,
 )
+from .commands import Command, MethodCommands, RefusedCommand
 from .consolidation import multi_node, single_node
 from .drift_method import drift_method, static_drift_method
 from .emptiness import emptiness
+from .method_input import MethodInput
+
+_METHODS: t.Mapping[str, t.Callable[[MethodInput], MethodCommands]] = {
+    EMPTINESS: emptiness,
+    STATIC_DRIFT: static_drift_method,
+    DRIFT: drift_method,
+    MULTI_NODE: multi_node,
+    SINGLE_NODE: single_node,
+}
 
 
 @dataclass(frozen=True)
@@ -40,18 +51,17 @@ class Pass:
         }
 
 
-def one_pass(state: ClusterState, now: datetime, spot_to_spot: bool = False) -> Pass:
-    """The commands of the first method that has any, at an aware instant."""
-    methods: dict[str, t.Callable[[], MethodCommands]] = {
-        EMPTINESS: lambda: emptiness(state, now),
-        STATIC_DRIFT: lambda: static_drift_method(state, now),
-        DRIFT: lambda: drift_method(state, now),
-        MULTI_NODE: lambda: multi_node(state, now, spot_to_spot),
-        SINGLE_NODE: lambda: single_node(state, now, spot_to_spot),
-    }
+def commands_of(look: MethodInput, method: str) -> MethodCommands:
+    """What one method, by its name in ``METHODS``, does with the cluster that ``look`` is at; methods that share a look
+    find nothing out twice. KeyError for another name."""
+    return _METHODS[method](look)
+
+
+def pass_of(look: MethodInput) -> Pass:
+    """The commands of the first method that has any, with the cluster that ``look`` is at."""
     refused: dict[str, tuple[RefusedCommand, ...]] = {}
     for method in METHODS:
-        found = methods[method.name]()
+        found = commands_of(look, method.name)
         refused[method.name] = found.refused
         if found.commands:
             return Pass(found.commands, refused)

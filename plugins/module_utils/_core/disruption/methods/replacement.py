@@ -1,104 +1,105 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What may replace nodes: only what is cheaper (Karpenter, ``computeConsolidation``).
-
-A type counts with the dearest offering of the capacity type that would be launched, so that whatever comes is cheaper
-than what goes.
-"""
+"""What a new node may be so that it is cheaper than what goes (Karpenter, ``consolidation.go``)."""
 
 from __future__ import annotations
 
+import math
 import typing as t
-from collections import defaultdict
+from dataclasses import dataclass, replace
 
-from ...cluster.instance_types import ON_DEMAND, RESERVED, SPOT
-from ...cluster.new_nodes import Option
-from .candidates import RefusedCommand
+from ...cluster.instance_types import ON_DEMAND, SPOT
+from ...cluster.state_node import CAPACITY_TYPE
+from ..scheduling.kinds import min_values
+from ..scheduling.new_claim import narrowed
+from ..scheduling.requirement import has_min_values
+from ..scheduling.settings import Settings
+from ..scheduling.simulation import NewNode
+from .candidates import NodeCandidate
 
 # Fewer types than these would let the next spot node be replaced at once by one that is a little cheaper.
 SPOT_TYPES = 15
-_LAUNCH_ORDER = (RESERVED, SPOT, ON_DEMAND)
-Options = tuple[Option, ...]
 
 
-def cheaper(
-    options: Options, price: float, all_spot: bool, single: bool, spot_to_spot: bool
-) -> Options | RefusedCommand:
-    """The options that may replace nodes of that summed price; ``all_spot`` says that these are all spot nodes."""
-    may_be_spot = any(each.capacity_type == SPOT for each in options)
-    if all_spot and may_be_spot:
-        return (
-            _spot_to_spot(options, price, single)
-            if spot_to_spot
-            else _refused(
-                "spot-to-spot-off", "a spot node replaces spot nodes only if SpotToSpotConsolidation is switched on"
-            )
-        )
-    found = below(options, price)
-    if not found:
-        return _refused("not-cheaper", f"can't replace with a cheaper node: what goes costs {price:g}")
-    kinds = {each.capacity_type for each in found}
-    if {SPOT, ON_DEMAND} <= kinds:
-        # If spot runs short the launch is to fail, and not to end in something dearer.
-        found = tuple(each for each in found if each.capacity_type == SPOT)
-    return sorted_by_price(found)
+@dataclass(frozen=True)
+class Dearer:
+    """Why a new node is no gain; ``event`` in upstream's words."""
+
+    code: str
+    text: str
+    event: str
 
 
-def below(options: Options, price: float) -> Options:
-    """The options of types whose launch price is strictly below."""
-    launch = launch_prices(options)
-    kept = {name for name, each in launch.items() if each is not None and each < price}
-    return tuple(each for each in options if each.instance_type in kept)
-
-
-def launch_prices(options: Options) -> dict[str, float | None]:
-    """What each type costs at worst, in the capacity type that comes first; None where a price is not known."""
-    by_type: dict[str, list[Option]] = defaultdict(list)
-    for each in options:
-        by_type[each.instance_type].append(each)
-    return {name: _worst(rows) for name, rows in by_type.items()}
-
-
-def without_same_type(options: Options, going: t.Mapping[str, float]) -> Options:
-    """Several nodes are not to become one of a type that goes: what is left is cheaper than the cheapest such type.
-
-    ``going`` are the types of the nodes with their prices.
-    """
-    same = [price for name, price in going.items() if any(each.instance_type == name for each in options)]
-    return below(options, min(same)) if same else options
-
-
-def sorted_by_price(options: Options) -> Options:
-    """The cheapest first, by name where prices are equal. Without a price an option counts as free."""
-    return tuple(sorted(options, key=lambda one: (one.price or 0.0, one.instance_type, one.zone, one.capacity_type)))
-
-
-def _spot_to_spot(options: Options, price: float, single: bool) -> Options | RefusedCommand:
-    found = sorted_by_price(below(tuple(each for each in options if each.capacity_type == SPOT), price))
-    names = list(dict.fromkeys(each.instance_type for each in found))
-    if not names:
-        return _refused("not-cheaper", f"can't replace with a cheaper spot node: what goes costs {price:g}")
-    if not single:
+def cheaper(new: NewNode, price: float, all_spot: bool, single: bool, settings: Settings) -> NewNode | Dearer:
+    """The new node as it may replace nodes of that summed price; ``all_spot`` says that these are all spot nodes."""
+    if all_spot and _admits(new, SPOT):
+        return _spot_to_spot(new, price, single, settings.spot_to_spot)
+    found = below(new, price)
+    if isinstance(found, Dearer) or not (_admits(found, SPOT) and _admits(found, ON_DEMAND)):
         return found
-    if len(names) < SPOT_TYPES:
-        return _refused(
-            "spot-not-flexible",
-            f"a spot node replaces one spot node only if {SPOT_TYPES} types are cheaper, not {len(names)}",
+    # If spot runs short the launch is to fail, and not to end in something dearer. Upstream demands it also where
+    # nothing is ever offered as spot, so that the launch always fails.
+    offered = any(one.capacity_type == SPOT for each in found.kinds for one in each.offers)
+    return _fixed(found, SPOT) if offered or settings.upstream else found
+
+
+def below(new: NewNode, price: float) -> NewNode | Dearer:
+    """Only the types whose dearest launch is strictly below a price."""
+    kept = tuple(each for each in new.kinds if each.worst_launch_price(new.requirements) < price)
+    short = min_values(kept, new.requirements)[1]
+    if short is not None:
+        return Dearer("min-values", short.text, f"Filtering by price: {short.text}")
+    if not kept:
+        text = f"can't replace with a cheaper node: what goes costs {price:g}"
+        return Dearer("not-cheaper", text, "Can't replace with a cheaper node")
+    return replace(new, kinds=kept)
+
+
+def without_same_type(new: NewNode, going: t.Iterable[NodeCandidate]) -> NewNode | Dearer:
+    """Several nodes are not to become one of a type that goes: what is left is cheaper than the cheapest such node."""
+    prices: dict[str, float] = {}
+    for each in sorted(going, key=lambda one: one.price is None):
+        if each.type is not None:
+            if each.price is None:
+                prices.setdefault(each.type.name, 0.0)
+            else:
+                prices[each.type.name] = min(each.price, prices.get(each.type.name, math.inf))
+    most = min((prices[kind.name] for kind in new.kinds if kind.name in prices), default=math.inf)
+    found = below(new, most)
+    if isinstance(found, Dearer):
+        return Dearer("same-type", "the nodes would become one of a type that goes", found.event)
+    return found
+
+
+def _spot_to_spot(new: NewNode, price: float, single: bool, allowed: bool) -> NewNode | Dearer:
+    if not allowed:
+        return Dearer(
+            "spot-to-spot-off",
+            "a spot node replaces spot nodes only if SpotToSpotConsolidation is switched on",
+            "SpotToSpotConsolidation is disabled, can't replace a spot node with a spot node",
         )
-    return tuple(each for each in found if each.instance_type in names[:SPOT_TYPES])
+    new = _fixed(new, SPOT)
+    new = replace(new, kinds=tuple(each for each in new.kinds if each.offered(new.requirements)))
+    found = below(new, price)
+    if isinstance(found, Dearer) or not single:
+        return found
+    count = len(found.kinds)
+    if count < SPOT_TYPES:
+        return Dearer(
+            "spot-not-flexible",
+            f"a spot node replaces one spot node only if {SPOT_TYPES} types are cheaper, not {count}",
+            f"SpotToSpotConsolidation requires {SPOT_TYPES} cheaper instance type options than the current candidate "
+            f"to consolidate, got {count}",
+        )
+    needed = min_values(found.kinds, found.requirements)[0] if has_min_values(found.requirements) else 0
+    return replace(found, kinds=found.kinds[: max(SPOT_TYPES, needed)])
 
 
-def _worst(options: list[Option]) -> float | None:
-    first = min(options, key=lambda one: _rank(one.capacity_type)).capacity_type
-    prices = [each.price for each in options if each.capacity_type == first]
-    known = [each for each in prices if each is not None]
-    return max(known) if len(known) == len(prices) else None
+def _fixed(new: NewNode, capacity_type: str) -> NewNode:
+    return replace(new, requirements=narrowed(new.requirements, CAPACITY_TYPE, capacity_type))
 
 
-def _rank(capacity_type: str) -> int:
-    return _LAUNCH_ORDER.index(capacity_type) if capacity_type in _LAUNCH_ORDER else len(_LAUNCH_ORDER)
-
-
-def _refused(code: str, text: str) -> RefusedCommand:
-    return RefusedCommand((), code, text)
+def _admits(new: NewNode, capacity_type: str) -> bool:
+    found = new.requirements.get(CAPACITY_TYPE)
+    return found is None or found.has(capacity_type)

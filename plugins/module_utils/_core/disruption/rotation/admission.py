@@ -6,22 +6,24 @@
 from __future__ import annotations
 
 import dataclasses
+import typing as t
 from collections import defaultdict
 from datetime import datetime
 
-from ...cluster.pod import evictable
+from ...cluster.pod_disruption import evictable
 from ...cluster.pod_disruption_budget import PodDisruptionBudget, PodDisruptionBudgets
 from ...machine import Blocker
+from ...objects.clusters.node_rotation import BEFORE
 from ...values.instants import write_time
 from ...values.int_or_percent import scaled
 from .input import (
     RotationInput,
     RotationNode,
     ScopeLeft,
+    cluster_in_name,
     window_blocker,
 )
 from .state import (
-    BEFORE,
     DRAINING,
     GIVEN_UP,
     SURGING,
@@ -29,7 +31,7 @@ from .state import (
     NodeProgress,
     RotationState,
     Wave,
-    after,
+    limit_end,
 )
 
 NO_LIMITS = PodDisruptionBudgets(())
@@ -47,6 +49,7 @@ class Admission:
         self._surging = state.count(SURGING)
         self._most_surging = scaled(state.settings.surge, len(state.nodes), round_up=True)
         self._flying = sum(each.in_flight for each in state.nodes)
+        self._clusters = {cluster_in_name(each.name) for each in state.nodes if each.in_flight}
         self._windows = {cluster: window_blocker(sight, cluster) for cluster in sight.windows}
         self._reserved: dict[tuple[str, str], int] = defaultdict(int)
         there = {each.name: each for each in sight.nodes}
@@ -62,6 +65,7 @@ class Admission:
             self._wave_full(),
             self._surge_full(),
             *(each.blocker for each in self._over(node.pool) if each.left <= 0),
+            *self._members_full(seen.cluster),
         ]
         why = tuple(each for each in found if each is not None)
         return why or self._shared(self._needs(seen))
@@ -71,6 +75,7 @@ class Admission:
         first = SURGING if self._settings.replacement == BEFORE else DRAINING
         self._surging += first == SURGING
         self._flying += 1
+        self._clusters.add(seen.cluster)
         self.wave = dataclasses.replace(self.wave, begun=self.wave.begun + 1)
         for each in self._over(node.pool):
             each.take()
@@ -83,6 +88,7 @@ class Admission:
             since=self._now,
             not_before=None,
             blocked_since=None,
+            blocked_before=0,
             release="",
             code="",
             text="",
@@ -104,7 +110,7 @@ class Admission:
         wave = self.wave
         if wave.begun < wave.size:
             return None
-        until = after(wave.ended_at, self._settings.soak)
+        until = limit_end(wave.ended_at, self._settings.soak)
         if until is not None:
             return Blocker("soak", f"wave {wave.number} has ended, the next one begins at {write_time(until)}")
         return Blocker("wave", f"wave {wave.number} has begun its {wave.size} nodes, {self._flying} in flight")
@@ -113,6 +119,15 @@ class Admission:
         if self._settings.replacement != BEFORE or self._surging < self._most_surging:
             return None
         return Blocker("surge", f"{self._surging} new nodes are awaited, and {self._most_surging} may be")
+
+    def _members_full(self, cluster: str) -> t.Iterator[Blocker]:
+        """Another cluster may not be begun where as many as may be have nodes in flight."""
+        for each in self._sight.members:
+            busy = sorted(self._clusters & each.clusters)
+            if cluster in each.clusters and cluster not in busy and len(busy) >= each.most:
+                have = f", and {', '.join(busy)} have" if busy else ""
+                text = f"{each.name}: {each.most} members may have nodes in flight{have}"
+                yield Blocker("fleet-members", text, about={"scope": each.name})
 
     def _needs(self, node: RotationNode) -> Needs:
         """The PodDisruptionBudgets that the node's pods are under, and how many pods under each."""
@@ -147,7 +162,7 @@ def present_wave(state: RotationState, now: datetime) -> Wave:
     if wave.number and (wave.begun < wave.size or any(each.in_flight for each in state.nodes)):
         return wave
     ended = wave.ended_at or now
-    until = after(ended, settings.soak) if wave.number else None
+    until = limit_end(ended, settings.soak) if wave.number else None
     if until is not None and now < until:
         return dataclasses.replace(wave, ended_at=ended)
     return Wave(number=wave.number + 1, size=_next_size(state))

@@ -16,12 +16,17 @@ from datetime import datetime
 from ...cluster.pod import reschedulable
 from ...errors import FleetError, Problem
 from ...machine import Blocker, Decision, HeldBack
-from ...objects.karpenter.node_pool import REASONS
+from ...objects.clusters.node_rotation import BEFORE, RotationSettings
 from ...schema.fields import fields_of
 from ...values.int_or_percent import scaled
 from ..budgets.budgets import rule_of
 from .admission import Admission
-from .input import RotationInput, scopes_left
+from .input import (
+    RotationInput,
+    RotationNode,
+    cluster_in_name,
+    scopes_left,
+)
 from .node_blockers import RotationBlockers
 from .progress import (
     ADD_NODE,
@@ -31,17 +36,15 @@ from .progress import (
     RotationProgress,
 )
 from .state import (
-    BEFORE,
     BLOCKED,
     DRAINING,
     GIVEN_UP,
     SURGING,
     WAITING,
     NodeProgress,
-    RotationSettings,
     RotationState,
-    after,
-    passed,
+    limit_end,
+    limit_passed,
 )
 from .wake import next_instant
 
@@ -72,15 +75,15 @@ def decide(state: RotationState, seen: RotationInput, now: datetime) -> Decision
     """The next step at an aware instant; the state of a rotation that is done stays as it is."""
     if state.done:
         return Decision(state=state)
-    held = RotationBlockers(seen, now)
+    held = RotationBlockers(seen, now, past_pods=bool(state.settings.grace_period))
     progress = RotationProgress(state, seen, now, held.of)
     nodes = {each.name: each if each.ended else progress.of(each) for each in state.nodes}
     current = dataclasses.replace(state, nodes=tuple(nodes.values()))
     current = dataclasses.replace(current, halted=_halted(current, seen, now))
     there = {each.name: each for each in seen.nodes}
-    blocked = {name: held.of(there[name]) for name, each in nodes.items() if each.phase == WAITING}
+    blocked = {name: _blocked(name, there, seen, held) for name, each in nodes.items() if each.phase == WAITING}
     for name, why in blocked.items():
-        nodes[name] = _while_blocked(nodes[name], why, current, seen.open(there[name].cluster), now)
+        nodes[name] = _while_blocked(nodes[name], why, current, name in there and seen.open(there[name].cluster), now)
     current = dataclasses.replace(current, nodes=tuple(nodes.values()))
     admission = Admission(current, seen, scopes_left(current, seen, now), now)
     waits, begun = [], []
@@ -118,6 +121,15 @@ def released(state: RotationState, operation: str) -> RotationState:
     return dataclasses.replace(state, nodes=tuple(nodes))
 
 
+def _blocked(
+    name: str, there: t.Mapping[str, RotationNode], seen: RotationInput, held: RotationBlockers
+) -> tuple[Blocker, ...]:
+    """What holds a waiting node back by itself; that it could not be read is one of it."""
+    if name in there:
+        return held.of(there[name])
+    return (Blocker("unknown", f"{cluster_in_name(name)} could not be read: {seen.unknown[cluster_in_name(name)]}"),)
+
+
 def _halted(state: RotationState, sight: RotationInput, now: datetime) -> str:
     """Why no more nodes are begun; empty if they are."""
     settings, failures = state.settings, state.count(GIVEN_UP)
@@ -127,20 +139,34 @@ def _halted(state: RotationState, sight: RotationInput, now: datetime) -> str:
         return "the rotation was stopped"
     if failures > settings.max_failures:
         return f"{failures} nodes were given up, and {settings.max_failures} may be"
-    return "its time is over" if passed(after(state.started_at, settings.time_limit), now) else ""
+    return "its time is over" if limit_passed(limit_end(state.started_at, settings.time_limit), now) else ""
 
 
 def _while_blocked(
     node: NodeProgress, why: tuple[Blocker, ...], state: RotationState, window_open: bool, now: datetime
 ) -> NodeProgress:
-    """A node that waits, and what its waiting comes to; the time of a block runs only while the window is open."""
+    """A node that waits, and what its waiting comes to. The time of a block runs only while the window is open, and
+    over all windows, so that short ones do not make it endless."""
     text = "; ".join(each.text for each in why)
     if state.halted and not why:
         return dataclasses.replace(node, phase=GIVEN_UP, since=now, code="halted", text=state.halted)
-    since = (node.blocked_since or now) if why and window_open else None
-    if why and (state.halted or passed(after(since, state.settings.blocked_timeout), now)):
+    seen = _block_counted(node, bool(why), window_open, now)
+    if why and (state.halted or limit_passed(seen.blocked_until(state.settings.blocked_timeout), now)):
         return dataclasses.replace(node, phase=BLOCKED, since=now, code=why[0].code, text=text)
-    return node if since == node.blocked_since else dataclasses.replace(node, blocked_since=since)
+    return seen
+
+
+def _block_counted(node: NodeProgress, why: bool, window_open: bool, now: datetime) -> NodeProgress:
+    """The node with the time for which it has been blocked; the same object if nothing has changed."""
+    if why and window_open:
+        return node if node.blocked_since else dataclasses.replace(node, blocked_since=now)
+    before = 0
+    if why:
+        so_far = (now - node.blocked_since).total_seconds() if node.blocked_since else 0
+        before = node.blocked_before + int(so_far)
+    if node.blocked_since is None and before == node.blocked_before:
+        return node
+    return dataclasses.replace(node, blocked_since=None, blocked_before=before)
 
 
 def _in_order(nodes: t.Iterable[NodeProgress], sight: RotationInput) -> list[NodeProgress]:
@@ -164,8 +190,6 @@ def _bad_settings(settings: RotationSettings) -> t.Iterator[Problem]:
             yield Problem("not-one-of", f"{value!r:.40} is not one of {', '.join(prop.enum)}", each.json)
         if prop.minimum is not None and value < prop.minimum:
             yield Problem("out-of-range", f"{value} is less than {prop.minimum}", each.json)
-    if settings.reason not in REASONS:
-        yield Problem("not-one-of", f"{settings.reason!r:.40} is not one of {', '.join(REASONS)}", "reason")
     try:
         enough = scaled(settings.surge, 100, round_up=True) > 0
     except ValueError as error:

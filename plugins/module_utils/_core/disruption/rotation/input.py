@@ -13,13 +13,14 @@ from functools import cached_property
 
 from ...cluster.pod import DO_NOT_DISRUPT, Pod
 from ...cluster.pod_disruption_budget import PodDisruptionBudgets
-from ...cluster.state_node import Node, StateNode
+from ...cluster.state_node import Node
 from ...machine import Blocker
 from ...objects.karpenter.node_pool import Budget
 from ...schema.meta import EMPTY
 from ...values.instants import write_time
 from ...windows.fleet_windows import WindowAnswer
 from ..budgets.budgets import Allowed, allowed, limit_or_none
+from ..origins import disruptor
 from .state import RotationState
 
 
@@ -27,7 +28,8 @@ from .state import RotationState
 class RotationNode:
     """A node as it is now. Over several clusters ``name`` and ``pool`` begin with the cluster, to be unique.
 
-    ``annotated``: it has do-not-disrupt. Without NodeClaims every node counts as initialized.
+    ``annotated``: it has do-not-disrupt; ``disruptor``: who of us empties it now, as ``origins.disruptor``. Without
+    NodeClaims every node counts as initialized.
     """
 
     name: str
@@ -38,6 +40,7 @@ class RotationNode:
     initialized: bool = True
     deleting: bool = False
     annotated: bool = False
+    disruptor: str = ""
     created_at: datetime | None = None
 
 
@@ -53,24 +56,56 @@ class BudgetScope:
         return self.pools is None or pool in self.pools
 
 
+@dataclass(frozen=True)
+class MemberScope:
+    """At most so many of these clusters have nodes in flight at once."""
+
+    name: str
+    most: int
+    clusters: frozenset[str]
+
+
 @dataclass(frozen=True, kw_only=True)
 class RotationInput:
     """What is known at one instant. ``pods`` are by their node's name, PodDisruptionBudgets and windows by cluster.
+    ``rotation`` is the one that looks: nodes that another one empties are left to it.
 
     ``failed`` says for nodes in flight that what was begun has failed, with the reason. ``stop``: begin no more.
+    ``unknown`` says of clusters that could not be read why: their nodes are not gone, nobody knows of them.
     """
 
     nodes: tuple[RotationNode, ...]
+    rotation: str = ""
     pods: t.Mapping[str, t.Sequence[Pod]] = field(default_factory=lambda: EMPTY, hash=False)
     scopes: tuple[BudgetScope, ...] = ()
     limits: t.Mapping[str, PodDisruptionBudgets] = field(default_factory=lambda: EMPTY, hash=False)
     windows: t.Mapping[str, WindowAnswer] = field(default_factory=lambda: EMPTY, hash=False)
     failed: t.Mapping[str, str] = field(default_factory=lambda: EMPTY, hash=False)
+    unknown: t.Mapping[str, str] = field(default_factory=lambda: EMPTY, hash=False)
+    members: tuple[MemberScope, ...] = ()
     stop: bool = False
+
+    def by_another(self, node: RotationNode) -> bool:
+        """Whether another one of us empties the node."""
+        return node.disruptor not in ("", self.rotation)
 
     def open(self, cluster: str) -> bool:
         answer = self.windows.get(cluster)
         return answer is None or answer.open
+
+
+# A pool of which only a part is selected is two for the sums: budgets of the pool are over both.
+OTHERS = " (others)"
+
+
+def family(pool: str) -> str:
+    """The pool as a whole: what comes for a node may lack the label by which that was selected."""
+    return pool.removesuffix(OTHERS)
+
+
+def cluster_in_name(name: str) -> str:
+    """The cluster of a node or pool, which its name begins with where there are several."""
+    return name.partition("/")[0] if "/" in name else ""
 
 
 @dataclass
@@ -110,7 +145,8 @@ class ScopeLeft:
 def rotation_node(
     node: Node, pool: str, cluster: str = "", initialized: bool = True, deleting: bool = False
 ) -> RotationNode:
-    """What a rotation needs to know of a Node."""
+    """What a rotation needs to know of a Node; with a ``cluster`` the names of node and pool begin with that, so that
+    they are unique in the fleet."""
     before = f"{cluster}/" if cluster else ""
     return RotationNode(
         name=before + node.name,
@@ -121,22 +157,16 @@ def rotation_node(
         initialized=initialized,
         deleting=node.deleting or deleting,
         annotated=node.annotations.get(DO_NOT_DISRUPT) == "true",
+        disruptor=disruptor(node.annotations),
         created_at=node.created_at,
     )
-
-
-def karpenter_node(node: StateNode, cluster: str = "") -> RotationNode | None:
-    """The same of a node that Karpenter runs; None while there is no Node."""
-    if node.node is None:
-        return None
-    return rotation_node(node.node, node.pool, cluster, node.initialized, node.deleting)
 
 
 def scopes_left(state: RotationState, sight: RotationInput, now: datetime) -> list[ScopeLeft]:
     """What each scope has room for.
 
     The nodes are counted as places: one that is gone and awaits its replacement still counts, and is disrupted; a
-    replacement beside its old node counts once. Everything begun is disrupted until it ends.
+    replacement beside its old node counts once. Everything begun is disrupted until it ends, whoever of us began it.
     """
     places, disrupted = _places(state, sight)
     out = []
@@ -155,16 +185,17 @@ def _places(state: RotationState, sight: RotationInput) -> tuple[dict[str, int],
     flying = {each.name: each for each in state.nodes if each.in_flight}
     there, known = {each.name for each in sight.nodes}, set(state.known)
     assigned = {each.replacement for each in state.nodes if each.replacement}
-    early = Counter(each.pool for each in flying.values() if each.name in there and not each.replacement)
+    early = Counter(family(each.pool) for each in flying.values() if each.name in there and not each.replacement)
     beside = {each.replacement for each in flying.values() if each.name in there}
     for node in sight.nodes:
         if node.name in beside or not (node.initialized or node.name in flying):
             continue
-        if early[node.pool] > 0 and node.name not in known and node.name not in assigned:
-            early[node.pool] -= 1  # came before its old node has gone
+        if early[family(node.pool)] > 0 and node.name not in known and node.name not in assigned:
+            early[family(node.pool)] -= 1  # came before its old node has gone
             continue
         places[node.pool] += 1
-        disrupted[node.pool] += not node.ready or node.deleting or node.name in flying
+        gone = not node.ready or node.deleting or sight.by_another(node)
+        disrupted[node.pool] += gone or node.name in flying
     for each in flying.values():
         if each.name not in there:
             places[each.pool] += 1

@@ -1,13 +1,14 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What holds a node of a rotation back by itself: its annotation, its pods, their PodDisruptionBudgets."""
+"""What holds a node of a rotation back by itself: who else has it, its annotation, its pods, their PDBs."""
 
 from __future__ import annotations
 
 from datetime import datetime
 
-from ...cluster.pod import DO_NOT_DISRUPT, protection
+from ...cluster.pod import DO_NOT_DISRUPT
+from ...cluster.pod_disruption import protection
 from ...machine import Blocker
 from ..blockers import pod_blockers
 from .admission import NO_LIMITS
@@ -15,19 +16,24 @@ from .input import RotationInput, RotationNode
 
 
 class RotationBlockers:
-    """``until`` collects the instants at which protections of pods end."""
+    """``until`` collects the instants at which protections of pods end. ``past_pods``: a drain has a deadline, after
+    which no pod holds a node, so that none keeps it from being begun."""
 
-    def __init__(self, sight: RotationInput, now: datetime) -> None:
-        self._sight, self._now = sight, now
+    def __init__(self, sight: RotationInput, now: datetime, past_pods: bool = False) -> None:
+        self._sight, self._now, self._past_pods = sight, now, past_pods
         self.until: set[datetime] = set()
 
     def of(self, node: RotationNode) -> tuple[Blocker, ...]:
         found = []
         if node.deleting:
             found.append(Blocker("deleting", f"node {node.name} is deleting or marked for deletion"))
+        if self._sight.by_another(node):
+            found.append(Blocker("disrupted", f"node {node.name} is in the hands of {node.disruptor}"))
         if node.annotated:
             text = f"node {node.name} is blocked through the annotation {DO_NOT_DISRUPT}"
             found.append(Blocker("node-annotation", text))
+        if self._past_pods:
+            return tuple(found)
         pods = self._sight.pods.get(node.name, ())
         by_pods = pod_blockers(pods, self._sight.limits.get(node.cluster, NO_LIMITS), self._now)
         if any(each.code == "pod-annotation" for each in by_pods):

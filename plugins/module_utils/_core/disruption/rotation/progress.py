@@ -11,9 +11,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from ...machine import Blocker
-from .input import RotationInput, RotationNode
+from ...objects.clusters.node_rotation import AFTER
+from .input import (
+    RotationInput,
+    RotationNode,
+    cluster_in_name,
+    family,
+)
 from .state import (
-    AFTER,
     DRAINING,
     GIVEN_UP,
     RETURNING,
@@ -22,8 +27,8 @@ from .state import (
     WAITING,
     NodeProgress,
     RotationState,
-    after,
-    passed,
+    limit_end,
+    limit_passed,
 )
 
 # Start a new node; taint, drain and delete a node with its machine; take the taint away again.
@@ -63,20 +68,21 @@ class RotationProgress:
         self.acts: list[RotationAct] = []
         taken = {each.replacement for each in state.nodes if each.replacement}
         known = set(state.known)
-        self._fresh = sorted(
-            (each for each in sight.nodes if each.name not in known and each.name not in taken and _usable(each)),
-            key=lambda one: one.name,
-            reverse=True,
-        )
+        self._fresh: dict[str, list[RotationNode]] = {}
+        for each in sorted(sight.nodes, key=lambda one: one.name, reverse=True):
+            if each.name not in known and each.name not in taken and _usable(each):
+                self._fresh.setdefault(family(each.pool), []).append(each)
 
     def of(self, node: NodeProgress) -> NodeProgress:
         """The node after what was seen of it; the same object if nothing has changed."""
+        if cluster_in_name(node.name) in self._sight.unknown:
+            return node
         if node.phase == WAITING:
             return node if self._old(node) else self._end(node, ROTATED, "gone", "others removed it")
         if node.name in self._sight.failed:
             return self._failed(node, "failed", self._sight.failed[node.name])
         found = _BY_PHASE[node.phase](self, node)
-        if found.phase == node.phase and passed(after(node.since, self._settings.node_timeout), self._now):
+        if found.phase == node.phase and limit_passed(limit_end(node.since, self._settings.node_timeout), self._now):
             return self._late(node)
         return found
 
@@ -131,10 +137,8 @@ class RotationProgress:
         return found if found is not None and found.uid == node.uid else None
 
     def _take(self, node: NodeProgress) -> RotationNode | None:
-        for place in range(len(self._fresh) - 1, -1, -1):
-            if self._fresh[place].pool == node.pool:
-                return self._fresh.pop(place)
-        return None
+        fresh = self._fresh.get(family(node.pool))
+        return fresh.pop() if fresh else None
 
     def _turn(self, node: NodeProgress, phase: str) -> NodeProgress:
         return dataclasses.replace(node, phase=phase, since=self._now)

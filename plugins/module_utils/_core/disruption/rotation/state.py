@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from ...objects.karpenter.node_pool import DRIFTED
+from ...objects.clusters.node_rotation import RotationSettings
 from ...schema.prop import prop
 
 WAITING = "Waiting"
@@ -18,31 +18,6 @@ IN_FLIGHT = (SURGING, DRAINING, RETURNING)
 # Ended. Blocked: something held it back until the end, and nothing was done to it.
 ROTATED, BLOCKED, GIVEN_UP = "Rotated", "Blocked", "GivenUp"
 ENDED = (ROTATED, BLOCKED, GIVEN_UP)
-
-# Whether a new node comes before the old one goes, after it, or not at all.
-BEFORE, AFTER, NONE = "before", "after", "none"
-
-
-@dataclass(frozen=True, kw_only=True)
-class RotationSettings:
-    """Times are whole seconds; 0 means no limit, except for ``soak`` and ``retry_after``.
-
-    A wave is ``growth`` times as large as the one before if that went well, else it is the first size again.
-    """
-
-    reason: str = prop("Reason that budgets are asked for.", default=DRIFTED)
-    replacement: str = prop("When a new node comes.", default=AFTER, enum=(BEFORE, AFTER, NONE))
-    surge: int | str = prop("Most new nodes awaited at once, of the nodes of the rotation; rounded up.", default=1)
-    first_wave: int = prop("Nodes of the first wave.", default=1, minimum=1)
-    growth: int = prop("How much larger the next wave is.", default=2, minimum=1)
-    largest_wave: int = prop("Most nodes of a wave.", default=0, minimum=0)
-    soak: int = prop("Pause after a wave.", default=0, minimum=0)
-    node_timeout: int = prop("How long one stage of a node may take.", default=3600, minimum=0)
-    attempts: int = prop("How often a node is tried.", default=1, minimum=1)
-    retry_after: int = prop("Pause before a node is tried again.", default=300, minimum=0)
-    max_failures: int = prop("Nodes that may be given up; one more ends the rotation.", default=0, minimum=0)
-    blocked_timeout: int = prop("How long a node may be blocked.", default=0, minimum=0)
-    time_limit: int = prop("How long nodes may be begun.", default=0, minimum=0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +33,8 @@ class NodeProgress:
     attempts: int = prop("How often it was begun.", default=0)
     since: datetime | None = prop("When the phase began.", default=None)
     not_before: datetime | None = prop("When it may be tried again.", default=None)
-    blocked_since: datetime | None = prop("Since when it is blocked.", default=None)
+    blocked_since: datetime | None = prop("Since when it is blocked in the window that is open.", default=None)
+    blocked_before: int = prop("Seconds that it was blocked in windows before.", default=0)
     replacement: str = prop("Node that came for it.", default="")
     release: str = prop("Why it is to be let go, until that is done.", default="")
     code: str = prop("Why it ended.", default="")
@@ -67,6 +43,11 @@ class NodeProgress:
     @property
     def in_flight(self) -> bool:
         return self.phase in IN_FLIGHT
+
+    def blocked_until(self, timeout: int) -> datetime | None:
+        """When it will have been blocked for so many seconds in which it might have gone; None: that does not run."""
+        end = limit_end(self.blocked_since, timeout)
+        return end and end - timedelta(seconds=self.blocked_before)
 
     @property
     def ended(self) -> bool:
@@ -106,11 +87,11 @@ class RotationState:
         return {phase: number for phase in phases if (number := self.count(phase))}
 
 
-def after(start: datetime | None, seconds: int) -> datetime | None:
+def limit_end(start: datetime | None, seconds: int) -> datetime | None:
     """The end of a time limit; None if there is no limit, or it has not begun."""
     return start + timedelta(seconds=seconds) if start is not None and seconds else None
 
 
-def passed(limit: datetime | None, now: datetime) -> bool:
+def limit_passed(limit: datetime | None, now: datetime) -> bool:
     """Whether the limit is reached; no limit never is."""
     return limit is not None and now >= limit

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 from ..budgets.timeline import next_change
 from .input import RotationInput, ScopeLeft
-from .state import WAITING, RotationState, after
+from .state import WAITING, RotationState, limit_end
 
 # First nearby, because a year of some budgets is long to write down.
 HORIZONS = (timedelta(days=9), timedelta(days=366))
@@ -22,14 +22,14 @@ def next_instant(
     """The earliest of all times that run: stages, pauses, blocks, windows, budgets that hold nodes back, protections
     of pods (``ends``), the whole. None if none runs."""
     settings = state.settings
-    times: list[datetime | None] = [after(state.started_at, settings.time_limit), *ends]
-    times += [after(each.since, settings.node_timeout) for each in state.nodes if each.in_flight]
+    times: list[datetime | None] = [limit_end(state.started_at, settings.time_limit), *ends]
+    times += [limit_end(each.since, settings.node_timeout) for each in state.nodes if each.in_flight]
     waiting = [each for each in state.nodes if each.phase == WAITING]
     if waiting:
         times += [each.not_before for each in waiting]
-        times += [after(each.blocked_since, settings.blocked_timeout) for each in waiting if each.blocked_since]
+        times += [each.blocked_until(settings.blocked_timeout) for each in waiting]
         times += [each.until for each in sight.windows.values()]
-        times.append(after(state.wave.ended_at, settings.soak))
+        times.append(limit_end(state.wave.ended_at, settings.soak))
         pools = {each.pool for each in waiting}
         times += [_change(each, now) for each in scopes if each.left <= 0 and any(map(each.scope.covers, pools))]
     return min((each for each in times if each is not None and each > now), default=None)

@@ -21,8 +21,6 @@ from ...schema.meta import (
 from ...schema.prop import prop
 from ..clusters.member_cluster import Taint
 
-API_VERSION, KIND = "karpenter.sh/v1", "NodeClaim"
-
 
 @dataclass(frozen=True, kw_only=True)
 class NodeClassReference:
@@ -35,6 +33,7 @@ class NodeClassReference:
 class NodeClaimSpec:
     node_class_ref: NodeClassReference = prop("Class that the machine is made from.", default=NodeClassReference())
     taints: tuple[Taint, ...] = prop("Taints of the node.", default=())
+    startup_taints: tuple[Taint, ...] = prop("Taints that something else takes off.", default=())
     expire_after: str = prop("Lifetime from creation, or Never.", default="720h")
     termination_grace_period: str = prop("How long a drain may take; empty means without end.", default="")
 
@@ -44,6 +43,7 @@ class NodeClaimStatus:
     node_name: str = prop("Name of the Node.", default="")
     provider_id: str = prop("Identity of the machine.", json="providerID", default="")
     image_id: str = prop("Image that the machine was made from.", json="imageID", default="")
+    capacity: t.Mapping[str, str] = prop("All that the machine has.", default=EMPTY, quantity=True)
     allocatable: t.Mapping[str, str] = prop("What pods may ask for.", default=EMPTY, quantity=True)
     last_pod_event_time: datetime | None = prop("Instant at which a pod came or left last.", default=None)
     conditions: tuple[Condition, ...] = prop("Conditions.", default=())

@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Node classes of Karpenter's providers, as far as decisions about drift read them.
 
-Azure's ``AKSNodeClass`` (karpenter.azure.com/v1beta1) is known field by field; of other classes only the hash is used.
+Azure's ``AKSNodeClass`` (karpenter.azure.com/v1beta1) and AWS' ``EC2NodeClass`` (karpenter.k8s.aws/v1) are known field
+by field; of other classes only the hash is used.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from ...schema.meta import EMPTY, ObjectMeta
 from ...schema.prop import prop
 
-AKS_NODE_CLASS = "AKSNodeClass"
+AKS_NODE_CLASS, EC2_NODE_CLASS = "AKSNodeClass", "EC2NodeClass"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,9 +24,16 @@ class NodeImage:
 
 
 @dataclass(frozen=True, kw_only=True)
+class NodeSubnet:
+    id: str = prop("Identity of the subnet.")
+    zone: str = prop("Zone that it is in.", default="")
+
+
+@dataclass(frozen=True, kw_only=True)
 class NodeClassStatus:
     kubernetes_version: str = prop("Version that nodes are to have.", default="")
     images: tuple[NodeImage, ...] = prop("Images that nodes may have.", default=())
+    subnets: tuple[NodeSubnet, ...] = prop("Subnets that nodes may be in.", default=())
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -30,7 +30,7 @@ CLUSTER_ZONE = "cluster.local"
 
 
 def check_ec2(spec: Spec) -> t.Iterator[Found]:
-    """Rules over several fields of ``spec``."""
+    """Rules of an EC2NodeClass that are over several fields of its ``spec``."""
     if ("role" in spec) == ("instanceProfile" in spec):
         hint = "write role" if "role" not in spec else "keep one of them"
         yield Found("role-or-profile", "spec", "exactly one of role and instanceProfile is wanted", hint)
@@ -89,7 +89,7 @@ def _check_interfaces(rows: t.Sequence[Spec]) -> t.Iterator[Found]:
 
 
 def check_aks(spec: Spec) -> t.Iterator[Found]:
-    """Rules over several fields of ``spec``."""
+    """Rules of an AKSNodeClass that are over several fields of its ``spec``."""
     family = spec.get("imageFamily")
     trusted = field(spec, "security.trustedLaunch") or {}
     launched = isinstance(trusted, Mapping) and (trusted.get("vtpm") is True or trusted.get("secureBoot") is True)

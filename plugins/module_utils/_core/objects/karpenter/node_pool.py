@@ -77,13 +77,17 @@ DEFAULT_DISRUPTION = Disruption("0s")
 
 @dataclass(frozen=True)
 class NodeTemplate:
-    """``spec.template``: what NodeClaims are made from. All of it but ``requirements`` is in the drift hash."""
+    """``spec.template``: what NodeClaims are made from. All of it but ``requirements`` is in the drift hash.
+
+    ``node_class`` are group and kind of the class.
+    """
 
     labels: Mapping[str, str] = field(default_factory=lambda: EMPTY, hash=False)
     annotations: Mapping[str, str] = field(default_factory=lambda: EMPTY, hash=False)
     requirements: tuple[NodeSelectorRequirement, ...] = ()
     expire_after: str = DEFAULT_EXPIRY
     termination_grace_period: str | None = None
+    node_class: tuple[str, str] = ("", "")
 
 
 @dataclass(frozen=True)
@@ -143,6 +147,7 @@ def decode_node_pool(document: Mapping[str, t.Any]) -> NodePool:
             _requirements(claim.get("requirements")),
             _duration(claim.get("expireAfter"), "spec.template.spec.expireAfter") or DEFAULT_EXPIRY,
             grace,
+            _class(_mapping(claim.get("nodeClassRef"), "spec.template.spec.nodeClassRef")),
         ),
         manifest=document,
     )
@@ -198,6 +203,11 @@ def _budget(row: Mapping[str, t.Any], path: str) -> Budget:
         _duration(row.get("duration"), f"{path}.duration", never=False),
         _texts(row.get("reasons"), f"{path}.reasons"),
     )
+
+
+def _class(row: Mapping[str, t.Any]) -> tuple[str, str]:
+    path = "spec.template.spec.nodeClassRef"
+    return _text(row.get("group"), f"{path}.group") or "", _text(row.get("kind"), f"{path}.kind") or ""
 
 
 def _duration(value: t.Any, path: str, never: bool = True) -> str | None:

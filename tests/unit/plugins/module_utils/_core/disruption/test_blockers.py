@@ -12,7 +12,8 @@ from datetime import timedelta
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.cluster_state import ClusterState
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.pod import DISRUPTED as TAINT
-from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.pod import Pod, standing
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.pod import Pod
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.pod_disruption import evictable
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.pod_disruption_budget import (
     PodDisruptionBudget,
 )
@@ -20,9 +21,9 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.bloc
     EVENTUAL,
     GRACEFUL,
     blockers,
-    unreadable_annotations,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.methods.candidates import candidates
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.methods.events import of_annotations
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.policy import Toleration
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import Condition
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.selector import LabelSelector
@@ -79,7 +80,8 @@ def test_each_gate_of_the_node_closes_alone() -> None:
 
 def test_a_running_command_and_a_nomination_block() -> None:
     state = a_state([a_node("n")])
-    assert codes(state.with_commands({"n"})) == ["in-command"]
+    queued = dataclasses.replace(state.nodes[0], queued=True)
+    assert codes(dataclasses.replace(state, nodes=(queued,))) == ["in-command"]
     nominated = dataclasses.replace(state.nodes[0], nominated_until=NOW + timedelta(seconds=1))
     assert codes(dataclasses.replace(state, nodes=(nominated,))) == ["nominated"]
     over = dataclasses.replace(nominated, nominated_until=NOW)
@@ -102,7 +104,7 @@ def test_on_nodes_only_the_word_true_counts_d0_95(value: str, blocked: bool) -> 
 
 def test_an_annotated_pod_keeps_its_node_and_is_named_d0_91() -> None:
     state = with_pods(dataclasses.replace(WEB, annotations={DO_NOT_DISRUPT: "true"}))
-    assert candidates(state, NOW) == []
+    assert not any(each.graceful.candidate for each in candidates(state, NOW))
     (found,) = blockers(state, state.nodes[0], NOW)
     assert (found.code, found.about["pod"]) == ("pod-annotation", "default/web")
     assert found.text == "pod default/web has karpenter.sh/do-not-disrupt"
@@ -118,7 +120,8 @@ def test_a_duration_protects_a_pod_from_its_start_d0_94(age: int, blocked: bool)
 def test_an_unreadable_duration_protects_nothing_and_is_told_d0_94(value: str) -> None:
     pod = dataclasses.replace(WEB, annotations={DO_NOT_DISRUPT: value}, started_at=NOW)
     assert codes(with_pods(pod)) == []
-    assert [each.code for each in unreadable_annotations([pod], NOW)] == ["do-not-disrupt-unreadable"]
+    (found,) = of_annotations([pod], NOW, moving=True)
+    assert found.reason == "InvalidDoNotDisruptAnnotation"
 
 
 def test_daemon_and_static_pods_with_the_annotation_block_and_ended_ones_never_do() -> None:
@@ -185,18 +188,16 @@ def test_gates_come_in_upstreams_order() -> None:
 
 
 @pytest.mark.parametrize(
-    ("pod", "code"),
+    ("pod", "held"),
     [
-        (WEB, "moves"),
-        (a_pod("x", phase="Succeeded"), "ended"),
-        (a_pod("x", owners=STATIC), "static"),
-        (a_pod("x", owners=DAEMON), "daemon"),
-        (a_pod("x", tolerations=(DISRUPTED,)), "tolerates"),
-        (a_pod("x", deleting_at=NOW), "ending"),
-        (a_pod("x", annotations={DO_NOT_DISRUPT: "true"}), "protected"),
+        (WEB, True),
+        (a_pod("x", phase="Succeeded"), False),
+        (a_pod("x", owners=STATIC), False),
+        (a_pod("x", owners=DAEMON), True),
+        (a_pod("x", tolerations=(DISRUPTED,)), False),
+        (a_pod("x", deleting_at=NOW), False),
+        (a_pod("x", annotations={DO_NOT_DISRUPT: "true"}), False),
     ],
 )
-def test_what_becomes_of_each_pod_is_told(pod: Pod, code: str) -> None:
-    found = standing(pod, NOW)
-    assert found.code == code
-    assert pod.key in found.text
+def test_which_pods_are_held_against_pdbs(pod: Pod, held: bool) -> None:
+    assert evictable(pod, NOW) is held

@@ -76,6 +76,9 @@ def nodes(*pools: str) -> t.Any:
         ("NodePool", "spec.disruption.budgets", "behaviour"),
         ("NodePool", "spec.template.spec.expireAfter", "static"),
         ("NodePool", "status", None),
+        ("EC2NodeClass", "spec.subnetSelectorTerms", "special"),
+        ("EC2NodeClass", "spec.tags", "static"),
+        ("EC2NodeClass", "spec.ipPrefixCount", "unhashed"),
     ],
 )
 def test_the_class_of_a_field_d0_35(kind: str, path: str, expected: str | None) -> None:
@@ -129,8 +132,43 @@ def test_requirements_drift_only_what_they_no_longer_admit_d0_32_d0_33() -> None
 def test_the_order_of_lists_and_zero_values_are_no_change() -> None:
     taints = list(reversed(POOL["spec"]["template"]["spec"]["taints"]))
     assert edit("NodePool", POOL, edited("spec.template.spec.taints", taints), nodes("p")).changed == ()
-    assert edit("NodePool", POOL, edited("spec.template.metadata.annotations", {}), nodes("p")).changed == ()
+    twice_more = [*taints, taints[0], taints[0]]
+    assert edit("NodePool", POOL, edited("spec.template.spec.taints", twice_more), nodes("p")).changed == ()
+    assert changed_paths({}, {"template": {"metadata": {}}}, "spec") == []
     assert changed_paths({"a": {"b": 1}}, {"a": {"b": 2, "c": 3}}, "spec") == ["spec.a.b", "spec.a.c"]
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("spec.template.metadata.labels", {"team": "a", "tier": ""}),
+        ("spec.template.metadata.annotations", {"note": ""}),
+        ("spec.template.metadata.annotations", {}),
+        ("spec.template.metadata.labels", {}),
+        ("spec.template.spec.startupTaints", []),
+        (
+            "spec.template.spec.taints",
+            [{"key": "x", "effect": "NoSchedule"}, *POOL["spec"]["template"]["spec"]["taints"]],
+        ),
+        ("spec.template.spec.terminationGracePeriod", "0s"),
+        ("spec.template.spec.expireAfter", "0s"),
+    ],
+)
+def test_a_zero_that_is_set_is_a_change(path: str, value: t.Any) -> None:
+    """Each of these changes what ``NodePool.Hash`` of Karpenter v1.14.1 gives; the other tests of this file name what
+    does not. Only fields of structs are skipped where they are zero."""
+    assert list(edit("NodePool", POOL, edited(path, value), nodes("p", "p")).drifted) == ["n0", "n1"]
+
+
+def test_an_empty_value_of_a_taint_is_none() -> None:
+    taints = [{"key": "x", "effect": "NoSchedule", "value": ""}, {"key": "y", "effect": "NoSchedule"}]
+    assert edit("NodePool", POOL, edited("spec.template.spec.taints", taints), nodes("p")).changed == ()
+
+
+def test_one_duration_in_two_spellings_is_one() -> None:
+    path = "spec.template.spec.expireAfter"
+    assert edit("NodePool", edited(path, "720h"), edited(path, "43200m"), nodes("p")).changed == ()
+    assert list(edit("NodePool", edited(path, "720h"), edited(path, "Never"), nodes("p")).drifted) == ["n0"]
 
 
 def test_a_subnet_edit_lists_all_nodes_of_all_pools_of_the_class_d0_48() -> None:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import copy
+import typing as t
 from datetime import UTC, datetime
 
 import pytest
@@ -13,9 +14,9 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.budg
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.lint_pool import (
     drifts,
     lint_node_pool,
-    mend,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._core.lint.document import judge_document, mend
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.karpenter.node_pool import REASONS, Budget
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.karpenter.reading import (
     examine,
@@ -52,6 +53,10 @@ ALL_FIELDS = {
 }
 GRACE = pool(template={"spec": {"terminationGracePeriod": "30s"}})
 ANNOTATED = pool(template={"metadata": {"annotations": {"karpenter.sh/do-not-disrupt": "true"}}})
+
+
+def mended(document: object, consent: bool = False) -> t.Any:
+    return mend(judge_document(document, START), consent)
 
 
 def codes(document: object) -> list[str]:
@@ -112,7 +117,7 @@ def test_all_fields_with_one_policy_chosen_d0_81() -> None:
     assert budgets is not None
     day = datetime(2026, 11, 18, tzinfo=UTC)
     assert [allowed(budgets, day.replace(minute=at), 40, "Empty").limit for at in (5, 10, 40)] == [5, 8, 8]
-    assert mend(chosen, findings, consent=True)["spec"]["template"] == {"spec": {"expireAfter": "Never"}}
+    assert mended(chosen, consent=True)["spec"]["template"] == {"spec": {"expireAfter": "Never"}}
 
 
 def test_a_grace_period_in_a_patch_drifts_what_exists_d0_55() -> None:
@@ -132,8 +137,8 @@ def test_expiry_moves_to_the_template_only_with_consent_d0_18_d0_19() -> None:
     found = lint_node_pool(TYPICAL, START, nodes=12)
     repair = next(each for each in found if each.code == MISPLACED)
     assert "marks all 12 existing nodes of the pool Drifted" in repair.consent
-    assert mend(TYPICAL, found) == TYPICAL
-    spec = mend(TYPICAL, found, consent=True)["spec"]
+    assert mended(TYPICAL) is None
+    spec = mended(TYPICAL, consent=True)["spec"]
     assert spec["template"] == {"spec": {"expireAfter": "168h"}}
     assert "expireAfter" not in spec["disruption"]
     got, findings = read_node_pool(TYPICAL)
@@ -155,8 +160,7 @@ def test_two_places_that_differ_are_refused_d0_18() -> None:
 def test_a_stop_is_offered_in_place_of_the_annotation_d0_96_d0_97() -> None:
     (finding,) = [each for each in lint_node_pool(ANNOTATED, START, nodes=12) if each.level == "warning"]
     assert "all 12 existing nodes" in finding.consent
-    mended = mend(ANNOTATED, [finding], consent=True)
-    assert mended["spec"] == {
+    assert mended(ANNOTATED, consent=True)["spec"] == {
         "template": {"metadata": {"annotations": {}}},
         "disruption": {"budgets": [{"nodes": "0"}]},
     }
@@ -166,12 +170,12 @@ def test_mended_numbers_are_quoted_d0_58() -> None:
     document = {"budgets": [{"nodes": 5}]}
     found = lint_node_pool(document, START)
     assert [(each.code, each.path) for each in found] == [("wrong-type", "spec.disruption.budgets[0].nodes")]
-    assert mend(document, found) == {"spec": {"disruption": {"budgets": [{"nodes": "5"}]}}}
+    assert mended(document) == {"spec": {"disruption": {"budgets": [{"nodes": "5"}]}}}
 
 
 def test_a_mended_list_raises_no_finding_again_d0_84() -> None:
     document = {"budgets": [{"nodes": "50%", "schedule": "0 0 * * 6", "duration": "48h"}, {"nodes": "0"}]}
-    assert codes(mend(document, lint_node_pool(document, START))) == []
+    assert codes(mended(document)) == []
 
 
 KEYS = st.sampled_from(
@@ -204,7 +208,7 @@ ANYTHING = st.recursive(
 @settings(max_examples=5 * settings().max_examples)
 @given(document=st.builds(pool, disruption=ANYTHING, template=ANYTHING) | ANYTHING)
 def test_random_documents_raise_nothing_but_our_error(document: object) -> None:
-    mend(document, lint_node_pool(document, START), consent=True)
+    mended(document, consent=True)
     try:
         got, _findings = read_node_pool(document)
     except FleetError:

@@ -21,12 +21,9 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.pod_dis
     PodDisruptionBudget,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.pod_manifest import PodSpread
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.methods.candidates import (
-    Command,
-    allowances,
-    judge,
-)
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.methods.passes import one_pass
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.methods.commands import Command
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.methods.method_input import MethodInput
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.methods.passes import pass_of
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.karpenter.node_pool import REASONS
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.selector import LabelSelector
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.disruption.nodes_made import (
@@ -102,15 +99,15 @@ SEEDS = range(60)
 def test_the_order_of_inputs_never_matters(seed: int) -> None:
     rng = Random(seed)
     cluster = Cluster(rng)
-    assert one_pass(cluster.state(rng), NOW) == one_pass(cluster.state(), NOW)
-    assert judge(cluster.state(rng), NOW) == judge(cluster.state(), NOW)
+    assert pass_of(MethodInput(cluster.state(rng), NOW)) == pass_of(MethodInput(cluster.state(), NOW))
+    assert MethodInput(cluster.state(rng), NOW).verdicts() == MethodInput(cluster.state(), NOW).verdicts()
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_no_budget_is_exceeded_and_every_pod_has_a_home_with_room(seed: int) -> None:
     state = Cluster(Random(seed)).state()
-    for command in one_pass(state, NOW).commands:
-        allowed = allowances(state, NOW, command.reason)
+    for command in pass_of(MethodInput(state, NOW)).commands:
+        allowed = MethodInput(state, NOW).allowances(command.reason)
         pools = Counter(each.pool for each in state.nodes if each.name in command.nodes)
         assert all(count <= allowed[pool].allowed for pool, count in pools.items())
         assert_homes(state, command)
@@ -137,7 +134,7 @@ def assert_homes(state: ClusterState, command: Command) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_consolidation_only_ever_saves(seed: int) -> None:
-    for command in one_pass(Cluster(Random(seed)).state(), NOW).commands:
+    for command in pass_of(MethodInput(Cluster(Random(seed)).state(), NOW)).commands:
         assert command.reason == "Drifted" or command.saving is None or command.saving > 0
 
 
@@ -146,7 +143,7 @@ def test_deleting_what_is_not_needed_comes_to_an_end(seed: int) -> None:
     """Pass by pass until nothing is to be gained; pods go where the plan says."""
     state = Cluster(Random(seed)).state()
     for _pass in range(30):
-        commands = [each for each in one_pass(state, NOW).commands if not each.replacements]
+        commands = [each for each in pass_of(MethodInput(state, NOW)).commands if not each.replacements]
         if not commands:
             return
         state = carried_out(state, commands[0])
@@ -168,10 +165,10 @@ def carried_out(state: ClusterState, command: Command) -> ClusterState:
 def test_a_pool_that_may_lose_nothing_changes_nothing_for_others(seed: int) -> None:
     """An unmanaged node with neither room nor label is irrelevant."""
     cluster = Cluster(Random(seed))
-    before = one_pass(cluster.state(), NOW)
+    before = pass_of(MethodInput(cluster.state(), NOW))
     stranger = dataclasses.replace(a_node("zz", cpu=0), labels={}, allocatable={})
     cluster.nodes.append(stranger)
-    after = one_pass(cluster.state(), NOW)
+    after = pass_of(MethodInput(cluster.state(), NOW))
     assert [(each.nodes, each.moves) for each in after.commands] == [
         (each.nodes, each.moves) for each in before.commands
     ]
@@ -179,9 +176,9 @@ def test_a_pool_that_may_lose_nothing_changes_nothing_for_others(seed: int) -> N
 
 def test_a_budget_of_0_stops_the_pool_for_every_reason_d0_97() -> None:
     state = a_state([a_node("a"), a_node("b")], pool=a_pool(budgets=[{"nodes": "0"}]))
-    assert [allowances(state, NOW, reason)["p"].allowed for reason in REASONS] == [0, 0, 0]
+    assert [MethodInput(state, NOW).allowances(reason)["p"].allowed for reason in REASONS] == [0, 0, 0]
 
 
 def test_with_the_default_policy_every_node_is_a_candidate_d0_14() -> None:
     state = a_state([a_node(name) for name in "abc"], [a_pod("p", "a")])
-    assert [each.node for each in judge(state, NOW) if each.candidate] == ["a", "b", "c"]
+    assert [each.node for each in MethodInput(state, NOW).verdicts() if each.candidate] == ["a", "b", "c"]

@@ -21,7 +21,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.do_n
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.drift_edits import edit
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.methods.drift import drifted
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.methods.expiration import expired
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.methods.passes import one_pass
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.methods.method_input import MethodInput
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.methods.passes import pass_of
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.karpenter.node_pool import decode_node_pool
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.quantity import NANO
@@ -153,7 +154,7 @@ def test_containers_that_stay_are_counted_with_those_that_come_after_them() -> N
 def test_a_pod() -> None:
     found = read_pod(POD)
     assert (found.daemon, found.ready, found.bound_volumes, found.host_ports) == (True, "False", True, (("TCP", 80),))
-    assert len(found.spread) == 1
+    assert [each.when_unsatisfiable for each in found.spread] == ["DoNotSchedule", "ScheduleAnyway"]
     assert found.anti_affinity[0].topology_key == "kubernetes.io/hostname"
     assert found.node_affinity is not None
 
@@ -213,7 +214,7 @@ def test_decisions_over_objects_gone_wrong_raise_nothing_but_our_error(seed: int
             maybe(read_pod_disruption_budget, mutated(rng, PDB)),
         )
         try:
-            one_pass(state, NOW)
+            pass_of(MethodInput(state, NOW))
             expired(state, NOW)
             drifted(state, NOW)
             [blockers(state, each, NOW) for each in state.nodes]

@@ -12,11 +12,10 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.pod import Pod
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.do_not_disrupt import lint_do_not_disrupt
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.manual import (
-    managed_nodes,
     nodes_by_name,
     nodes_of_pool,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.safeguards import safeguards
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.safeguards import safeguard_rows
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.termination import deadline, drain_step
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.policy import Toleration
@@ -120,14 +119,12 @@ def test_names_are_taken_as_they_are_and_unknown_ones_told_at_once() -> None:
 
 @pytest.mark.parametrize("confirmed", [None, 0, 1, 4])
 def test_many_nodes_need_their_number_confirmed_d0_88_d0_89(confirmed: int | None) -> None:
-    for call in (lambda: managed_nodes(STATE, confirmed), lambda: nodes_of_pool(STATE, "p", confirmed)):
-        with pytest.raises(FleetError) as error:
-            call()
-        assert error.value.code == "count-not-confirmed"
+    with pytest.raises(FleetError) as error:
+        nodes_of_pool(STATE, "p", confirmed)
+    assert error.value.code == "count-not-confirmed"
 
 
 def test_a_confirmed_number_gives_the_nodes_also_for_a_pool_that_goes_d0_88_d0_90() -> None:
-    assert managed_nodes(STATE, 3) == ("a", "b", "c")
     assert nodes_of_pool(STATE, "p", 2) == ("a", "b")
 
 
@@ -137,10 +134,10 @@ def test_a_deletion_by_hand_is_not_held_back_by_budgets_d0_66() -> None:
 
 
 def test_the_tables_of_karpenter_and_rotation_differ_in_expiration_only_d0_21() -> None:
-    pairs = zip(safeguards("karpenter"), safeguards("rotation"), strict=True)
+    pairs = zip(safeguard_rows("karpenter"), safeguard_rows("rotation"), strict=True)
     different = [one.reason for one, other in pairs if one != other]
     assert different == ["Expiration"]
-    (forceful,) = (each for each in safeguards("karpenter") if each.reason == "Expiration")
+    (forceful,) = (each for each in safeguard_rows("karpenter") if each.reason == "Expiration")
     assert (forceful.budgets, forceful.replacement_first) == ("no", "no")
 
 

@@ -11,7 +11,6 @@ from datetime import timedelta
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.cluster_state import ClusterState, StatePool
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.methods.drift import (
-    condition_change,
     drift,
     drifted,
 )
@@ -25,6 +24,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.meth
     expired,
     expiry,
 )
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.methods.method_input import MethodInput
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.karpenter.node_class import (
     NodeClass,
     NodeClassStatus,
@@ -167,22 +167,20 @@ def test_causes_of_the_provider_come_in_its_order_d0_39() -> None:
 def test_an_unknown_cause_is_passed_through_d0_39() -> None:
     node = a_node("n")
     state = a_state([node], claims=[a_claim(node, drifted="MoonPhaseDrift")])
-    (command,) = drift_method(state, NOW).commands
+    (command,) = drift_method(MethodInput(state, NOW)).commands
     assert "MoonPhaseDrift" in command.text
-    assert condition_change(state.nodes[0], drift(state.pools["p"], state.nodes[0], NOW)) is None
 
 
 def test_the_condition_goes_when_the_edit_is_taken_back_d0_37() -> None:
     node = a_node("n")
     for value, told, expected in (
-        ("2", None, "set"),
-        ("1", "NodePoolDrifted", "remove"),
-        ("2", "NodePoolDrifted", None),
+        ("2", None, "NodePoolDrifted"),
+        ("1", "NodePoolDrifted", ""),
+        ("2", "NodePoolDrifted", "NodePoolDrifted"),
     ):
         claim = a_claim(node, annotations=hashed("1"), drifted=told)
         state = a_state([node], claims=[claim], pool=a_pool(annotations=hashed(value)))
-        change = condition_change(state.nodes[0], drift(state.pools["p"], state.nodes[0], NOW))
-        assert (change.action if change else None) == expected
+        assert reason(state) == expected
 
 
 def test_a_cause_of_a_class_that_nobody_read_is_not_doubted() -> None:
@@ -203,8 +201,8 @@ def test_oldest_first_but_nodes_without_pods_before_all_others_d0_40() -> None:
     ages = dict(zip((each.name for each in nodes), (4, 1, 3, 2), strict=True))
     claims = [a_claim(each, drifted="X", drifted_at=before(days=ages[each.name])) for each in nodes]
     pods = [a_pod("a", "busy-old"), a_pod("b", "busy-new")]
-    found = drift_candidates(a_state(nodes, pods, claims=claims), NOW)
-    assert [each.node.name for each in found] == ["free-old", "free-new", "busy-old", "busy-new"]
+    found = drift_candidates(MethodInput(a_state(nodes, pods, claims=claims), NOW))
+    assert [each.name for each in found] == ["free-old", "free-new", "busy-old", "busy-new"]
 
 
 def test_expiry_is_due_at_the_very_second_d0_16_d0_20() -> None:
@@ -238,10 +236,10 @@ def test_a_static_pool_is_drifted_within_budgets_one_replacement_each() -> None:
     nodes = [a_node(name) for name in "abcd"]
     claims = [a_claim(each, drifted="X") for each in nodes]
     pool = a_pool(budgets=[{"nodes": "2"}], replicas=4)
-    found = static_drift_method(a_state(nodes, claims=claims, pool=pool), NOW)
+    found = static_drift_method(MethodInput(a_state(nodes, claims=claims, pool=pool), NOW))
     assert [(each.nodes, len(each.replacements)) for each in found.commands] == [(("a",), 1), (("b",), 1)]
     assert [each.code for each in found.refused] == ["budget", "budget"]
-    crowded = static_drift_method(a_state(nodes, claims=claims, pool=a_pool(replicas=3)), NOW)
+    crowded = static_drift_method(MethodInput(a_state(nodes, claims=claims, pool=a_pool(replicas=3)), NOW))
     assert (crowded.commands, [each.code for each in crowded.refused]) == ((), ["over-replicas"])
 
 

@@ -14,6 +14,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.pod_dis
     PodDisruptionBudget,
     PodDisruptionBudgets,
 )
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.state_node import Node
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation.decide import (
     acts_in_flight,
     begin,
@@ -24,7 +25,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rota
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation.input import (
     RotationInput,
     RotationNode,
-    karpenter_node,
+    rotation_node,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation.state import (
     RotationSettings,
@@ -124,6 +125,18 @@ def test_nodes_that_are_not_ready_or_deleted_consume_the_budget_d0_65() -> None:
     assert drained(decide(state, sight, NOW)) == ["p-0"]
 
 
+def test_a_node_that_another_rotation_empties_is_left_to_it_and_consumes_the_budget() -> None:
+    """Two rotations over one pool never disrupt more than its budget together."""
+    taken = RotationNode(name="x", pool="p", disruptor="other")
+    sight = RotationInput(nodes=(*a_pool_of(3), taken), scopes=(scope(Budget("2")),), rotation="mine")
+    found = decide(begin(["x", "p-0", "p-1"], sight, ALL_AT_ONCE, NOW), sight, NOW)
+    waits = {each.name: [one.text for one in each.blockers] for each in found.waits}
+    assert (drained(found), waits["x"]) == (["p-0"], ["node x is in the hands of other"])
+    assert "1 disrupted" in waits["p-1"][0]
+    own = dataclasses.replace(sight, rotation="other")
+    assert drained(decide(begin(["x"], own, ALL_AT_ONCE, NOW), own, NOW)) == ["x"]
+
+
 def test_a_place_stays_disrupted_until_the_replacement_is_ready() -> None:
     sight = RotationInput(nodes=a_pool_of(10), scopes=(scope(Budget("10%")),))
     found = everything(sight, ALL_AT_ONCE)
@@ -206,6 +219,33 @@ def test_nodes_do_not_compete_for_one_pdb() -> None:
     assert found.waits[0].blockers[0].text == (
         "pdb default/web allows 2 disruptions, nodes in flight need 2, this one 1"
     )
+
+
+def test_what_a_node_in_flight_needs_of_a_pdb_is_kept_over_steps() -> None:
+    sight = RotationInput(nodes=a_pool_of(2), pods=web_on("p-0", "p-1"), limits=a_pdb(1))
+    found = everything(sight, ALL_AT_ONCE)
+    again = decide(found.state, sight, NOW + MINUTE)
+    assert (drained(found), drained(again), told(again, "p-1")) == (["p-0"], [], ["pdb-shared"])
+    free = decide(found.state, replaced(dataclasses.replace(sight, pods=web_on("p-1")), "p-0"), NOW + MINUTE)
+    assert drained(free) == ["p-1"]
+
+
+def test_pods_that_a_pdb_lets_through_take_nothing_of_it() -> None:
+    one = PodDisruptionBudget(
+        name="web", selector=LabelSelector(match_labels={"app": "web"}), allowed=1, unhealthy="AlwaysAllow"
+    )
+    sick = {name: [dataclasses.replace(pods[0], ready="False")] for name, pods in web_on("p-0", "p-1").items()}
+    pods = sick | web_on("p-2", "p-3")
+    sight = RotationInput(nodes=a_pool_of(4), pods=pods, limits={"": PodDisruptionBudgets([one])})
+    assert drained(everything(sight, ALL_AT_ONCE)) == ["p-0", "p-1", "p-2"]
+
+
+def test_a_node_of_which_nothing_else_is_said_counts_and_is_not_leaving() -> None:
+    """Where no NodeClaims are, every node counts as initialized."""
+    sight = RotationInput(nodes=a_pool_of(4), scopes=(scope(Budget("50%")),))
+    assert drained(everything(sight, ALL_AT_ONCE)) == ["p-0", "p-1"]
+    bare = [rotation_node(Node(name=name), "p") for name in "ab"]
+    assert [(each.initialized, each.deleting, each.ready) for each in bare] == [(True, False, True)] * 2
 
 
 def test_who_is_alone_goes_on_although_its_pods_are_more_than_its_pdb_allows() -> None:
@@ -302,6 +342,27 @@ def test_the_time_of_a_block_runs_only_while_the_window_is_open() -> None:
     assert (outcome(found.state), told(found, "p-0")) == ("waiting", ["pdb"])
 
 
+def test_short_windows_do_not_make_a_block_endless() -> None:
+    """20 minutes a day: an hour of them is three windows and the beginning of a fourth."""
+    opened = RotationInput(nodes=a_pool_of(1), pods=web_on("p-0"), limits=a_pdb(0))
+    shut = dataclasses.replace(opened, windows={"": WindowAnswer(False, "outside all windows", None)})
+    found = everything(opened, RotationSettings(blocked_timeout=3600))
+    for day in range(3):
+        found = decide(found.state, shut, NOW + timedelta(days=day, minutes=20))
+        assert (outcome(found.state), found.state.nodes[0].blocked_before) == ("waiting", 1200 * (day + 1))
+        found = decide(found.state, opened, NOW + timedelta(days=day + 1))
+    assert [(each.phase, each.code) for each in found.state.nodes] == [("Blocked", "pdb")]
+
+
+def test_a_node_that_was_free_in_between_is_blocked_anew() -> None:
+    opened = RotationInput(nodes=a_pool_of(1), pods=web_on("p-0"), limits=a_pdb(0))
+    shut = {"": WindowAnswer(False, "outside all windows", None)}
+    found = everything(opened, RotationSettings(blocked_timeout=3600))
+    found = decide(found.state, dataclasses.replace(opened, windows=shut), NOW + 20 * MINUTE)
+    found = decide(found.state, dataclasses.replace(opened, windows=shut, limits=a_pdb(1)), NOW + 21 * MINUTE)
+    assert found.state.nodes[0].blocked_before == 0
+
+
 def test_a_stop_lets_end_what_has_begun() -> None:
     sight = RotationInput(nodes=a_pool_of(2))
     found = decide(everything(sight, RotationSettings()).state, dataclasses.replace(sight, stop=True), NOW)
@@ -360,8 +421,8 @@ def test_a_surge_of_nothing_is_refused() -> None:
 
 def test_nodes_of_several_clusters_keep_their_names_apart() -> None:
     (node,) = a_state([a_node("n", annotations={"karpenter.sh/do-not-disrupt": "true"})]).nodes
-    found = karpenter_node(node, "east")
-    assert found is not None
+    assert node.node is not None
+    found = rotation_node(node.node, node.pool, "east")
     assert (found.name, found.pool, found.cluster, found.annotated) == ("east/n", "east/p", "east", True)
 
 

@@ -9,15 +9,16 @@ import dataclasses
 import typing as t
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.cluster_state import ClusterState
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.pod import Pod
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.pod_manifest import (
     PodAffinityTerm,
     PodSpread,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.rescheduling import (
-    Simulation,
-    simulate,
-    unsettled_nodes,
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.scheduling.simulation import Simulation
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.scheduling.simulator import (
+    Settings,
+    Simulator,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.member_cluster import Taint
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.policy import Toleration
@@ -49,10 +50,16 @@ def homes(found: Simulation) -> dict[str, str]:
     return {each.pod.partition("/")[2]: each.target for each in found.moves}
 
 
+def simulate(state: ClusterState, consolidation: bool = False, settings: Settings = Settings()) -> Simulation:  # noqa: B008
+    """What becomes of the pods of the node ``old`` when that goes."""
+    going = [each for each in state.nodes if each.name == "old"]
+    return Simulator(state, NOW, settings).simulate(going, consolidation)
+
+
 def move(pod: Pod, *others: t.Any, pods: tuple[Pod, ...] = (), **more: t.Any) -> Simulation:
     """What becomes of a pod of the node ``old`` when that goes."""
     state = a_state([a_node("old"), *others], [dataclasses.replace(pod, node="old"), *pods], **more)
-    return simulate(state, ("old",), NOW)
+    return simulate(state)
 
 
 def test_a_pod_goes_where_there_is_room_d0_04() -> None:
@@ -137,7 +144,7 @@ def test_spread_keeps_domains_within_the_skew() -> None:
 def test_spread_counts_pods_that_are_placed_in_the_same_plan() -> None:
     pods = tuple(web(f"p{number}", "old", spread=spread()) for number in range(4))
     state = a_state([a_node("old", zone="c"), a_node("a", zone="a"), a_node("b", zone="b")], pods)
-    assert sorted(homes(simulate(state, ("old",), NOW)).values()) == ["a", "a", "b", "b"]
+    assert sorted(homes(simulate(state)).values()) == ["a", "a", "b", "b"]
 
 
 def test_a_node_without_the_label_takes_no_pod_that_spreads() -> None:
@@ -189,11 +196,11 @@ def test_pods_that_move_nowhere_need_no_place() -> None:
 
 def test_a_pod_that_waited_before_may_go_on_waiting() -> None:
     state = a_state([a_node("old")], [a_pod("p", cpu=99)])
-    assert simulate(state, ("old",), NOW).misfits == ()
+    assert simulate(state).misfits == ()
 
 
 def test_a_node_that_is_not_initialized_is_no_safe_home() -> None:
-    fresh = a_node("a", labels={"karpenter.sh/initialized": "false"})
+    fresh = a_node("a", labels={"karpenter.sh/initialized": "false", "karpenter.sh/registered": "true"})
     (found,) = move(a_pod("p"), fresh).misfits
     assert found.text == "pod default/p would go to a, which isn't initialized"
 
@@ -202,14 +209,14 @@ def test_where_a_pod_has_just_come_no_other_is_put_by_consolidation() -> None:
     nodes = [a_node("old"), a_node("a"), a_node("b")]
     claims = [a_claim(nodes[0]), a_claim(nodes[1], last_pod_event=before(seconds=10)), a_claim(nodes[2])]
     state = a_state(nodes, [a_pod("p", "old")], a_pool(after="30s"), claims=claims)
-    assert homes(simulate(state, ("old",), NOW, unsettled_nodes(state, NOW))) == {"p": "b"}
-    assert homes(simulate(state, ("old",), NOW)) == {"p": "a"}
+    assert homes(simulate(state, consolidation=True)) == {"p": "b"}
+    assert homes(simulate(state)) == {"p": "a"}
 
 
 def test_a_new_node_has_the_labels_and_taints_of_its_pool() -> None:
     types = (a_type("m", 4, 1.0, "ab"),)
     found = move(a_pod("p", cpu=3, node_selector={ZONE: "b"}), types=types)
-    assert [(one.zone, one.pool) for one in found.new_nodes[0].options] == [("b", "p")]
+    assert (found.new_nodes[0].pool, found.new_nodes[0].requirements[ZONE].single) == ("p", "b")
     rows = [{"key": ZONE, "operator": "In", "values": ["a"]}]
     assert move(a_pod("p", node_selector={ZONE: "b"}), types=types, pool=a_pool(requirements=rows)).misfits
 
@@ -224,10 +231,10 @@ def test_pods_that_repel_each_other_need_two_new_nodes() -> None:
     key = "kubernetes.io/hostname"
     pods = tuple(web(str(number), "old", anti_affinity=affinity(key)) for number in range(2))
     state = a_state([a_node("old")], pods, types=(a_type("m", 4, 1.0),))
-    assert homes(simulate(state, ("old",), NOW)) == {"0": "new-1", "1": "new-2"}
+    assert homes(simulate(state)) == {"0": "new-1", "1": "new-2"}
 
 
 def test_a_new_node_stays_in_one_zone_once_a_pod_spreads_over_zones() -> None:
     others = [a_node("a", zone="a", cpu=0), a_node("b", zone="b", cpu=0)]
     found = move(web("p", spread=spread()), *others, pods=(web("1", "a", cpu=0),), types=(a_type("m", 4, 1.0, "ab"),))
-    assert {one.zone for one in found.new_nodes[0].options} == {"b"}
+    assert found.new_nodes[0].requirements[ZONE].single == "b"

@@ -1,0 +1,76 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""One pod of each DaemonSet, which stands for those that will run on nodes that are to be made (Karpenter,
+``getDaemonSetPods``).
+"""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Mapping
+
+from ..values.parts import mapping, rows
+from .pod import Pod
+from .pod_manifest import REQUIRED
+from .pod_reading import read_pod
+
+Document = Mapping[str, t.Any]
+
+
+def daemon_pods(daemon_sets: t.Iterable[Document], pods: t.Iterable[Document]) -> tuple[Pod, ...]:
+    """The newest pod of each DaemonSet, since others may have changed what it asks for; else one of its template."""
+    seen = DaemonPods()
+    for pod in pods:
+        seen.see(pod)
+    return seen.of(daemon_sets)
+
+
+class DaemonPods:
+    """The newest pod of each DaemonSet, found while pods pass by one at a time and are forgotten."""
+
+    def __init__(self) -> None:
+        self._newest: dict[str, Document] = {}
+
+    def see(self, pod: Document) -> None:
+        """Keeps the pod if it is the newest of its DaemonSet."""
+        for owner in rows(mapping(pod, "metadata"), "ownerReferences"):
+            uid = owner.get("uid")
+            if owner.get("controller") and owner.get("kind") == "DaemonSet" and isinstance(uid, str):
+                known = self._newest.get(uid)
+                if known is None or _made(pod) > _made(known):
+                    self._newest[uid] = pod
+
+    def of(self, daemon_sets: t.Iterable[Document]) -> tuple[Pod, ...]:
+        """One pod for each. Its required node affinity is that of the template: the controller puts the name of its
+        node in this place. FleetError ``undecodable``."""
+        return tuple(_pod(each, self._newest.get(str(mapping(each, "metadata").get("uid")))) for each in daemon_sets)
+
+
+def _pod(daemon_set: Document, running: Document | None) -> Pod:
+    metadata = mapping(daemon_set, "metadata")
+    template = mapping(mapping(mapping(daemon_set, "spec"), "template"), "spec")
+    if running is None:
+        spec = dict(template) | {
+            key: [_requesting(each) for each in rows(template, key)] for key in ("containers", "initContainers")
+        }
+        name = {key: metadata[key] for key in ("name", "namespace") if key in metadata}
+        return read_pod({"metadata": name, "spec": spec})
+    required = mapping(mapping(template, "affinity"), "nodeAffinity").get(REQUIRED)
+    if required is None:
+        return read_pod(running)
+    spec = dict(mapping(running, "spec"))
+    affinity = dict(mapping(spec, "affinity"))
+    affinity["nodeAffinity"] = dict(mapping(affinity, "nodeAffinity")) | {REQUIRED: required}
+    return read_pod({**running, "spec": spec | {"affinity": affinity}})
+
+
+def _requesting(container: Document) -> dict[str, t.Any]:
+    """What has a limit and no request requests its limit, as API servers have it for pods."""
+    resources = mapping(container, "resources")
+    requests = dict(mapping(resources, "limits")) | dict(mapping(resources, "requests"))
+    return dict(container) | {"resources": dict(resources) | {"requests": requests}}
+
+
+def _made(pod: Document) -> str:
+    return str(mapping(pod, "metadata").get("creationTimestamp") or "")

@@ -1,0 +1,69 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What disrupting its node means for a pod: whether do-not-disrupt protects it, whether a drain evicts it, what becomes
+of it (Karpenter, ``pkg/utils/pod``)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from ..values.duration import as_timedelta, parse_duration
+from .pod import DISRUPTED, DO_NOT_DISRUPT, Pod, tolerates
+
+
+@dataclass(frozen=True)
+class Protection:
+    """What do-not-disrupt says of a pod: whether it holds, until when (None: without end), and what is unreadable."""
+
+    holds: bool
+    until: datetime | None = None
+    problem: str = ""
+
+
+UNPROTECTED = Protection(False)
+
+
+def protection(pod: Pod, now: datetime) -> Protection:
+    """The annotation ``true``, or a duration from the pod's start; other texts protect nothing.
+
+    A pod that has not started is protected by any duration.
+    """
+    written = pod.annotations.get(DO_NOT_DISRUPT)
+    if written is None:
+        return UNPROTECTED
+    if written == "true":
+        return Protection(True)
+    try:
+        length = parse_duration(written)
+    except ValueError:
+        length = 0
+    if length <= 0:
+        return Protection(
+            False, problem=f"{DO_NOT_DISRUPT}: {written!r:.40} is neither 'true' nor a positive duration such as '1h'"
+        )
+    if pod.started_at is None:
+        return Protection(True)
+    until = pod.started_at + min(as_timedelta(length), timedelta(days=36500))
+    return Protection(now < until, until)
+
+
+def protected(pod: Pod, now: datetime) -> bool:
+    """Whether its annotation forbids to disrupt it at ``now``: for ever, or until a time that it names."""
+    return DO_NOT_DISRUPT in pod.annotations and protection(pod, now).holds
+
+
+def disruptable(pod: Pod, now: datetime) -> bool:
+    """Whether a node may be disrupted with it on it: it is not active, or nothing protects it."""
+    return not (pod.active and protected(pod, now))
+
+
+def drainable(pod: Pod) -> bool:
+    """Whether a drain has anything to do with it: mirror pods and those that tolerate the taint stay."""
+    return not (pod.mirror or tolerates(pod, DISRUPTED))
+
+
+def evictable(pod: Pod, now: datetime) -> bool:
+    """Only such pods are held against PodDisruptionBudgets."""
+    return pod.active and drainable(pod) and not protected(pod, now)

@@ -1,0 +1,183 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What may be disrupted now, by pool and reason: the sum, who decides, when that changes, what blocks."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+from datetime import datetime, timedelta, tzinfo
+
+from ...objects.clusters.fleet_maintenance import FleetMaintenance
+from ...objects.clusters.node_rotation import NodeRotation
+from ...objects.karpenter.node_pool import REASONS
+from ...updates.timing.maintenance import calendar
+from ...values.instants import write_local, write_time
+from ...windows.fleet_windows import WindowAnswer
+from ..budgets.budgets import UNLIMITED
+from ..budgets.census import PoolAllowance
+from ..budgets.timeline import LimitChange, Opening, Timeline, next_change, timeline
+from .fleet_limits import FleetLimit, amount, fleet_limits, window_answer
+from .member_nodes import MemberNodes
+from .pools import BudgetedPool, budgeted_pools
+
+A_WEEK, A_YEAR = timedelta(days=7), timedelta(days=366)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PoolAnswer:
+    """One pool and one reason. ``held`` is what keeps our own verbs back besides the budgets, in words; ``week`` are
+    the limits of the coming seven days."""
+
+    pool: BudgetedPool
+    reason: str
+    allowance: PoolAllowance
+    change: LimitChange | None
+    week: Timeline
+    held: tuple[str, ...]
+
+    @property
+    def allowed(self) -> int | None:
+        """How many more nodes may be disrupted now; None for no limit."""
+        return None if self.allowance.answer.limit == UNLIMITED else self.allowance.allowed
+
+    @property
+    def openings(self) -> tuple[Opening, ...]:
+        """The spans of the coming week in which anything may be."""
+        return self.week.openings
+
+    @property
+    def blocks(self) -> tuple[str, ...]:
+        """Why nothing may be disrupted now, in words; empty if something may."""
+        if self.allowed is None or self.allowed > 0:
+            return ()
+        answer, census = self.allowance.answer, self.allowance.census
+        found = [
+            f"budget {place + 1} ({_written(answer.budgets[place].budget.as_dict())}) "
+            f"{answer.budgets[place].error or answer.budgets[place].arithmetic}: {answer.budgets[place].why}"
+            for place in answer.binding
+        ]
+        found += [f"node {name} {why}" for name, why in census.disrupting.items()]
+        if not census.total:
+            found.append("the pool has no node that counts")
+        return tuple(found)
+
+    def as_dict(self, zone: tzinfo) -> dict[str, t.Any]:
+        """As results have it; instants in UTC, and in words of the zone."""
+        change = self.change
+        return {
+            "member": self.pool.member,
+            "pool": self.pool.name,
+            "kind": self.pool.kind,
+            **self.allowance.as_dict(),
+            "binding_budgets": [each + 1 for each in self.allowance.answer.binding],
+            "blocks": list(self.blocks),
+            "held": list(self.held),
+            "next_change": change.as_dict() | {"local": write_local(change.at, zone)} if change else None,
+            "openings": [
+                each.as_dict()
+                | {"local_start": write_local(each.start, zone), "local_end": write_local(each.end, zone)}
+                for each in self.openings
+            ],
+        }
+
+
+def budget_answers(
+    members: t.Iterable[MemberNodes],
+    rotations: t.Iterable[NodeRotation],
+    maintenance: t.Iterable[FleetMaintenance],
+    now: datetime,
+    reasons: t.Sequence[str] = REASONS,
+) -> tuple[PoolAnswer, ...]:
+    """The answers of all pools of all members, in their order. FleetError ``no-such-maintenance``."""
+    given, windows = tuple(members), tuple(maintenance)
+    wanted = tuple(rotations)
+    times, limits = calendar(windows), fleet_limits(windows, given)
+    pools = {each.name: budgeted_pools(each, wanted) for each in given}
+    flying = {name: _disrupted(found) for name, found in pools.items()}
+    totals = {name: len(each.nodes) for name, each in zip(pools, given, strict=True)}
+    out = []
+    for each in given:
+        held = tuple(_held(each.name, window_answer(times, each, now), limits, flying, totals))
+        for pool in pools[each.name]:
+            out += [_answer(pool, reason, held, now) for reason in reasons]
+    return tuple(out)
+
+
+def half_hours(week: Timeline, zone: tzinfo, day: datetime) -> list[int | None]:
+    """The lowest limit of each half hour of the local day; None for those outside of what is known."""
+    return [_lowest(week, *_half_hour(day, number, zone)) for number in range(48)]
+
+
+def _half_hour(day: datetime, number: int, zone: tzinfo) -> tuple[datetime, datetime]:
+    """By the clock, which skips and repeats hours."""
+    start = day.replace(hour=number // 2, minute=30 * (number % 2), second=0, microsecond=0, tzinfo=zone)
+    after = number + 1
+    end = start.replace(hour=after // 2, minute=30 * (after % 2)) if after < 48 else _next_day(start, zone)
+    return start, end
+
+
+def _next_day(start: datetime, zone: tzinfo) -> datetime:
+    following = start.date() + timedelta(days=1)
+    return datetime(following.year, following.month, following.day, tzinfo=zone)
+
+
+def _lowest(week: Timeline, start: datetime, end: datetime) -> int | None:
+    begin, until = max(start.astimezone(week.start.tzinfo), week.start), min(end.astimezone(week.end.tzinfo), week.end)
+    if begin >= until:
+        return None
+    ends = [each.at for each in week.changes[1:]] + [week.end]
+    return min(
+        (each.limit for each, last in zip(week.changes, ends, strict=True) if each.at < until and last > begin),
+        default=None,
+    )
+
+
+def _answer(pool: BudgetedPool, reason: str, held: tuple[str, ...], now: datetime) -> PoolAnswer:
+    total = pool.census.total
+    answer, change = next_change(pool.budgets, now, total, reason, now + A_WEEK)
+    if change is None:
+        change = next_change(pool.budgets, now, total, reason, now + A_YEAR)[1]
+    week = timeline(pool.budgets, now, now + A_WEEK, total, reason)
+    return PoolAnswer(
+        pool=pool,
+        reason=reason,
+        allowance=PoolAllowance(pool.census, answer),
+        change=change,
+        week=week,
+        held=held,
+    )
+
+
+def _held(
+    name: str,
+    window: WindowAnswer | None,
+    limits: tuple[FleetLimit, ...],
+    flying: t.Mapping[str, int],
+    totals: t.Mapping[str, int],
+) -> t.Iterator[str]:
+    """What keeps our own verbs from disrupting a node of this member."""
+    if window is not None and not window.open:
+        yield window.why if window.until is None else f"{window.why}, until {write_time(window.until)}"
+    for limit in limits:
+        if name not in limit.over:
+            continue
+        nodes, busy = sum(totals[each] for each in limit.over), sorted(each for each in limit.over if flying[each])
+        gone = sum(flying[each] for each in limit.over)
+        if limit.nodes and gone >= (most := amount(limit.nodes, nodes)):
+            yield f"{limit.name}: {limit.nodes} of {nodes} nodes is {most}, and {gone} are disrupted"
+        if limit.most_members is not None and name not in busy and len(busy) >= limit.most_members:
+            yield (
+                f"{limit.name}: {limit.members} of {len(limit.over)} members is {limit.most_members}, "
+                f"and nodes of {', '.join(busy) or 'none'} are disrupted"
+            )
+
+
+def _disrupted(pools: tuple[BudgetedPool, ...]) -> int:
+    """Nodes of a member that are on their way or not Ready, each once however many pools have it."""
+    return len({name for pool in pools for name in pool.census.disrupting})
+
+
+def _written(budget: t.Mapping[str, t.Any]) -> str:
+    return ", ".join(f"{key}: {value}" for key, value in budget.items())

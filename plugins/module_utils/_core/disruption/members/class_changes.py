@@ -1,0 +1,142 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What edits of NodePools and node classes would do to the nodes of members, told before anybody applies them."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ...errors import FleetError, Problem
+from ...objects.karpenter.node_class import NodeClass
+from ...objects.karpenter.node_pool import KIND as NODE_POOL
+from ...objects.karpenter.node_pool import NodePool
+from ..budgets.lint import ERROR, WARNING, Lint
+from ..drift_edits import FIELD_CLASSES
+from ..node_source import NodeSource, effect_of
+from ..pool_stop import merged
+from ..subnet_change import Network
+from .member_nodes import UNWANTED, Document, MemberNodes
+
+KINDS = tuple(FIELD_CLASSES)
+UNCONFIRMED = "subnet-routes-unconfirmed"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassChange:
+    """``changed`` are the fields with their class; ``drifted`` the nodes that are replaced by it, ``unsure`` those of
+    which nobody can tell, each with why. ``count``: how many nodes come from the object."""
+
+    member: str
+    kind: str
+    name: str
+    count: int
+    changed: tuple[tuple[str, str], ...]
+    drifted: t.Mapping[str, str]
+    unsure: t.Mapping[str, str]
+    findings: tuple[Lint, ...] = ()
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What speaks against it."""
+        where = f"{self.member} {self.kind}/{self.name}"
+        return tuple(Problem(each.code, each.message, where) for each in self.findings if each.level == ERROR)
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether nothing is left that only a person can see."""
+        return all(each.code != UNCONFIRMED for each in self.findings)
+
+    def as_dict(self) -> dict[str, t.Any]:
+        """As results have it."""
+        return {
+            "member": self.member,
+            "kind": self.kind,
+            "name": self.name,
+            "count": self.count,
+            "changed": dict(self.changed),
+            "drifted": dict(self.drifted),
+            "unsure": dict(self.unsure),
+            "findings": [{"code": each.code, "level": each.level, "message": each.message} for each in self.findings],
+            "refused": bool(self.problems),
+            "confirmed": self.confirmed,
+        }
+
+
+def class_changes(
+    members: t.Iterable[MemberNodes], wanted: t.Iterable[Document], network: Network, override: bool = False
+) -> tuple[ClassChange, ...]:
+    """Of each member that has the object, what becomes of it. A field that a document leaves out stays as it is, one
+    that is null goes. FleetError ``no-such-object`` if no member has one, ``unknown-kind``."""
+    given, documents = tuple(members), tuple(wanted)
+    found = [each for document in documents for each in _everywhere(given, document, network, override)]
+    there = {(each.kind, each.name) for each in found}
+    problems = [
+        Problem("no-such-object", "no member has it, or may tell it", f"{kind}/{name}")
+        for kind, name in map(_identity, documents)
+        if (kind, name) not in there
+    ]
+    if problems:
+        raise FleetError.of(problems)
+    return tuple(found)
+
+
+def _identity(document: Document) -> tuple[str, str]:
+    return str(document.get("kind") or ""), str((document.get("metadata") or {}).get("name") or "")
+
+
+def _everywhere(
+    members: tuple[MemberNodes, ...], document: Document, network: Network, override: bool
+) -> t.Iterator[ClassChange]:
+    kind, name = _identity(document)
+    if kind not in KINDS:
+        raise FleetError("unknown-kind", f"changes are foreseen of {', '.join(KINDS)}", f"{kind}/{name}")
+    for member in members:
+        before = _there(member, kind, name)
+        if before is not None:
+            yield _change(member, kind, before, document, network, override)
+
+
+def _there(member: MemberNodes, kind: str, name: str) -> Document | None:
+    pools: tuple[NodePool | NodeClass, ...] = member.pools if kind == NODE_POOL else member.classes
+    for each in pools:
+        if each.name == name and isinstance(each, NodePool):
+            return dict(each.manifest)
+        if each.name == name and isinstance(each, NodeClass) and each.kind == kind:
+            subnets = [{"id": one.id, "zone": one.zone} for one in each.status.subnets]
+            return {"kind": kind, "metadata": {"name": name}, "spec": _seen(each.spec), "status": {"subnets": subnets}}
+    return None
+
+
+def _seen(spec: Mapping[str, t.Any]) -> Document:
+    """Without what is never read, for it may hold secrets."""
+    return {key: each for key, each in spec.items() if key not in UNWANTED}
+
+
+def _change(
+    member: MemberNodes, kind: str, before: Document, document: Document, network: Network, override: bool
+) -> ClassChange:
+    wanted = document.get("spec") or {}
+    after = {**before, "spec": merged(before["spec"], _seen(wanted))}
+    change = NodeSource(kind, str(before["metadata"]["name"]), before, after)
+    found = effect_of(change, member.state, network, override)
+    return ClassChange(
+        member=member.name,
+        kind=kind,
+        name=change.name,
+        count=found.count,
+        changed=found.changed,
+        drifted=found.drifted,
+        unsure=found.unsure,
+        findings=(*_unread(kind, wanted), *found.findings),
+    )
+
+
+def _unread(kind: str, wanted: Mapping[str, t.Any]) -> t.Iterator[Lint]:
+    """What the document writes and no member is asked for."""
+    keys = [key for key in UNWANTED if key in wanted]
+    if keys and kind != NODE_POOL:
+        text = f"{', '.join(keys)} is never read: whether it changes, and drifts every node, is not known"
+        yield Lint(code="unread-field", level=WARNING, path=f"spec.{keys[0]}", message=text)

@@ -1,0 +1,160 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What one member holds as far as decisions about its nodes go, and the parts of manifests that are kept for that."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from functools import cached_property
+
+from ...cluster.cluster_state import ClusterState, StatePool, assemble
+from ...cluster.daemon_sets import daemon_pods
+from ...cluster.facts.node import simulated_age
+from ...cluster.pod import Pod
+from ...cluster.pod_disruption_budget import PodDisruptionBudget, read_pod_disruption_budget
+from ...cluster.pod_manifest import PodManifest
+from ...cluster.pod_reading import read_as, read_pod
+from ...cluster.state_node import (
+    Node,
+    read_node,
+    read_node_claim,
+)
+from ...errors import Problem
+from ...objects.karpenter.node_claim import NodeClaim
+from ...objects.karpenter.node_class import NodeClass
+from ...objects.karpenter.node_pool import NodePool, decode_node_pool
+from ...schema.codec import encode
+from ...schema.meta import EMPTY
+
+NODE, POD, PDB, DAEMON_SET = "Node", "Pod", "PodDisruptionBudget", "DaemonSet"
+NODE_POOL, NODE_CLAIM, NODE_CLASS = "NodePool", "NodeClaim", "NodeClass"
+KINDS = (NODE, NODE_POOL, NODE_CLAIM, NODE_CLASS, PDB, DAEMON_SET, POD)
+# Others may hold what nobody wants in a file: kubectl writes whole manifests there, with their environments.
+OUR_ANNOTATIONS = ("karpenter.", "gitops.fleet/", "controller.kubernetes.io/pod-deletion-cost")
+# What a machine runs at its start; tokens are found there.
+UNWANTED = ("userData",)
+Document = dict[str, t.Any]
+Object = t.Union[Node, NodePool, NodeClaim, NodeClass, PodDisruptionBudget, Pod, Document]  # noqa: UP007  # pylint takes the other form for an error
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemberNodes:
+    """``karpenter``: its server knows NodePools. ``missing`` says by kind why one could not be read: it is not empty
+    then, but unknown. ``pods_read`` is False where nobody asked for pods; ``daemons`` are one pod of each DaemonSet,
+    None where nobody asked for these."""
+
+    name: str
+    labels: Mapping[str, str] = field(default_factory=lambda: EMPTY, hash=False)
+    maintenance: str = ""
+    karpenter: bool = False
+    nodes: tuple[Node, ...] = ()
+    pools: tuple[NodePool, ...] = ()
+    claims: tuple[NodeClaim, ...] = ()
+    classes: tuple[NodeClass, ...] = ()
+    pdbs: tuple[PodDisruptionBudget, ...] = ()
+    pods: tuple[Pod, ...] = ()
+    pods_read: bool = True
+    daemons: tuple[Pod, ...] | None = None
+    missing: Mapping[str, Problem] = field(default_factory=lambda: EMPTY, hash=False)
+
+    @cached_property
+    def state(self) -> ClusterState:
+        """Nodes with their NodeClaims and pods."""
+        by_name = {(each.kind, each.name): each for each in self.classes}
+        pools = [StatePool(each, node_class=by_name.get(_class_of(each))) for each in self.pools]
+        return assemble(self.nodes, self.claims, self.pods, pools, self.pdbs, self.daemons or ())
+
+    @cached_property
+    def whole(self) -> ClusterState:
+        """The same with the nodes that Karpenter overlooks until they say more: we do not, for they hold pods too."""
+        nodes = sorted((*self.state.nodes, *self.state.overlooked), key=lambda one: one.name)
+        return replace(self.state, nodes=tuple(nodes), overlooked=())
+
+
+def made_of(kind: str, document: Mapping[str, t.Any]) -> Object:
+    """The object of a document of one of ``KINDS``. FleetError ``undecodable``; KeyError for another kind."""
+    return _MAKE[kind](document)
+
+
+def member_of(name: str, found: Mapping[str, t.Sequence[Object]], **more: t.Any) -> MemberNodes:
+    """A member from objects by kind, empty where a kind is absent; ``more`` are other fields of MemberNodes."""
+    parts: dict[str, t.Any] = {attr: tuple(found.get(kind, ())) for attr, kind in _PARTS.items()}
+    return MemberNodes(**parts, name=name, **more)
+
+
+def kept(kind: str, document: Mapping[str, t.Any]) -> Document:
+    """The manifest without what no decision about nodes reads; FleetError ``undecodable``."""
+    if kind == POD:
+        out: Document = encode(read_as(PodManifest, document, POD))
+    elif kind == DAEMON_SET:
+        out = {"spec": {"template": {"spec": encode(_template(document).spec)}}}
+    else:
+        out = {key: each for key, each in document.items() if key in ("kind", "spec", "status")}
+    metadata = document["metadata"]
+    annotations = {
+        key: each for key, each in (metadata.get("annotations") or {}).items() if key.startswith(OUR_ANNOTATIONS)
+    }
+    ours = ("name", "namespace", "uid", "labels", "creationTimestamp", "deletionTimestamp", "ownerReferences")
+    out["metadata"] = {key: metadata[key] for key in ours if metadata.get(key) is not None}
+    if annotations:
+        out["metadata"]["annotations"] = annotations
+    if isinstance(out.get("spec"), Mapping):
+        out["spec"] = {key: each for key, each in out["spec"].items() if key not in UNWANTED}
+    if kind == NODE:
+        out["status"] = _node_status(document.get("status") or {})
+    return out
+
+
+def age(node: Node, now: datetime) -> timedelta | None:
+    """How old a node is; one of a local cluster is as old as it pretends to be. None where nobody said."""
+    if node.created_at is None:
+        return None
+    return now - node.created_at + simulated_age(node.annotations)
+
+
+def _node_status(status: Mapping[str, t.Any]) -> Document:
+    conditions = [
+        {key: each[key] for key in ("type", "status", "lastTransitionTime") if key in each}
+        for each in status.get("conditions") or ()
+    ]
+    kept_parts = {key: status[key] for key in ("allocatable", "capacity", "nodeInfo") if key in status}
+    return {**kept_parts, "conditions": conditions}
+
+
+def _class_of(pool: NodePool) -> tuple[str, str]:
+    spec = ((pool.manifest.get("spec") or {}).get("template") or {}).get("spec") or {}
+    reference = spec.get("nodeClassRef") or {}
+    return str(reference.get("kind", "")), str(reference.get("name", ""))
+
+
+def _template(document: Mapping[str, t.Any]) -> PodManifest:
+    """The pod that a DaemonSet makes."""
+    spec = (document.get("spec") or {}).get("template") or {}
+    return read_as(PodManifest, {"metadata": {"name": "template"}, "spec": spec.get("spec") or {}}, DAEMON_SET)
+
+
+def _daemon_set(document: Mapping[str, t.Any]) -> Document:
+    """Only what its pods take; FleetError ``undecodable``."""
+    found = kept(DAEMON_SET, document)
+    daemon_pods([found], ())
+    return found
+
+
+def _node_class(document: Mapping[str, t.Any]) -> NodeClass:
+    return read_as(NodeClass, document, NODE_CLASS)
+
+
+_PARTS = {"nodes": NODE, "pools": NODE_POOL, "claims": NODE_CLAIM, "classes": NODE_CLASS, "pdbs": PDB, "pods": POD}
+_MAKE: dict[str, t.Callable[[t.Any], Object]] = {
+    NODE: read_node,
+    NODE_POOL: decode_node_pool,
+    NODE_CLAIM: read_node_claim,
+    NODE_CLASS: _node_class,
+    PDB: read_pod_disruption_budget,
+    DAEMON_SET: _daemon_set,
+    POD: read_pod,
+}

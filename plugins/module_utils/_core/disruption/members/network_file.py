@@ -1,0 +1,62 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a user tells of the network of the clusters, for changes of subnets: no API server knows it."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Mapping
+
+from ...errors import FleetError, Problem
+from ..subnet_change import DOCKER_BRIDGE, Network, Subnet, check_range
+
+FORM = (
+    'such as {"subnets": {"/subscriptions/.../subnets/nodes": {"prefixes": ["10.1.0.0/24"], "used": 3}}, '
+    '"podCIDRs": ["10.244.0.0/16"], "serviceCIDRs": ["10.0.0.0/16"], "addressesPerNode": 31}'
+)
+_LISTS, _NUMBERS = ("podCIDRs", "serviceCIDRs"), ("addressesPerNode",)
+_FIELDS = ("subnets", "dockerBridgeCIDR", *_LISTS, *_NUMBERS)
+
+
+def read_network(document: t.Any, where: str) -> Network:
+    """FleetError ``network-invalid`` with all problems."""
+    if not isinstance(document, Mapping):
+        raise FleetError("network-invalid", "this describes no network", where, FORM)
+    wrong = [f"there is no field {key!r:.60}" for key in document if key not in _FIELDS]
+    wrong += [f"{key}: a list of ranges is wanted" for key in _LISTS if not _texts(document.get(key, []))]
+    wrong += [f"{key}: a number from 1 is wanted" for key in _NUMBERS if not _count(document.get(key, 1), 1)]
+    bridge = document.get("dockerBridgeCIDR", DOCKER_BRIDGE)
+    wrong += [] if isinstance(bridge, str) else ["dockerBridgeCIDR: a range is wanted"]
+    subnets = document.get("subnets")
+    rows = subnets if isinstance(subnets, Mapping) else {}
+    wrong += [] if subnets is None or isinstance(subnets, Mapping) else ["subnets: an object by identity is wanted"]
+    wrong += [f"subnets {name!r:.80}: prefixes, and used, are wanted" for name, each in rows.items() if not _good(each)]
+    if not wrong:
+        ranges = [bridge, *(each for key in _LISTS for each in document.get(key, []))]
+        ranges += [prefix for each in rows.values() for prefix in each["prefixes"]]
+        wrong += [text for each in ranges if each and (text := check_range(each))]
+    if wrong:
+        raise FleetError.of(Problem("network-invalid", text, where, FORM) for text in wrong)
+    found = {
+        str(name): Subnet(prefixes=tuple(each["prefixes"]), used=each.get("used", 0)) for name, each in rows.items()
+    }
+    return Network(
+        subnets=None if subnets is None else found,
+        pod_cidrs=tuple(document.get("podCIDRs", ())),
+        service_cidrs=tuple(document.get("serviceCIDRs", ())),
+        docker_bridge=bridge,
+        addresses_per_node=document.get("addressesPerNode", 1),
+    )
+
+
+def _good(row: t.Any) -> bool:
+    return isinstance(row, Mapping) and _texts(row.get("prefixes")) and _count(row.get("used", 0), 0)
+
+
+def _texts(value: t.Any) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+
+
+def _count(value: t.Any, least: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least

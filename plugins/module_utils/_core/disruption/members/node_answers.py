@@ -1,0 +1,122 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Node by node: why it may be disrupted, everything that keeps it from being so, and who disrupts it now."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+from datetime import datetime
+
+from ...cluster.pod import reschedulable
+from ...cluster.state_node import StateNode
+from ...machine import Blocker
+from ...objects.clusters.node_rotation import NodeRotation
+from ...values.instants import write_time
+from ..blockers import EVENTUAL, GRACEFUL, blockers, pod_blockers
+from ..methods.drift import Drift, drift
+from ..methods.expiration import Expiry, expiry
+from ..origins import origin
+from .member_nodes import MemberNodes
+from .rotation_sight import RotationGround
+
+EMPTY, DRIFTED, EXPIRED, DUE = "Empty", "Drifted", "Expired", "Due"
+# Gates that speak of Karpenter only: without it a node is nobody's candidate, and a rotation may take it.
+KARPENTER_ONLY = ("not-managed", "not-initialized", "no-pool-label", "no-pool", "no-node")
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodeAnswer:
+    """``causes`` are why it may be disrupted, in words, by cause. ``graceful`` holds emptiness and consolidation back,
+    ``eventual`` drift; ``rotation``, what our own rotation looks at. ``expires`` is when Karpenter deletes it."""
+
+    member: str
+    node: str
+    pool: str
+    causes: t.Mapping[str, str]
+    graceful: tuple[Blocker, ...]
+    eventual: tuple[Blocker, ...]
+    rotation: tuple[Blocker, ...]
+    expires: datetime | None
+    origin: str
+    managed: bool
+
+    def as_dict(self) -> dict[str, t.Any]:
+        """As results have it."""
+        return {
+            "member": self.member,
+            "node": self.node,
+            "pool": self.pool,
+            "causes": dict(self.causes),
+            "blockers": {
+                "graceful": [each.as_dict() for each in self.graceful],
+                "eventual": [each.as_dict() for each in self.eventual],
+                "rotation": [each.as_dict() for each in self.rotation],
+            },
+            "candidate": self.managed and not self.graceful,
+            "expires": write_time(self.expires) if self.expires else "",
+            "origin": self.origin,
+        }
+
+
+def node_answers(
+    members: t.Iterable[MemberNodes], rotations: t.Iterable[NodeRotation], now: datetime
+) -> tuple[NodeAnswer, ...]:
+    """All nodes of the members, at an aware instant."""
+    grounds = [RotationGround(rotation=each) for each in rotations]
+    out = []
+    for member in members:
+        due = {name: why for each in grounds for name, why in _due(each, member, now).items()}
+        out += [_answer(member, node, due, now) for node in member.whole.nodes if node.node is not None]
+    return tuple(out)
+
+
+def _due(ground: RotationGround, member: MemberNodes, now: datetime) -> dict[str, str]:
+    found = ground.due([member], now)
+    return {name.partition("/")[2]: f"NodeRotation {ground.rotation.name}: {why}" for name, why in found.items()}
+
+
+def _answer(member: MemberNodes, node: StateNode, due: t.Mapping[str, str], now: datetime) -> NodeAnswer:
+    state = member.state
+    lives = expiry(state, node, now)
+    return NodeAnswer(
+        member=member.name,
+        node=node.name,
+        pool=node.pool,
+        causes=dict(_causes(member, node, lives, due, now)),
+        graceful=blockers(state, node, now, GRACEFUL),
+        eventual=blockers(state, node, now, EVENTUAL),
+        rotation=(
+            *(each for each in blockers(state, node, now) if not each.by_pod and each.code not in KARPENTER_ONLY),
+            *pod_blockers(node.pods, state.limits, now),
+        ),
+        expires=lives.due_at,
+        origin=origin(node, now),
+        managed=node.claim is not None,
+    )
+
+
+def _causes(
+    member: MemberNodes, node: StateNode, lives: Expiry, due: t.Mapping[str, str], now: datetime
+) -> t.Iterator[tuple[str, str]]:
+    if member.pods_read and not any(map(reschedulable, node.pods)):
+        yield EMPTY, "no pod on it would need room elsewhere"
+    found = _drift(member, node, now)
+    if found is not None:
+        yield DRIFTED, f"{found.reason}: {found.text}"
+    if lives.due:
+        yield EXPIRED, lives.note
+    if node.name in due:
+        yield DUE, due[node.name]
+
+
+def _drift(member: MemberNodes, node: StateNode, now: datetime) -> Drift | None:
+    """As its pool and class stand now; what Karpenter has found itself is in the NodeClaim, and counts first."""
+    pool = member.state.pools.get(node.pool)
+    if node.claim is None or pool is None:
+        return None
+    told = node.claim.condition("Drifted")
+    if told is not None and told.status == "True":
+        return Drift(told.reason, told.message or "as Karpenter has found")
+    return drift(pool, node, now)

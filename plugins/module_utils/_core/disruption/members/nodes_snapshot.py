@@ -1,0 +1,140 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The file ``nodes.json``: what members held at one instant, so that decisions about nodes can be made without them."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from ...cluster.daemon_sets import daemon_pods
+from ...cluster.pod import Pod
+from ...errors import FleetError, Problem
+from ...values.clock_skew import CLOCK_SKEW
+from ...values.instants import SECONDS, parse_time, write_time
+from .member_nodes import (
+    DAEMON_SET,
+    KINDS,
+    POD,
+    Document,
+    MemberNodes,
+    Object,
+    made_of,
+    member_of,
+)
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodesSnapshot:
+    """``documents`` are the kept manifests by member and kind, empty where nobody wants a file; ``failed`` says why
+    other members could not be read."""
+
+    captured_at: datetime
+    members: tuple[MemberNodes, ...]
+    failed: Mapping[str, Problem] = field(default_factory=dict, hash=False)
+    documents: Mapping[str, Mapping[str, t.Sequence[Document]]] = field(default_factory=dict, hash=False)
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """Every member, and every kind on one, that could not be read."""
+        parts = (each for member in self.members for each in member.missing.values())
+        return (*self.failed.values(), *parts)
+
+
+def write_nodes(snapshot: NodesSnapshot) -> Document:
+    """The snapshot as JSON data, members in name order, each with its documents, which the snapshot must have (else
+    KeyError). The instant is cut to whole seconds."""
+    rows = [_member(each, snapshot.documents[each.name]) for each in sorted(snapshot.members, key=_name)]
+    failed = {name: {"code": each.code, "message": each.message} for name, each in sorted(snapshot.failed.items())}
+    return {
+        "schema": SCHEMA,
+        "kind": "nodes",
+        "capturedAt": write_time(snapshot.captured_at, SECONDS),
+        "members": rows,
+        "failed": failed,
+    }
+
+
+def read_nodes(document: t.Any, where: str, now: datetime) -> NodesSnapshot:
+    """The snapshot that ``write_nodes`` wrote. FleetError ``nodes-invalid``, ``nodes-too-new``, ``undecodable``."""
+    if not isinstance(document, Mapping) or document.get("kind") != "nodes" or not _is_schema(document.get("schema")):
+        hint = "write one with the verb gitops.fleet.node_disruption_budget_info and its option dest"
+        raise FleetError("nodes-invalid", "this is no snapshot of nodes", where, hint)
+    if document["schema"] > SCHEMA:
+        text = f"the snapshot has schema {document['schema']}, this version reads up to {SCHEMA}"
+        raise FleetError("nodes-too-new", text, where, "use the newer collection, or write the snapshot again")
+    try:
+        found = NodesSnapshot(
+            captured_at=parse_time(document["capturedAt"]),
+            members=tuple(_read_member(each) for each in document["members"]),
+            failed={
+                str(name): Problem(str(each["code"]), str(each["message"]), str(name))
+                for name, each in (document.get("failed") or {}).items()
+            },
+        )
+    except FleetError as error:
+        raise FleetError.of(
+            Problem(each.code, each.message, f"{where} {each.where}") for each in error.problems
+        ) from None
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise FleetError("nodes-invalid", f"the snapshot cannot be read: {error}", where) from None
+    if found.captured_at > now + CLOCK_SKEW:
+        hint = "set the clocks right, then write the snapshot again"
+        raise FleetError("nodes-invalid", "capturedAt is ahead of this machine's clock", where, hint)
+    names = [each.name for each in found.members]
+    if len(set(names)) < len(names):
+        raise FleetError("nodes-invalid", "a member stands there twice", where, "write the snapshot again")
+    return found
+
+
+def _name(member: MemberNodes) -> str:
+    return member.name
+
+
+def _is_schema(value: t.Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+
+
+def _member(member: MemberNodes, documents: Mapping[str, t.Sequence[Document]]) -> Document:
+    row: Document = {
+        "name": member.name,
+        "labels": dict(member.labels),
+        "maintenance": member.maintenance,
+        "karpenter": member.karpenter,
+        "podsRead": member.pods_read,
+        "daemonSetsRead": member.daemons is not None,
+        "objects": {kind: list(documents.get(kind, ())) for kind in KINDS if documents.get(kind)},
+    }
+    if member.missing:
+        row["missing"] = {kind: {"code": why.code, "message": why.message} for kind, why in member.missing.items()}
+    return row
+
+
+def _read_member(row: Mapping[str, t.Any]) -> MemberNodes:
+    name, objects = str(row["name"]), row.get("objects") or {}
+    found: dict[str, list[Object]] = {
+        kind: [made_of(kind, each) for each in objects.get(kind) or ()] for kind in KINDS if kind in objects
+    }
+    missing = {
+        str(kind): Problem(str(why["code"]), str(why["message"]), name)
+        for kind, why in (row.get("missing") or {}).items()
+    }
+    return member_of(
+        name,
+        found,
+        labels={str(key): str(value) for key, value in (row.get("labels") or {}).items()},
+        maintenance=str(row.get("maintenance") or ""),
+        karpenter=row.get("karpenter") is True,
+        pods_read=row.get("podsRead") is not False,
+        daemons=_daemons(objects) if row.get("daemonSetsRead") is True else None,
+        missing=missing,
+    )
+
+
+def _daemons(objects: Mapping[str, t.Any]) -> tuple[Pod, ...]:
+    return daemon_pods(objects.get(DAEMON_SET) or (), objects.get(POD) or ())

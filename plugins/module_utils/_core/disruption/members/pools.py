@@ -1,0 +1,104 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The pools of a member that have budgets: NodePools of Karpenter, and the nodes that a NodeRotation selects."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from ...cluster.counted_node import CountedNode
+from ...cluster.state_node import StateNode
+from ...objects.clusters.node_rotation import NodeRotation
+from ...objects.karpenter.node_pool import Budget
+from ...values.selector import compile_selector
+from ...values.selector_text import parse_selector
+from ..budgets.census import NodeCensus, take_census
+from ..origins import disruptor
+from .member_nodes import MemberNodes
+
+KARPENTER, ROTATION = "NodePool", "NodeRotation"
+Holds = t.Callable[[Mapping[str, str]], bool]
+
+
+@dataclass(frozen=True, kw_only=True)
+class BudgetedPool:
+    """A pool of one member. ``kind`` says whose budgets these are."""
+
+    member: str
+    name: str
+    kind: str
+    budgets: tuple[Budget, ...]
+    census: NodeCensus
+
+    @property
+    def key(self) -> str:
+        return f"{self.member}/{self.name}"
+
+
+def budgeted_pools(member: MemberNodes, rotations: t.Iterable[NodeRotation]) -> tuple[BudgetedPool, ...]:
+    """What has budgets on the member: its NodePools by name, then those of the ``rotations`` that take the member, by
+    name; those without nodes, too."""
+    census = take_census(each.counted() for each in member.state.nodes)
+    ours = (each for each in sorted(rotations, key=lambda one: one.name) if takes(each, member.name, member.labels))
+    return (
+        *(
+            BudgetedPool(
+                member=member.name,
+                name=each.name,
+                kind=KARPENTER,
+                budgets=each.disruption.budgets,
+                census=census.get(each.name, NodeCensus()),
+            )
+            for each in sorted(member.pools, key=lambda one: one.name)
+        ),
+        *(
+            BudgetedPool(
+                member=member.name,
+                name=each.name,
+                kind=ROTATION,
+                budgets=each.budgets,
+                census=rotation_census(member, each),
+            )
+            for each in ours
+        ),
+    )
+
+
+def rotation_census(member: MemberNodes, rotation: NodeRotation) -> NodeCensus:
+    """The nodes that a rotation selects, as the budgets count them: each Node is one, whoever made it."""
+    holds = selects_node(rotation)
+    counted = [_counted(each) for each in member.whole.nodes if each.node is not None and holds(each.labels)]
+    return take_census(counted).get("", NodeCensus())
+
+
+def takes(rotation: NodeRotation, member: str, labels: Mapping[str, str]) -> bool:
+    """Whether the member with these labels takes part: it is named, if members are, and its labels are selected, if
+    there is a selector. ValueError for a selector that is none."""
+    selector, names = rotation.spec.member_selector, rotation.spec.members
+    if names and member not in names:
+        return False
+    return selector is None or compile_selector(parse_selector(selector.by_label))(labels)
+
+
+def selects_node(rotation: NodeRotation) -> Holds:
+    """A function that tells by a node's labels whether it belongs to the rotation's pool; every node does if the
+    rotation selects none. ValueError for a selector that is none."""
+    selector = rotation.spec.nodes
+    return _everything if selector is None else compile_selector(parse_selector(selector.by_label))
+
+
+def _counted(node: StateNode) -> CountedNode:
+    """Where no NodeClaim tells that a node goes, the Node itself does, or the mark of who empties it; what has none is
+    initialized by being there."""
+    found, there = node.counted(), node.node
+    emptied = there is not None and (there.deleting or bool(disruptor(there.annotations)))
+    leaving = found.node_claim_deleting or emptied
+    initialized = node.claim is None or node.initialized
+    return replace(found, pool="", has_node_claim=True, initialized=initialized, node_claim_deleting=leaving)
+
+
+def _everything(_labels: Mapping[str, str]) -> bool:
+    return True

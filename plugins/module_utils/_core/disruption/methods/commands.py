@@ -1,0 +1,197 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a method does with nodes (Karpenter, ``Command``), and why it leaves others alone."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+
+from ...cluster.state_node import CAPACITY_TYPE, ZONE
+from ...values.selector import IN
+from ..budgets.census import PoolAllowance
+from ..scheduling.simulation import Move, NewNode
+from .candidates import NodeCandidate
+from .events import NodeEvent
+
+# Why a command pays, or is needed.
+EMPTY, FITS_ELSEWHERE, CHEAPER, HAS_DRIFTED = "empty", "fits-elsewhere", "cheaper", "drifted"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Option:
+    """One thing that a new node could be; ``price`` None: nobody knows."""
+
+    pool: str
+    instance_type: str
+    zone: str
+    capacity_type: str
+    price: float | None
+    free: t.Mapping[str, int]
+
+    def as_dict(self) -> dict[str, t.Any]:
+        return {
+            "instanceType": self.instance_type,
+            "zone": self.zone,
+            "capacityType": self.capacity_type,
+            "price": self.price,
+        }
+
+
+@dataclass(frozen=True)
+class Replacement:
+    """A node to be started first. ``pool`` makes it, of one of ``instance_types``, the cheapest first, none if the
+    provider is free to choose; ``capacity_types`` and ``zones`` are what it has to be, None if that is open.
+    ``options`` are all that can be had within this.
+    """
+
+    name: str
+    pool: str
+    options: tuple[Option, ...] = ()
+    instance_types: tuple[str, ...] = ()
+    capacity_types: tuple[str, ...] | None = None
+    zones: tuple[str, ...] | None = None
+
+    @classmethod
+    def of(cls, new: NewNode) -> Replacement:
+        options = [
+            Option(
+                pool=new.pool,
+                instance_type=kind.name,
+                zone=one.zone,
+                capacity_type=one.capacity_type,
+                price=one.price if one.known else None,
+                free=kind.allocatable,
+            )
+            for kind in new.kinds
+            for one in kind.open
+            if one.admitted(new.requirements)
+        ]
+        return cls(
+            new.name,
+            new.pool,
+            tuple(options),
+            tuple(each.name for each in new.kinds),
+            _values(new, CAPACITY_TYPE),
+            _values(new, ZONE),
+        )
+
+    @property
+    def price(self) -> float | None:
+        """That of the cheapest thing that it could be."""
+        return min((each.price for each in self.options if each.price is not None), default=None)
+
+    def as_dict(self) -> dict[str, t.Any]:
+        return {
+            "name": self.name,
+            "pool": self.pool,
+            "instanceTypes": list(self.instance_types),
+            "capacityTypes": None if self.capacity_types is None else list(self.capacity_types),
+            "zones": None if self.zones is None else list(self.zones),
+            "options": [each.as_dict() for each in self.options],
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Command:
+    """Nodes to be deleted together once the replacements, if any, are initialized.
+
+    ``saving`` and ``source_cost`` are per hour, None where a price is not known. ``moves`` are where the nodes' pods
+    would go; ``others`` those of pods that wait, and of nodes on their way out.
+    """
+
+    method: str
+    reason: str
+    motive: str
+    nodes: tuple[str, ...]
+    replacements: tuple[Replacement, ...] = ()
+    moves: tuple[Move, ...] = ()
+    others: tuple[Move, ...] = ()
+    saving: float | None = None
+    source_cost: float | None = None
+    text: str = ""
+
+    @property
+    def decision(self) -> str:
+        return "replace" if self.replacements else "delete"
+
+    def as_dict(self) -> dict[str, t.Any]:
+        return {
+            "method": self.method,
+            "reason": self.reason,
+            "motive": self.motive,
+            "decision": self.decision,
+            "nodes": list(self.nodes),
+            "replacements": [each.as_dict() for each in self.replacements],
+            "moves": [each.as_dict() for each in self.moves],
+            "saving": self.saving,
+            "text": self.text,
+        }
+
+
+@dataclass(frozen=True)
+class RefusedCommand:
+    """Why something is not done, with the nodes that it is about."""
+
+    nodes: tuple[str, ...]
+    code: str
+    text: str
+
+    def as_dict(self) -> dict[str, t.Any]:
+        return {"nodes": list(self.nodes), "code": self.code, "text": self.text}
+
+
+@dataclass(frozen=True)
+class MethodCommands:
+    """The commands of one method, and why others were not given.
+
+    ``considered`` are the names of the nodes that the method looks at; ``filtering`` are the events of choosing these,
+    ``events`` those of what follows; ``error`` is why the method gives up, in upstream's words.
+    """
+
+    commands: tuple[Command, ...] = ()
+    refused: tuple[RefusedCommand, ...] = ()
+    considered: tuple[str, ...] = ()
+    filtering: tuple[NodeEvent, ...] = ()
+    events: tuple[NodeEvent, ...] = ()
+    error: str = ""
+
+
+def within_budgets(
+    nodes: t.Iterable[NodeCandidate], allowed: t.Mapping[str, PoolAllowance]
+) -> tuple[list[NodeCandidate], list[RefusedCommand]]:
+    """The nodes, in the order given, that their pools' budgets leave room for, and the others."""
+    left = {name: each.allowed for name, each in allowed.items()}
+    kept, refused = [], []
+    for each in nodes:
+        pool = each.pool.name
+        if left.get(pool, 0) > 0:
+            left[pool] -= 1
+            kept.append(each)
+        else:
+            told = allowed[pool].text if pool in allowed else "the pool has no budgets"
+            refused.append(RefusedCommand((each.name,), "budget", f"pool {pool}: {told}"))
+    return kept, refused
+
+
+def by_saving(nodes: t.Iterable[NodeCandidate], first: t.Sequence[str] = ()) -> list[NodeCandidate]:
+    """What saves most for the disruption that it costs comes first; unknown prices count as 0, ties go by ``first`` and
+    then by name."""
+    rank = {name: place for place, name in enumerate(first)}
+    return sorted(nodes, key=lambda one: (-one.ratio, rank.get(one.name, len(rank)), one.name))
+
+
+def summed_price(nodes: t.Iterable[NodeCandidate], upstream: bool = False) -> float | None:
+    """None where one of them is not known, unless that counts as 0."""
+    total = 0.0
+    for each in nodes:
+        if each.price is None and not upstream:
+            return None
+        total += each.known_price
+    return total
+
+
+def _values(new: NewNode, key: str) -> tuple[str, ...] | None:
+    found = new.requirements.get(key)
+    return tuple(sorted(found.values)) if found is not None and found.operator == IN else None

@@ -1,0 +1,101 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Which candidates emptiness and consolidation look at (Karpenter, ``ShouldDisrupt`` of these methods)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...cluster.consolidation_wait import consolidatable
+from ...cluster.state_node import CAPACITY_TYPE, INSTANCE_TYPE, ZONE
+from ...objects.karpenter.node_pool import NodePool
+from ...values.duration import parse_or_never
+from . import events as words
+from .candidates import NodeCandidate
+from .commands import RefusedCommand
+from .events import NodeEvent
+from .method_input import MethodInput
+
+WHEN_EMPTY, BALANCED = "WhenEmpty", "Balanced"
+
+
+@dataclass(frozen=True)
+class Exclusion:
+    """Why a candidate is left out; without ``event`` upstream says nothing, ``silent`` says so of us as well."""
+
+    code: str
+    text: str
+    event: str = ""
+    silent: bool = False
+
+
+def never(pool: NodePool) -> bool:
+    """Whether the pool consolidates nothing at all, because its ``consolidateAfter`` is Never."""
+    return parse_or_never(pool.disruption.consolidate_after) is None
+
+
+def not_emptied(look: MethodInput, one: NodeCandidate) -> Exclusion | None:
+    """Why an empty node stays, or a node is none of emptiness' business; None: it goes."""
+    pool = one.pool
+    if pool.static:
+        return Exclusion("static-pool", f"pool {pool.name} is static: it keeps its number of replicas", silent=True)
+    if never(pool.pool):
+        return _never(pool.name)
+    if not one.empty:
+        return Exclusion("not-empty", f"node {one.name} is not empty", silent=True)
+    return _waiting(look, one)
+
+
+def unconsolidatable(look: MethodInput, one: NodeCandidate) -> Exclusion | None:
+    """Why a candidate is left out of consolidation all the same, as upstream asks; None: it is not."""
+    pool, labels = one.pool, one.node.labels
+    if pool.static:
+        return Exclusion("static-pool", f"pool {pool.name} is static: it keeps its number of replicas")
+    kind = labels.get(INSTANCE_TYPE, "")
+    if pool.instance_types is not None and one.type is None:
+        return Exclusion(
+            "instance-type-unknown", f"instance type {kind!r} is not known", f'Instance Type "{kind}" not found'
+        )
+    for label in (CAPACITY_TYPE, ZONE):
+        if not labels.get(label):
+            text = f"node {one.name} lacks the label {label}"
+            return Exclusion("label-missing", text, f'Node does not have label "{label}"')
+    if never(pool.pool):
+        return _never(pool.name)
+    if one.empty:
+        return Exclusion("empty", f"node {one.name} is empty: emptiness takes it, within its own budget", silent=True)
+    if pool.pool.disruption.consolidation_policy == WHEN_EMPTY:
+        return Exclusion(
+            "policy",
+            f"pool {pool.name} consolidates {WHEN_EMPTY}, and the node is not empty",
+            f'NodePool "{pool.name}" has consolidation policy WhenEmpty, but node is not empty',
+        )
+    return _waiting(look, one)
+
+
+def sorted_out(
+    found: list[tuple[NodeCandidate, Exclusion | None]],
+) -> tuple[list[NodeCandidate], list[RefusedCommand], list[NodeEvent]]:
+    """The candidates that are looked at, why others are not, and what upstream says of these."""
+    kept = [each for each, why in found if why is None]
+    refused = [
+        RefusedCommand((each.name,), why.code, f"{each.name}: {why.text}")
+        for each, why in found
+        if why is not None and not why.silent
+    ]
+    events = [words.unconsolidatable(each.name, why.event) for each, why in found if why is not None and why.event]
+    return kept, refused, events
+
+
+def _never(pool: str) -> Exclusion:
+    return Exclusion(
+        "never", f"consolidateAfter of pool {pool} is Never", f'NodePool "{pool}" has consolidation disabled'
+    )
+
+
+def _waiting(look: MethodInput, one: NodeCandidate) -> Exclusion | None:
+    if look.consolidatable(one.node):
+        return None
+    found = consolidatable(one.pool.pool, one.node, look.now)
+    return Exclusion(found.code, found.text)

@@ -1,0 +1,143 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What Karpenter would say of a node, a pod or a pool in an event, word for word, so that one finds it again there."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+from dataclasses import dataclass
+from datetime import datetime
+
+from ...cluster.pod import DO_NOT_DISRUPT, Pod, reschedulable
+from ...cluster.pod_disruption import drainable, protection
+from ...machine import Blocker
+from ...values.duration import UNITS, parse_duration
+from ...values.instants import SECONDS, write_time
+
+NODE, NODE_POOL, POD = "Node", "NodePool", "Pod"
+BLOCKED, UNCONSOLIDATABLE = "DisruptionBlocked", "Unconsolidatable"
+APPROVED, CANDIDATE, NO_TYPES = "ConsolidationApproved", "ConsolidationCandidate", "NoCompatibleInstanceTypes"
+# Gates behind which upstream has no NodeClaim or Node to speak of, or does not speak.
+SILENT = ("in-command", "not-managed", "no-node")
+_WORDS = {
+    "in-command": "candidate is already being disrupted",
+    "not-managed": "node isn't managed by karpenter",
+    "no-node": "nodeclaim does not have an associated node",
+    "not-initialized": "node isn't initialized",
+    "deleting": "node is deleting or marked for deletion",
+    "nominated": "node is nominated for a pending pod",
+    "node-annotation": f'disruption is blocked through the "{DO_NOT_DISRUPT}" annotation',
+    "no-pool-label": "node doesn't have required label (label=karpenter.sh/nodepool)",
+    "no-pool": "nodepool not found (NodePool={pool})",
+    "pod-annotation": f'pod has "{DO_NOT_DISRUPT}" annotation (Pod={{pod}})',
+    "pdb": "pdb prevents pod evictions (PodDisruptionBudget=[{pdb}])",
+    "pdb-several": "eviction does not support multiple PDBs (PodDisruptionBudget(s)=[{pdb}])",
+}
+
+
+@dataclass(frozen=True, order=True)
+class NodeEvent:
+    """``kind`` and ``name`` are of the object that the event is about."""
+
+    kind: str
+    name: str
+    reason: str
+    message: str
+
+    def as_dict(self) -> dict[str, str]:
+        return {"kind": self.kind, "name": self.name, "reason": self.reason, "message": self.message}
+
+
+def error_of(blocker: Blocker) -> str:
+    """The gate that is closed, in upstream's words. KeyError for a code that upstream does not know."""
+    about = {key: str(value).replace(", ", " ") for key, value in blocker.about.items()}
+    return _WORDS[blocker.code].format_map(about)
+
+
+def blocked(node: str, blocker: Blocker) -> NodeEvent | None:
+    """That a node cannot be disrupted; None where upstream says nothing."""
+    if blocker.code in SILENT:
+        return None
+    text = error_of(blocker)
+    return NodeEvent(NODE, node, BLOCKED, f"NodePool{text[8:]}" if blocker.code == "no-pool" else sentence(text))
+
+
+def unconsolidatable(node: str, message: str) -> NodeEvent:
+    """The event that consolidation leaves a candidate alone."""
+    return NodeEvent(NODE, node, UNCONSOLIDATABLE, message)
+
+
+def budget_blocked(pool: str, reason: str) -> NodeEvent:
+    """The event that a pool may lose nothing for a reason."""
+    return NodeEvent(
+        NODE_POOL, pool, BLOCKED, f"No allowed disruptions for disruption reason {reason} due to blocking budget"
+    )
+
+
+def no_types(pool: str, min_values: bool) -> NodeEvent:
+    """That a pool can make no node, perhaps only because of ``minValues``."""
+    why = " due to minValues incompatibility" if min_values else ""
+    return NodeEvent(
+        NODE_POOL, pool, NO_TYPES, f"NodePool requirements filtered out all compatible available instance types{why}"
+    )
+
+
+def sentence(text: str) -> str:
+    """The text with a capital letter in front."""
+    return text[:1].upper() + text[1:]
+
+
+def of_annotations(pods: t.Iterable[Pod], now: datetime, moving: bool = False) -> t.Iterator[NodeEvent]:
+    """About annotations that protect for a time or not at all, of pods that upstream asks about them.
+
+    ``moving``: it asks whether they need a place, and then only those that are evicted or placed.
+    """
+    for pod in pods:
+        if DO_NOT_DISRUPT in pod.annotations and pod.active and (not moving or reschedulable(pod) or drainable(pod)):
+            event = of_annotation(pod, now)
+            if event is not None:
+                yield event
+
+
+def of_annotation(pod: Pod, now: datetime) -> NodeEvent | None:
+    """About the annotation ``do-not-disrupt`` that the pod must have: it cannot be read, holds for a time, or holds no
+    more. None for ``true``, and for a pod that has not started."""
+    found, written = protection(pod, now), pod.annotations[DO_NOT_DISRUPT]
+    if found.problem:
+        message = f"Invalid {DO_NOT_DISRUPT} annotation: {_why_invalid(written)}, ignoring annotation"
+        return NodeEvent(POD, pod.key, "InvalidDoNotDisruptAnnotation", message)
+    if found.until is None:
+        return None
+    if found.holds:
+        until = write_time(found.until, SECONDS)
+        message = f"The {DO_NOT_DISRUPT} grace period will elapse at {until}"
+        return NodeEvent(POD, pod.key, "DoNotDisruptUntil", message)
+    message = f"The {DO_NOT_DISRUPT} grace period has elapsed, pod is now disruptable"
+    return NodeEvent(POD, pod.key, "DoNotDisruptGracePeriodElapsed", message)
+
+
+def _why_invalid(written: str) -> str:
+    try:
+        parse_duration(written)
+    except ValueError:
+        return f'failed to parse "{written}" as a duration: {_go_error(written)}'
+    return f'duration "{written}" must be positive'
+
+
+def _go_error(written: str) -> str:
+    """As ``time.ParseDuration`` puts it."""
+    rest = written[1:] if written[:1] in ("+", "-") else written
+    while rest and (found := re.match(r"([0-9]*)(?:\.([0-9]*))?", rest)):
+        if not (found[1] or found[2]):
+            break
+        rest = rest[found.end() :]
+        unit = re.match(r"[^0-9.]*", rest)
+        name = unit[0] if unit else ""
+        if not name:
+            return f'time: missing unit in duration "{written}"'
+        if name not in UNITS:
+            return f'time: unknown unit "{name}" in duration "{written}"'
+        rest = rest[len(name) :]
+    return f'time: invalid duration "{written}"'

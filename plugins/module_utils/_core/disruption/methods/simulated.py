@@ -1,0 +1,41 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""A simulation as a method asks for it, with what upstream says meanwhile."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..scheduling.simulation import Simulation
+from . import events as words
+from .candidates import NodeCandidate
+from .events import NodeEvent
+from .method_input import MethodInput
+
+NO_POOLS = "creating scheduler, no nodepools found"
+
+
+def simulated(
+    look: MethodInput, going: t.Sequence[NodeCandidate], consolidation: bool = False
+) -> tuple[Simulation | None, list[NodeEvent]]:
+    """None where no pool may make nodes: upstream does not begin then, and neither do we if we decide like it."""
+    simulator = look.simulator
+    told = [event for each in going for event in words.of_annotations(each.pods, look.now, moving=True)]
+    told += look.leaving_events
+    if not simulator.making and look.settings.upstream:
+        return None, told
+    told += [words.no_types(name, short) for name, short in simulator.without_types]
+    return simulator.simulate([each.node for each in going], consolidation), told
+
+
+def misfit_event(look: MethodInput, done: Simulation) -> str:
+    """Upstream's words about pods that find no place; the causes, whose order is left to chance there, are left out."""
+    text = "Not all pods would schedule"
+    if len(done.misfits) == 1 and done.misfits[0].uninitialized:
+        only = done.misfits[0]
+        node = next(each for each in look.state.nodes if each.name == only.uninitialized)
+        parts = [f"nodeclaim/{node.claim.name}"] if node.claim is not None else []
+        parts += [f"node/{node.node.name}"] if node.node is not None else []
+        text += f", {only.pod} => would schedule against uninitialized {', '.join(parts)}"
+    return text

@@ -1,0 +1,113 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What becomes of nodes when the NodePool or the node class that they come from is written or deleted.
+
+One judgement for all who ask before they write: files held against members, and programs.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from ..cluster.cluster_state import ClusterState
+from ..errors import FleetError
+from ..objects.karpenter.node_class import AKS_NODE_CLASS
+from ..objects.karpenter.node_pool import KIND as NODE_POOL
+from ..objects.karpenter.node_pool import NodePool
+from ..values.quantity import NANO, read_quantity
+from .budgets.lint import ERROR, Lint
+from .drift_edits import edit, made_from
+from .subnet_change import MIGRATION, PATH, Network, check_subnet_change
+
+Document = Mapping[str, t.Any]
+
+
+@dataclass(frozen=True)
+class NodeSource:
+    """A NodePool or node class that is written, as the server stores it. ``before`` is None of one that is not there,
+    ``after`` of one that is deleted."""
+
+    kind: str
+    name: str
+    before: Document | None
+    after: Document | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceEffect:
+    """``changed`` are the fields with their class; ``drifted`` the nodes that are replaced or go, ``unsure`` those of
+    which nobody can tell, by name with why. ``count``: how many nodes come from the object. ``findings`` are about
+    another subnet."""
+
+    changed: tuple[tuple[str, str], ...] = ()
+    drifted: Mapping[str, str] = field(default_factory=dict)
+    unsure: Mapping[str, str] = field(default_factory=dict)
+    count: int = 0
+    findings: tuple[Lint, ...] = ()
+
+
+def effect_of(change: NodeSource, state: ClusterState, network: Network, allow_move: bool = False) -> SourceEffect:
+    """``allow_move`` lets a move between good subnets through, with a warning. FleetError as of ``edit``."""
+    if change.after is None:
+        return _of_deletion(change, state)
+    findings = _of_subnet(change, state, network, allow_move)
+    if change.before is None:
+        return SourceEffect(findings=findings)
+    found = edit(change.kind, change.before, change.after, state)
+    return SourceEffect(
+        changed=found.changed,
+        drifted={name: f"{why.reason}: {why.text}" for name, why in found.drifted.items()},
+        unsure=found.unsure,
+        count=made_from(change.kind, change.name, state),
+        findings=findings,
+    )
+
+
+def possible_nodes(name: str, state: ClusterState) -> int:
+    """How many nodes an AKSNodeClass may come to have: those that there are, all of which an edit of the subnet
+    replaces, and as many more as ``limits.nodes`` of its pools admits."""
+    limits = {each.name: _limit(each.pool) for each in state.pools.values() if _class_name(each.pool) == name}
+    more = (limit - made_from(NODE_POOL, pool, state) for pool, limit in limits.items())
+    return made_from(AKS_NODE_CLASS, name, state) + sum(max(each, 0) for each in more)
+
+
+def _of_deletion(change: NodeSource, state: ClusterState) -> SourceEffect:
+    """A pool takes its nodes with it. A class that has nodes is kept by its finalizer until they are gone."""
+    gone = change.kind == NODE_POOL
+    names = sorted(each.name for each in state.nodes if each.pool == change.name) if gone else []
+    why = dict.fromkeys(names, f"its NodePool {change.name} is deleted")
+    return SourceEffect(drifted=why, count=len(names))
+
+
+def _of_subnet(change: NodeSource, state: ClusterState, network: Network, allow_move: bool) -> tuple[Lint, ...]:
+    """Of a class that is new, its subnet is no move."""
+    if change.kind != AKS_NODE_CLASS:
+        return ()
+    fresh = change.before is None
+    asked = replace(network, nodes=max(network.nodes, possible_nodes(change.name, state)))
+    try:
+        found = check_subnet_change(_subnet(change.before), _subnet(change.after), asked, allow_move or fresh)
+    except FleetError as error:
+        return tuple(Lint(code=each.code, level=ERROR, path=PATH, message=each.message) for each in error.problems)
+    return tuple(each for each in found if not (fresh and each.code == MIGRATION))
+
+
+def _subnet(document: Document | None) -> str:
+    return str(((document or {}).get("spec") or {}).get("vnetSubnetID") or "")
+
+
+def _class_name(pool: NodePool) -> str:
+    spec = ((pool.manifest.get("spec") or {}).get("template") or {}).get("spec") or {}
+    return str((spec.get("nodeClassRef") or {}).get("name") or "")
+
+
+def _limit(pool: NodePool) -> int:
+    """Whole nodes; 0 where there is no limit, or none that can be read."""
+    told = ((pool.manifest.get("spec") or {}).get("limits") or {}).get("nodes", 0)
+    try:
+        return read_quantity(told).nanos // NANO
+    except ValueError:
+        return 0

@@ -1,0 +1,48 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Who disrupts a node: Karpenter by its rules, a person through our verbs, or somebody else by deleting it."""
+
+from __future__ import annotations
+
+import typing as t
+from datetime import datetime
+
+from ..cluster.state_node import StateNode
+from ..foreign import in_line
+from ..objects.karpenter.node_pool import DRIFTED, EMPTY_REASON, UNDERUTILIZED
+from ..values.duration import as_timedelta, parse_or_never
+
+# On the Node, while one of our verbs is at it: the name of what is carried out, behind that of who does so and a slash.
+DISRUPTED_BY = "gitops.fleet/disrupted-by"
+EXPIRATION, DRIFT, CONSOLIDATION = "Expiration", "Drift", "Consolidation"
+MANUAL, EXTERNAL = "manual", "external"
+_BY_REASON = {DRIFTED: DRIFT, EMPTY_REASON: CONSOLIDATION, UNDERUTILIZED: CONSOLIDATION}
+
+
+def origin(node: StateNode, now: datetime) -> str:
+    """The one origin of a disruption that goes on at an aware instant; empty where none does."""
+    if node.node is not None and node.node.annotations.get(DISRUPTED_BY):
+        return MANUAL
+    if not node.deleting:
+        return ""
+    reason = node.claim.condition("DisruptionReason") if node.claim is not None else None
+    if reason is not None and reason.status == "True":
+        return _BY_REASON.get(reason.reason, reason.reason or EXTERNAL)
+    return EXPIRATION if _expired(node, now) else EXTERNAL
+
+
+def disruptor(annotations: t.Mapping[str, str]) -> str:
+    """Which rotation has the node with these annotations in hand, or ``by-hand``; empty if none of our verbs has."""
+    return in_line(annotations.get(DISRUPTED_BY, "").partition("/")[0])
+
+
+def _expired(node: StateNode, now: datetime) -> bool:
+    """Whether its NodeClaim was deleted at, or after, the end of its lifetime."""
+    if node.claim is None or node.claim.metadata.creation_timestamp is None:
+        return False
+    lifetime = parse_or_never(node.claim.spec.expire_after)
+    if lifetime is None:
+        return False
+    asked = node.claim.metadata.deletion_timestamp or now
+    return asked >= node.claim.metadata.creation_timestamp + as_timedelta(lifetime)

@@ -1,0 +1,74 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What NodePools and node classes that a program writes do to the nodes of a member, told before it writes them."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from ..cluster.cluster_state import ClusterState, StatePool
+from ..errors import Problem
+from ..objects.karpenter.node_pool import KIND as NODE_POOL
+from ..objects.karpenter.node_pool import decode_node_pool
+from .budgets.lint import ERROR, Lint
+from .node_source import NodeSource, effect_of
+from .subnet_change import MIGRATION, Network
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodesPlan:
+    """``nodes`` are those that are replaced or go, by name with the reason; ``problems`` are refusals; ``notes`` are
+    warnings for people."""
+
+    nodes: Mapping[str, str] = field(default_factory=dict)
+    problems: tuple[Problem, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def plan_changes(
+    changes: t.Iterable[NodeSource], state: ClusterState, network: Network, where: str, allow_move: bool = False
+) -> NodesPlan:
+    """All changes of one member, which ``where`` names. ``allow_move`` lets a move between good subnets through. A
+    subnet needs room for what the pools may become by these very changes."""
+    changes = tuple(changes)
+    state = replace(state, pools=_pools(changes, state))
+    nodes: dict[str, str] = {}
+    problems: list[Problem] = []
+    notes: list[str] = []
+    for each in changes:
+        found = effect_of(each, state, network, allow_move)
+        nodes |= found.drifted
+        if found.drifted:
+            notes.append(f"{where}: {_told(each)} {_counted(len(found.drifted))}: {', '.join(found.drifted)}")
+        place = f"{where}: {each.kind}/{each.name}"
+        problems += [_refused(one, place) for one in found.findings if one.level == ERROR]
+        notes += [f"{place} {one.path}: {one.message}" for one in found.findings if one.level != ERROR]
+    return NodesPlan(nodes=nodes, problems=tuple(problems), notes=tuple(notes))
+
+
+def _pools(changes: t.Iterable[NodeSource], state: ClusterState) -> dict[str, StatePool]:
+    """As they are when all is written."""
+    pools = dict(state.pools)
+    for each in changes:
+        if each.kind == NODE_POOL and each.after is None:
+            pools.pop(each.name, None)
+        elif each.kind == NODE_POOL and each.after is not None:
+            pools[each.name] = StatePool(decode_node_pool(each.after))
+    return pools
+
+
+def _told(change: NodeSource) -> str:
+    about = f"{change.kind} {change.name}"
+    return f"deleting {about} ends" if change.after is None else f"this change of {about} replaces"
+
+
+def _counted(count: int) -> str:
+    return f"{count} node{'' if count == 1 else 's'}"
+
+
+def _refused(finding: Lint, place: str) -> Problem:
+    hint = "allow_subnet_move: true if that is meant" if finding.code == MIGRATION else ""
+    return Problem(finding.code, finding.message, f"{place} {finding.path}", hint)

@@ -1,0 +1,66 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""A NodePool stopped by a budget of 0, which touches no node, and released again; edits of pools as merge patches."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from collections.abc import Mapping
+
+from ..errors import FleetError
+
+# What its budgets were before it was stopped, as JSON; null where it had none of its own.
+BEFORE = "gitops.fleet/budgets-before"
+STOP = [{"nodes": "0"}]
+Document = dict[str, t.Any]
+
+
+def is_stopped(pool: Mapping[str, t.Any]) -> bool:
+    """Whether we have stopped the pool, a manifest: its budgets of before are kept in an annotation."""
+    return BEFORE in ((pool.get("metadata") or {}).get("annotations") or {})
+
+
+def stop_patch(pool: Mapping[str, t.Any]) -> Document | None:
+    """The merge patch that stops a pool; None if it is stopped."""
+    if is_stopped(pool) and _budgets(pool) == STOP:
+        return None
+    before = {} if is_stopped(pool) else {BEFORE: json.dumps(_budgets(pool), sort_keys=True)}
+    patch: Document = {"spec": {"disruption": {"budgets": STOP}}}
+    return {**patch, "metadata": {"annotations": before}} if before else patch
+
+
+def release_patch(pool: Mapping[str, t.Any]) -> Document | None:
+    """The merge patch that gives a pool its budgets back; None if it is not stopped.
+
+    FleetError ``budgets-unknown`` if what they were cannot be read.
+    """
+    if not is_stopped(pool):
+        return None
+    name = str((pool.get("metadata") or {}).get("name", ""))
+    try:
+        before = json.loads(pool["metadata"]["annotations"][BEFORE])
+    except (TypeError, ValueError):
+        before = 0
+    if before is not None and not isinstance(before, list):
+        hint = "write its budgets by state patched, then delete the annotation"
+        raise FleetError("budgets-unknown", f"the annotation {BEFORE} cannot be read", f"NodePool/{name}", hint)
+    return {"metadata": {"annotations": {BEFORE: None}}, "spec": {"disruption": {"budgets": before}}}
+
+
+def merged(target: t.Any, patch: t.Any) -> t.Any:
+    """A document after a JSON merge patch (RFC 7396)."""
+    if not isinstance(patch, Mapping):
+        return patch
+    out = dict(target) if isinstance(target, Mapping) else {}
+    for key, value in patch.items():
+        if value is None:
+            out.pop(key, None)
+        else:
+            out[key] = merged(out.get(key), value)
+    return out
+
+
+def _budgets(pool: Mapping[str, t.Any]) -> t.Any:
+    return ((pool.get("spec") or {}).get("disruption") or {}).get("budgets")

@@ -1,0 +1,138 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Instance types against demands: which are left, in what order, at what price (Karpenter, ``cloudprovider``)."""
+
+from __future__ import annotations
+
+import math
+import typing as t
+from dataclasses import dataclass
+
+from ...cluster.instance_types import ON_DEMAND, RESERVED, SPOT, InstanceType
+from ...cluster.state_node import CAPACITY_TYPE, INSTANCE_TYPE, ZONE
+from .requirement import LabelRequirement, Requirements, intersects, of_labels
+
+LAUNCH_ORDER = (RESERVED, SPOT, ON_DEMAND)
+
+
+class Offer:
+    """What can be had. Where nobody knows the price it is endless, and ``known`` is False."""
+
+    __slots__ = ("available", "capacity_type", "known", "price", "zone")
+
+    def __init__(self, zone: str, capacity_type: str, price: float | None, available: bool) -> None:
+        self.zone, self.capacity_type, self.available = zone, capacity_type, available
+        self.price, self.known = (math.inf if price is None else price), price is not None
+
+    def admitted(self, by: Requirements) -> bool:
+        zone, capacity_type = by.get(ZONE), by.get(CAPACITY_TYPE)
+        if zone is not None and self.zone and not zone.has(self.zone):
+            return False
+        return capacity_type is None or capacity_type.has(self.capacity_type)
+
+
+@dataclass(frozen=True)
+class _Within:
+    """Offers that demands leave, with the lowest price and that of the worst launch."""
+
+    offers: tuple[Offer, ...]
+    cheapest: float
+    worst: float
+
+    @classmethod
+    def of(cls, offers: tuple[Offer, ...]) -> _Within:
+        by_kind = ([each.price for each in offers if each.capacity_type == kind] for kind in LAUNCH_ORDER)
+        first = next((prices for prices in by_kind if prices), None)
+        cheapest = min((each.price for each in offers), default=math.inf)
+        return cls(offers, cheapest, max(first) if first else math.inf)
+
+
+class CatalogueType:
+    """An instance type with what its nodes can be."""
+
+    __slots__ = ("_known", "allocatable", "name", "offers", "open", "requirements", "type")
+
+    def __init__(self, of: InstanceType) -> None:
+        self.type, self.name, self.allocatable = of, of.name, of.allocatable
+        self.offers = tuple(Offer(one.zone, one.capacity_type, one.cost, one.available) for one in of.offerings)
+        self.open = tuple(each for each in self.offers if each.available)
+        self._known: dict[t.Any, _Within] = {}
+        self.requirements = of_labels(of.labels)
+        self.requirements[INSTANCE_TYPE] = LabelRequirement(INSTANCE_TYPE, frozenset((of.name,)))
+        zones = frozenset(each.zone for each in self.offers if each.zone)
+        if zones or not self.offers:
+            self.requirements[ZONE] = LabelRequirement(ZONE, zones)
+        kinds = frozenset(each.capacity_type for each in self.offers)
+        self.requirements[CAPACITY_TYPE] = LabelRequirement(CAPACITY_TYPE, kinds)
+
+    def fits(self, requests: t.Mapping[str, int]) -> bool:
+        have = self.allocatable
+        if any(amount > have.get(name, 0) for name, amount in requests.items()):
+            return False
+        return all(amount >= 0 for amount in have.values())
+
+    def offered(self, demands: Requirements) -> bool:
+        """Whether it can be had now within the demands."""
+        return bool(self._within(demands).offers)
+
+    def cheapest(self, demands: Requirements) -> float:
+        """The lowest price at which it can be had now; endless if it cannot."""
+        return self._within(demands).cheapest
+
+    def worst_launch_price(self, demands: Requirements) -> float:
+        """The dearest zone of the capacity type that a launch tries first; endless if there is nothing."""
+        return self._within(demands).worst
+
+    def _within(self, demands: Requirements) -> _Within:
+        """Zone and capacity type are all that offers differ in, so that few demands are different ones."""
+        zone, capacity_type = demands.get(ZONE), demands.get(CAPACITY_TYPE)
+        key = (zone and zone.identity, capacity_type and capacity_type.identity)
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = _Within.of(tuple(each for each in self.open if each.admitted(demands)))
+        return found
+
+
+Kinds = tuple[CatalogueType, ...]
+
+
+@dataclass(frozen=True)
+class TooFewValues:
+    """Labels of which there are fewer different values than ``minValues`` asks for."""
+
+    labels: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        return f"minValues requirement is not met for label(s) (label(s)=[{' '.join(self.labels)}])"
+
+
+def by_price(kinds: t.Iterable[CatalogueType], demands: Requirements) -> Kinds:
+    """The types, those with the cheapest offer that meets the demands first, those that cannot be had now last."""
+    return tuple(sorted(kinds, key=lambda one: one.cheapest(demands)))
+
+
+def min_values(kinds: Kinds, demands: Requirements) -> tuple[int, TooFewValues | None]:
+    """How many of the types, from the first on, have all the different values that are asked for; and what is missing.
+
+    Without any type nothing is missing, as upstream.
+    """
+    wanted = {key: one.min_values for key, one in demands.items() if one.min_values is not None}
+    if not wanted:
+        return 0, None
+    seen: dict[str, set[str]] = {key: set() for key in wanted}
+    short: list[str] = []
+    for count, kind in enumerate(kinds, 1):
+        for key, values in seen.items():
+            own = kind.requirements.get(key)
+            values |= own.values if own is not None else frozenset()
+        short = sorted(key for key, values in seen.items() if len(values) < wanted[key])
+        if not short:
+            return count, None
+    return len(kinds), TooFewValues(tuple(short)) if short else None
+
+
+def matching(kind: CatalogueType, demands: Requirements) -> bool:
+    """Whether the type itself meets the demands."""
+    return intersects(kind.requirements, demands)

@@ -1,0 +1,168 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Nodes that are there, while pods are put on them in thought (Karpenter, ``scheduling/existingnode.go``).
+
+They are made once for a state. What a simulation changes is taken back after it, so that thousands of simulations cost
+what they change and not what there is.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from ...cluster.pod import HostPort
+from ...objects.clusters.member_cluster import Taint
+from ...objects.clusters.tolerations import first_untolerated
+from .free_tree import NONE, Free, FreeTree
+from .requirement import Requirements, compatible, intersected
+from .topology import PodTopology
+from .wishes import PodDemands
+
+Ports = dict[str, tuple[HostPort, ...]]
+ALL_ADDRESSES = ("", "0.0.0.0", "::")  # addresses in a manifest, nothing is bound to them
+
+
+class Room:
+    """One node. ``waits``: its ``consolidateAfter`` still runs. ``starved``: some amount is negative, nothing fits."""
+
+    __slots__ = (
+        "free", "initialized", "name", "place", "pods", "ports", "ready", "requirements", "taints", "waits",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        name: str,
+        requirements: Requirements,
+        taints: tuple[Taint, ...],
+        free: dict[str, int],
+        ports: Ports,
+        initialized: bool = True,
+        waits: bool = False,
+        ready: bool = True,
+    ) -> None:
+        self.name, self.requirements, self.taints, self.free, self.ports = name, requirements, taints, free, ports
+        self.initialized, self.waits, self.ready = initialized, waits, ready
+        self.place = -1
+        self.pods: list[PodDemands] = []
+
+    @property
+    def row(self) -> Free:
+        if not self.ready or any(amount < 0 for amount in self.free.values()):
+            return NONE
+        return self.free.get("cpu", 0), self.free.get("memory", 0), self.free.get("pods", 0)
+
+
+class Rooms:
+    """All nodes that stay, initialized ones first, then by name: the order in which pods look for a place."""
+
+    def __init__(self, rooms: t.Iterable[Room]) -> None:
+        self.all = sorted(rooms, key=lambda one: (not one.initialized, one.name))
+        for place, each in enumerate(self.all):
+            each.place = place
+        self.by_name = {each.name: each for each in self.all}
+        self._tree = FreeTree([each.row for each in self.all])
+        self._fits: dict[t.Any, dict[int, bool]] = {}
+        self._before: dict[int, tuple[Requirements, dict[str, int], Ports]] = {}
+        self._out: list[Room] = []
+
+    def leave_out(self, names: t.Iterable[str]) -> None:
+        """These take nothing until the next ``undo``."""
+        for name in names:
+            room = self.by_name.get(name)
+            if room is not None:
+                self._out.append(room)
+                self._tree.set(room.place, NONE)
+
+    def undo(self) -> None:
+        """Everything as it was."""
+        for place, (requirements, free, ports) in self._before.items():
+            room = self.all[place]
+            room.requirements, room.free, room.ports = requirements, free, ports
+            room.pods = []
+            self._tree.set(place, room.row)
+        for room in self._out:
+            self._tree.set(room.place, room.row)
+        self._before.clear()
+        self._out.clear()
+
+    @property
+    def open(self) -> list[Room]:
+        """The nodes that are not left out."""
+        out = {each.name for each in self._out}
+        return [each for each in self.all if each.name not in out]
+
+    @property
+    def used(self) -> list[Room]:
+        """The nodes that have got pods, in the order of the search."""
+        return [self.all[place] for place in sorted(self._before)]
+
+    def place(self, asked: PodDemands, topology: PodTopology, moves_only_to_settled: bool) -> Room | None:
+        """Put a pod on the first node that takes it; None if none does."""
+        fits = self._fits.setdefault(asked.shape, {})
+        place = self._tree.first(0, asked.amounts)
+        while place >= 0:
+            room = self.all[place]
+            if not (moves_only_to_settled and room.waits) and self._static(asked, room, fits):
+                found = self._takes(asked, room, topology)
+                if found is not None:
+                    self._put(asked, room, found, topology)
+                    return room
+            place = self._tree.first(place + 1, asked.amounts)
+        return None
+
+    def _static(self, asked: PodDemands, room: Room, fits: dict[int, bool]) -> bool:
+        """Taints and labels; remembered for all pods that ask the same of a node that nothing has changed yet."""
+        changed = room.place in self._before
+        known = None if changed else fits.get(room.place)
+        if known is None:
+            known = first_untolerated(room.taints, asked.wishes.tolerations) is None and compatible(
+                room.requirements, asked.requirements
+            )
+            if not changed:
+                fits[room.place] = known
+        return known
+
+    def _takes(self, asked: PodDemands, room: Room, topology: PodTopology) -> Requirements | None:
+        free = room.free
+        if any(amount > free.get(name, 0) for name, amount in asked.requests.items()):
+            return None
+        if asked.ports and taken(asked, room.ports):
+            return None
+        volumes = asked.volumes
+        node = intersected(room.requirements, asked.requirements)
+        if volumes:
+            if not compatible(node, volumes):
+                return None
+            node = intersected(node, volumes)
+        demands = topology.demands(asked, room.taints, node)
+        if demands is None or not compatible(node, demands):
+            return None
+        return intersected(node, demands)
+
+    def _put(self, asked: PodDemands, room: Room, requirements: Requirements, topology: PodTopology) -> None:
+        if room.place not in self._before:
+            self._before[room.place] = (room.requirements, room.free, room.ports)
+            room.free = dict(room.free)
+        for name, amount in asked.requests.items():
+            room.free[name] = room.free.get(name, 0) - amount
+        room.requirements = requirements
+        if asked.ports:
+            room.ports = {**room.ports, asked.key: asked.ports}
+        room.pods.append(asked)
+        self._tree.set(room.place, room.row)
+        topology.record(asked, room.taints, requirements)
+
+
+def taken(asked: PodDemands, ports: Ports) -> bool:
+    """Whether another pod has one of the host ports."""
+    return any(
+        key != asked.key and _same(own, other) for key, rows in ports.items() for other in rows for own in asked.ports
+    )
+
+
+def _same(one: HostPort, other: HostPort) -> bool:
+    if one[:2] != other[:2]:
+        return False
+    here, there = (row[2] if len(row) > 2 else "" for row in (one, other))
+    return here == there or here in ALL_ADDRESSES or there in ALL_ADDRESSES

@@ -1,0 +1,23 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""How decisions are taken: what the controller's options say, and whether we follow Karpenter in everything."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Settings:
+    """``upstream``: decide exactly as Karpenter does, where we are more careful on purpose. ``respect``: wishes of pods
+    are demands until they cannot be met (``PREFERENCE_POLICY``). ``first``: nodes, pools and zones by name
+    that come first among equals, which Karpenter leaves to chance; all others go by name."""
+
+    spot_to_spot: bool = False
+    respect: bool = True
+    upstream: bool = False
+    first: tuple[str, ...] = ()
+
+
+DEFAULTS = Settings()

@@ -1,0 +1,51 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a simulation comes to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .kinds import Kinds
+from .requirement import Requirements
+
+
+@dataclass(frozen=True)
+class Move:
+    """A pod and its new home: a node by name, or a new one (``new-1``). ``source`` is empty for one that waits."""
+
+    pod: str
+    source: str
+    target: str
+
+    def as_dict(self) -> dict[str, str]:
+        return {"pod": self.pod, "from": self.source, "to": self.target}
+
+
+@dataclass(frozen=True)
+class NewNode:
+    """A node to be made from a pool: any of the types, the cheapest first, within the requirements."""
+
+    name: str
+    pool: str
+    requirements: Requirements
+    kinds: Kinds
+
+
+@dataclass(frozen=True)
+class Misfit:
+    """A pod that finds no home, and why in words. ``uninitialized``: a node that would take it, and may never come."""
+
+    pod: str
+    text: str
+    uninitialized: str = ""
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """``misfits`` leave out pods that had no node before: they may go on waiting."""
+
+    moves: tuple[Move, ...] = ()
+    new_nodes: tuple[NewNode, ...] = ()
+    misfits: tuple[Misfit, ...] = ()

@@ -1,0 +1,123 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Pods find places, one by one: on nodes that are there, on those that are to be made already, on new ones (Karpenter,
+``scheduling/scheduler.go`` and ``queue.go``).
+"""
+
+from __future__ import annotations
+
+import typing as t
+from collections import deque
+from dataclasses import dataclass, field
+
+from ...cluster.pod import Pod
+from .kinds import Kinds
+from .new_claim import Memory, NewClaim
+from .rooms import Room, Rooms
+from .templates import NODES, Template
+from .topology import PodTopology
+from .wishes import PodDemands, Wishes
+
+LATE = float("inf")
+Limits = dict[str, dict[str, int]]
+Ask = t.Callable[[Wishes], PodDemands]
+
+
+@dataclass
+class SchedulingRun:
+    """One run. ``limits`` are what pools have left, by name; a pool without limits is not in it. ``old`` are keys of
+    pods that come from nodes on their way out; ``settled``: others stay away from nodes whose wait still runs."""
+
+    rooms: Rooms
+    templates: t.Sequence[Template]
+    topology: PodTopology
+    limits: Limits
+    known: frozenset[str]
+    memory: Memory
+    ask: Ask
+    soft_taints: bool
+    old: frozenset[str] = frozenset()
+    settled: bool = False
+    claims: list[NewClaim] = field(default_factory=list)
+    failed: dict[str, PodDemands] = field(default_factory=dict)
+    _made: int = 0
+
+    def solve(self, asked: t.Iterable[PodDemands], stop: t.Callable[[PodDemands], bool] | None = None) -> None:
+        """Place them all, the large ones first, until a whole round brings nothing more. ``stop`` ends it early at a
+        pod that has found no place, where the answer is known by then."""
+        queue = deque(sorted(asked, key=_turn))
+        length_then: dict[str, int] = {}
+        while queue and length_then.get(queue[0].key) != len(queue):
+            one = queue.popleft()
+            if self._relaxing(one):
+                self.failed.pop(one.key, None)
+                continue
+            self.failed[one.key] = one
+            if stop is not None and stop(one):
+                return
+            self.topology.update(one)
+            queue.append(one)
+            length_then[one.key] = len(queue)
+
+    def _relaxing(self, one: PodDemands) -> bool:
+        asked: PodDemands | None = one
+        while asked is not None:
+            if self._add(asked):
+                return True
+            less = asked.wishes.relaxed(self.soft_taints)
+            if less is not None:
+                asked = self.ask(less)
+                self.topology.update(asked)
+            else:
+                asked = None
+        return False
+
+    def _add(self, asked: PodDemands) -> bool:
+        if asked.pod.unjudged:
+            return False
+        pod = asked.pod
+        careful = self.settled and pod.phase != "Pending" and asked.key not in self.old
+        if self.rooms.place(asked, self.topology, careful) is not None:
+            return True
+        self.claims.sort(key=lambda one: len(one.pods))
+        if any(each.take(asked, self.topology, self.known) for each in self.claims):
+            return True
+        return any(self._make(asked, each) for each in self.templates)
+
+    def _make(self, asked: PodDemands, template: Template) -> bool:
+        name = template.pool.name
+        left, kinds = self.limits.get(name), template.kinds
+        if left is not None:
+            if left.get(NODES) == 0:
+                return False
+            kinds = _within(kinds, left)
+            if not kinds:
+                return False
+        claim = NewClaim(f"claim {self._made + 1}", template, kinds, self.memory)
+        if not claim.take(asked, self.topology, self.known):
+            return False
+        self._made += 1
+        self.claims.append(claim)
+        if left is not None:
+            for resource in left:
+                left[resource] -= max((each.allocatable.get(resource, 0) for each in claim.kinds), default=0)
+        return True
+
+    @property
+    def used(self) -> list[Room]:
+        return self.rooms.used
+
+
+def _within(kinds: Kinds, left: t.Mapping[str, int]) -> Kinds:
+    """The types that do not go beyond what the pool's limits leave."""
+    kept = tuple(each for each in kinds if all(each.allocatable.get(name, 0) <= much for name, much in left.items()))
+    return kinds if len(kept) == len(kinds) else kept
+
+
+def _turn(asked: PodDemands) -> tuple[int, int, float, str, str]:
+    """By CPU and memory, the most first, then the oldest, then by UID; without one, by name."""
+    cpu, memory, _pods = asked.amounts
+    pod: Pod = asked.pod
+    age = pod.created_at.timestamp() if pod.created_at is not None else -LATE
+    return -cpu, -memory, age, pod.uid, pod.key

@@ -1,0 +1,242 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Constraints between pods while pods are placed in thought (Karpenter, ``scheduling/topology.go``): topology spread,
+pod affinity, and anti-affinity in both directions.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from ...cluster.pod import Pod
+from ...cluster.pod_manifest import PodAffinityTerm
+from ...values.selector import EXISTS
+from .requirement import LabelRequirement, Requirements, add, requirement
+from .settings import Settings
+from .topology_group import (
+    AFFINITY,
+    ANTI_AFFINITY,
+    PossibleDomains,
+    Taints,
+    TopologyGroup,
+)
+from .wishes import ANYWAY, HOSTNAME, PodDemands, Wishes
+
+# How many there are in each domain, and the domain of each by its name.
+Counted = tuple[Counter[str], dict[str, str]]
+
+
+@dataclass(frozen=True)
+class PodHost:
+    """A Node with the pods that are bound to it. ``stays``: it is known, and no command has marked it."""
+
+    name: str
+    labels: t.Mapping[str, str]
+    requirements: Requirements
+    taints: Taints
+    pods: tuple[Pod, ...]
+    known: bool = True
+    stays: bool = True
+
+
+@dataclass(frozen=True)
+class Landscape:
+    """What holds for every simulation on one state: places by name, domains that pools could make nodes in."""
+
+    places: tuple[PodHost, ...]
+    possible: t.Mapping[str, PossibleDomains]
+    settings: Settings
+    # What groups find before anybody moves, by their identity: pods by domain with the domain of each, places likewise.
+    counted: dict[t.Any, Counted] = field(default_factory=dict)
+    known: dict[t.Any, Counted] = field(default_factory=dict)
+
+    @cached_property
+    def repelling(self) -> list[tuple[Pod, PodHost]]:
+        """Pods that want certain others away, with where they are."""
+        return [
+            (pod, each)
+            for each in self.places
+            if each.known
+            for pod in each.pods
+            if pod.anti_affinity and not pod.ended
+        ]
+
+    @cached_property
+    def _alike(self) -> list[tuple[Pod, list[tuple[str, int]]]]:
+        """Running pods by namespace and labels, which is all that selectors see: one of each, and keys and places."""
+        found: dict[t.Any, tuple[Pod, list[tuple[str, int]]]] = {}
+        for place, each in enumerate(self.places):
+            for pod in each.pods:
+                if pod.active:
+                    key = (pod.namespace, frozenset(pod.labels.items()))
+                    found.setdefault(key, (pod, []))[1].append((pod.key, place))
+        return list(found.values())
+
+    def pods_of(self, group: TopologyGroup) -> Counted:
+        """How many running pods a group counts in each domain, and in which one each of them is."""
+        found = self.counted.get(group.identity)
+        if found is None:
+            domains = [
+                _domain(each, group.key) if group.filter.matches(each.taints, each.requirements) else None
+                for each in self.places
+            ]
+            rows = [row for pod, rows in self._alike if group.lists(pod) for row in rows]
+            inside = {key: domain for key, place in rows if (domain := domains[place]) is not None}
+            found = self.counted[group.identity] = Counter(inside.values()), inside
+        return found
+
+    def domains_of(self, group: TopologyGroup) -> Counted:
+        """How many nodes take part in each domain, and the domain of each."""
+        found = self.known.get(group.identity)
+        if found is None:
+            inside = {
+                each.name: each.labels[group.key]
+                for each in self.places
+                if each.stays
+                and each.known
+                and group.key in each.labels
+                and group.filter.matches(each.taints, each.requirements)
+            }
+            found = self.known[group.identity] = Counter(inside.values()), inside
+        return found
+
+
+class PodTopology:
+    """The groups of one simulation. ``gone`` are the names of places that go, ``moving`` the keys of pods to place."""
+
+    def __init__(
+        self, land: Landscape, asked: t.Iterable[PodDemands], gone: frozenset[str], moving: frozenset[str]
+    ) -> None:
+        self._land, self._gone, self._moving = land, gone, moving
+        self.groups: dict[t.Any, TopologyGroup] = {}
+        self.inverse: dict[t.Any, TopologyGroup] = {}
+        for pod, place in land.repelling:
+            if pod.key not in moving:
+                self._repel(Wishes.of(pod), place.labels)
+        for each in asked:
+            self.update(each)
+
+    @property
+    def idle(self) -> bool:
+        """Whether no pod minds another one."""
+        return not (self.groups or self.inverse)
+
+    def update(self, asked: PodDemands) -> None:
+        """Note what a pod asks for now, in place of what it asked for before."""
+        if asked.plain and not self.groups:
+            return
+        for each in self.groups.values():
+            each.owners.discard(asked.key)
+        wishes = asked.wishes
+        if wishes.anti_affinity:
+            self._repel(wishes, {})
+        for group in self._asked_for(wishes):
+            known = self.groups.get(group.identity)
+            if known is None:
+                known = self.groups[group.identity] = self._counted(group, wishes)
+            known.owners.add(asked.key)
+
+    def demands(self, asked: PodDemands, taints: Taints, node: Requirements) -> Requirements | None:
+        """What the node must be besides for the pod to stand there; None if nothing will do."""
+        if self.idle:
+            return {}
+        out: Requirements = {}
+        for group in self._minding(asked, taints, node):
+            of_pod = asked.strict.get(group.key) or _any(group.key)
+            found = group.left(asked.pod, of_pod, node.get(group.key) or _any(group.key))
+            if not found.values:
+                return None
+            add(out, found)
+        return out
+
+    def record(self, asked: PodDemands, taints: Taints, node: Requirements) -> None:
+        """Note that a pod has been placed on such a node."""
+        for group in self.groups.values():
+            if group.counts_on(asked.pod, taints, node):
+                domains = node.get(group.key)
+                if domains is None:
+                    continue
+                if group.kind == ANTI_AFFINITY:
+                    for each in domains.values:
+                        group.record(each)
+                elif domains.single is not None:
+                    group.record(domains.single)
+        for group in self.inverse.values():
+            if asked.key in group.owners and group.key in node:
+                for each in node[group.key].values:
+                    group.record(each)
+
+    def _minding(self, asked: PodDemands, taints: Taints, node: Requirements) -> t.Iterator[TopologyGroup]:
+        for group in self.groups.values():
+            if asked.key in group.owners:
+                yield group
+        for group in self.inverse.values():
+            if group.counts_on(asked.pod, taints, node):
+                yield group
+
+    def _asked_for(self, wishes: Wishes) -> t.Iterator[TopologyGroup]:
+        respect = self._land.settings.respect
+        for one in wishes.spread:
+            if respect or one.when_unsatisfiable != ANYWAY:
+                yield TopologyGroup.of_spread(one, wishes)
+        for term in _terms(wishes.affinity, wishes.preferred_affinity, respect):
+            yield TopologyGroup.of_term(AFFINITY, term, wishes.pod)
+        for term in _terms(wishes.anti_affinity, wishes.preferred_anti_affinity, respect):
+            yield TopologyGroup.of_term(ANTI_AFFINITY, term, wishes.pod)
+
+    def _counted(self, group: TopologyGroup, wishes: Wishes) -> TopologyGroup:
+        group.first = self._land.settings.first
+        self._know(group, wishes)
+        counts, inside = self._land.pods_of(group)
+        left = Counter(counts)
+        for key in self._moving:
+            if key in inside:
+                left[inside[key]] -= 1
+        group.start(left)
+        return group
+
+    def _know(self, group: TopologyGroup, wishes: Wishes) -> None:
+        """Domains in which pools could make nodes, and those of the nodes that stay. A hostname is a domain without
+        being known, since each new node has one."""
+        if group.key == HOSTNAME:
+            return
+        group.know(group.possible(self._land.possible.get(group.key, {}), wishes.tolerations))
+        counts, inside = self._land.domains_of(group)
+        gone = Counter(inside[name] for name in self._gone if name in inside)
+        group.know(domain for domain, count in counts.items() if count > gone[domain])
+
+    def _repel(self, wishes: Wishes, labels: t.Mapping[str, str]) -> None:
+        """Those who want no such pod beside them keep it away wherever they are."""
+        for term in wishes.anti_affinity:
+            group = TopologyGroup.of_term(ANTI_AFFINITY, term, wishes.pod)
+            known = self.inverse.get(group.identity)
+            if known is None:
+                known = self.inverse[group.identity] = group
+                group.know(group.possible(self._land.possible.get(group.key, {}), wishes.tolerations))
+                if not self._land.settings.upstream:
+                    # Where a node is, a pod may go, whether or not a pool could make nodes there.
+                    group.know(self._land.domains_of(group)[0])
+            if group.key in labels:
+                known.record(labels[group.key])
+            known.owners.add(wishes.pod.key)
+
+
+def _terms(
+    must: tuple[PodAffinityTerm, ...], wished: tuple[tuple[int, PodAffinityTerm], ...], respect: bool
+) -> t.Iterator[PodAffinityTerm]:
+    yield from must
+    if respect:
+        yield from (term for _weight, term in wished)
+
+
+def _any(key: str) -> LabelRequirement:
+    return requirement(key, EXISTS)
+
+
+def _domain(place: PodHost, key: str) -> str | None:
+    """A node that has no hostname yet is counted under its name."""
+    return place.labels.get(key, place.name if key == HOSTNAME else None)

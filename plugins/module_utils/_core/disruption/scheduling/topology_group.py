@@ -1,0 +1,230 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Pods counted by domain for one constraint between pods, and the domains that it leaves (Karpenter,
+``scheduling/topologygroup.go``, ``topologynodefilter.go``, ``topologydomaingroup.go``).
+
+A domain that several choices are open for is taken by the lowest count, then by name, where upstream leaves it to
+chance.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from collections import Counter
+
+from ...cluster.pod import Pod
+from ...cluster.pod_manifest import PodAffinityTerm, PodSpread
+from ...objects.clusters.member_cluster import Taint
+from ...objects.clusters.tolerations import first_untolerated
+from ...objects.placements.policy import Toleration
+from ...values.selector import IN, LabelSelector, LabelSelectorRequirement, check_selector, compile_selector
+from .requirement import LabelRequirement, Requirements, compatible, intersected, of_labels, of_selector
+from .wishes import HOSTNAME, Wishes
+
+SPREAD, AFFINITY, ANTI_AFFINITY = "spread", "affinity", "anti-affinity"
+HONOR, IGNORE = "Honor", "Ignore"
+UNLIMITED = 2**31 - 1
+Taints = tuple[Taint, ...]
+# By domain: the sets of taints of the pools that could make nodes there.
+PossibleDomains = t.Mapping[str, t.Sequence[Taints]]
+
+
+class NodeFilter:
+    """Which nodes take part in a spread; without ``policies`` all of them."""
+
+    __slots__ = ("affinity", "alternatives", "taints", "tolerations")
+
+    def __init__(self, wishes: Wishes | None = None, taints: str = "", affinity: str = "") -> None:
+        self.taints, self.affinity = taints, affinity
+        self.tolerations: tuple[Toleration, ...] = ()
+        self.alternatives: tuple[Requirements, ...] = ()
+        if wishes is not None:
+            self.tolerations = wishes.tolerations
+            own = of_labels(wishes.pod.node_selector)
+            terms = wishes.terms if wishes.pod.node_affinity is not None else None
+            self.alternatives = (
+                (own,)
+                if terms is None
+                else tuple(intersected(own, of_selector(one.match_expressions)) for one in terms)
+            )
+
+    def matches(self, taints: Taints, requirements: Requirements) -> bool:
+        if self.taints == HONOR and first_untolerated(taints, self.tolerations) is not None:
+            return False
+        if self.affinity != HONOR or not self.alternatives:
+            return True
+        return any(compatible(requirements, each) for each in self.alternatives)
+
+    @property
+    def identity(self) -> tuple[t.Any, ...]:
+        """Two filters whose alternatives ask about the same labels are one, whatever the values: as upstream, whose
+        hash does not see these."""
+        asked = [frozenset((key, one.min_values) for key, one in each.items()) for each in self.alternatives]
+        return self.taints, self.affinity, _odd(asked), _odd(self.tolerations)
+
+
+class TopologyGroup:
+    """One constraint that many pods may share. ``counts`` has every domain that is known, with 0 where no pod is."""
+
+    __slots__ = (
+        "_matcher", "counts", "filter", "first", "identity", "key", "kind", "max_skew", "min_domains", "namespaces",
+        "owners", "selector", "used",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        kind: str,
+        key: str,
+        namespaces: frozenset[str] | None,
+        selector: LabelSelector | None,
+        max_skew: int = UNLIMITED,
+        min_domains: int | None = None,
+        filter: NodeFilter | None = None,
+    ) -> None:
+        self.kind, self.key, self.namespaces, self.selector = kind, key, namespaces, selector
+        self.max_skew, self.min_domains, self.filter = max_skew, min_domains, filter or NodeFilter()
+        self.counts: dict[str, int] = {}
+        self.used = 0  # domains with a pod
+        self.first: tuple[str, ...] = ()  # domains that are taken first among equals
+        self.owners: set[str] = set()
+        usable = selector is not None and not check_selector(selector)
+        self._matcher = compile_selector(selector) if usable else None
+        self.identity = (key, kind, namespaces, max_skew, self.filter.identity, _selector_identity(selector))
+
+    @classmethod
+    def of_spread(cls, one: PodSpread, wishes: Wishes) -> TopologyGroup:
+        pod, selector = wishes.pod, one.label_selector
+        rows = [
+            LabelSelectorRequirement(key, IN, (pod.labels[key],)) for key in one.match_label_keys if key in pod.labels
+        ]
+        if rows and selector is not None:
+            selector = LabelSelector(selector.match_labels, (*selector.match_expressions, *rows))
+        taken = NodeFilter(wishes, one.node_taints_policy or IGNORE, one.node_affinity_policy or HONOR)
+        namespaces = frozenset((pod.namespace,))
+        return cls(SPREAD, one.topology_key, namespaces, selector, one.max_skew, one.min_domains, taken)
+
+    @classmethod
+    def of_term(cls, kind: str, one: PodAffinityTerm, pod: Pod) -> TopologyGroup:
+        """Labels of namespaces are not known here, so that a selector of them means all."""
+        namespaces = None if one.namespace_selector is not None else frozenset(one.namespaces or (pod.namespace,))
+        return cls(kind, one.topology_key, namespaces, one.label_selector)
+
+    def know(self, domains: t.Iterable[str]) -> None:
+        for each in domains:
+            self.counts.setdefault(each, 0)
+
+    def possible(self, domains: PossibleDomains, tolerations: tuple[Toleration, ...]) -> t.Iterator[str]:
+        """The domains in which pools could make nodes; unless it says that taints do not matter, for these pods."""
+        for name, pools in domains.items():
+            if self.filter.taints == IGNORE or any(first_untolerated(each, tolerations) is None for each in pools):
+                yield name
+
+    def start(self, counts: t.Mapping[str, int]) -> None:
+        """Take over the pods that are there."""
+        for domain, count in counts.items():
+            if count > 0:
+                self.counts[domain] = count
+                self.used += 1
+
+    def record(self, domain: str) -> None:
+        count = self.counts.get(domain, 0)
+        self.counts[domain] = count + 1
+        if count == 0:
+            self.used += 1
+
+    def selects(self, pod: Pod) -> bool:
+        if self.namespaces is not None and pod.namespace not in self.namespaces:
+            return False
+        return self._matcher is not None and self._matcher(pod.labels)
+
+    def lists(self, pod: Pod) -> bool:
+        """The same where pods that run are counted: there a constraint without a selector counts them all."""
+        if self.selector is None:
+            return self.namespaces is None or pod.namespace in self.namespaces
+        return self.selects(pod)
+
+    def counts_on(self, pod: Pod, taints: Taints, requirements: Requirements) -> bool:
+        return self.selects(pod) and self.filter.matches(taints, requirements)
+
+    def left(self, pod: Pod, of_pod: LabelRequirement, of_node: LabelRequirement) -> LabelRequirement:
+        """The domains that are left for the pod on such a node; nothing if there is none."""
+        if self.kind == SPREAD:
+            return self._spread(pod, of_pod, of_node)
+        if self.kind == AFFINITY:
+            return self._beside(pod, of_pod, of_node)
+        return self._away(of_pod, of_node)
+
+    def _among(self, of_node: LabelRequirement) -> t.Iterable[str]:
+        """The known domains of the node, those that are to come first, then by name."""
+        if of_node.operator == IN:
+            return self._ordered(each for each in of_node.values if each in self.counts)
+        return self._ordered(each for each in self.counts if of_node.has(each))
+
+    def _ordered(self, domains: t.Iterable[str]) -> list[str]:
+        found = sorted(domains)
+        return [*(each for each in self.first if each in found), *(each for each in found if each not in self.first)]
+
+    def _spread(self, pod: Pod, of_pod: LabelRequirement, of_node: LabelRequirement) -> LabelRequirement:
+        more = 1 if self.selects(pod) else 0
+        if self.key == HOSTNAME and len(of_node.values) == 1:
+            (name,) = of_node.values
+            # A new node is always possible, so that the fewest pods on a node are none.
+            return self._these((name,) if self.counts.get(name, 0) + more <= self.max_skew else ())
+        fewest = self._fewest(of_pod)
+        best, least = None, UNLIMITED
+        for each in self._among(of_node):
+            count = self.counts[each] + more
+            if count - fewest <= self.max_skew and count < least:
+                best, least = each, count
+        return self._these(() if best is None else (best,))
+
+    def _fewest(self, of_pod: LabelRequirement) -> int:
+        if self.key == HOSTNAME:
+            return 0
+        counts = [count for name, count in self.counts.items() if of_pod.has(name)]
+        if self.min_domains is not None and len(counts) < self.min_domains:
+            return 0
+        return min(counts, default=UNLIMITED)
+
+    def _beside(self, pod: Pod, of_pod: LabelRequirement, of_node: LabelRequirement) -> LabelRequirement:
+        if self.key == HOSTNAME and len(of_node.values) == 1:
+            (name,) = of_node.values
+            taken = of_pod.has(name) and (self.counts.get(name, 0) > 0 or self._first_of_its_kind(pod, of_pod))
+            return self._these((name,) if taken else ())
+        found = [each for each in self._among(of_node) if self.counts[each] > 0 and of_pod.has(each)]
+        if found or not self._first_of_its_kind(pod, of_pod):
+            return self._these(found)
+        able = of_pod.intersection(of_node)
+        own = [each for each in self._ordered(self.counts) if of_pod.has(each)]
+        near = next((each for each in own if able.has(each)), None)
+        # Upstream takes any domain of the pod beside one of the node; here it is the same, unless another is asked for.
+        far = next((each for each in own if each in self.first and each != near), near or next(iter(own), None))
+        return self._these([each for each in (near, far) if each is not None])
+
+    def _first_of_its_kind(self, pod: Pod, of_pod: LabelRequirement) -> bool:
+        """Nobody whom it wants beside it is anywhere that it may go, and it is one of them itself."""
+        if not self.selects(pod):
+            return False
+        return self.used == 0 or not any(count > 0 and of_pod.has(name) for name, count in self.counts.items())
+
+    def _away(self, of_pod: LabelRequirement, of_node: LabelRequirement) -> LabelRequirement:
+        if self.key == HOSTNAME and len(of_node.values) == 1:
+            (name,) = of_node.values
+            return self._these(() if self.counts.get(name, 0) else (name,))
+        return self._these([each for each in self._among(of_node) if not self.counts[each] and of_pod.has(each)])
+
+    def _these(self, domains: t.Iterable[str]) -> LabelRequirement:
+        return LabelRequirement(self.key, frozenset(domains))
+
+
+def _selector_identity(selector: LabelSelector | None) -> t.Any:
+    if selector is None:
+        return None
+    rows = frozenset((each.key, each.operator, _odd(each.values)) for each in selector.match_expressions)
+    return frozenset(selector.match_labels.items()), rows
+
+
+def _odd(rows: t.Iterable[t.Hashable]) -> frozenset[t.Hashable]:
+    """What is there an odd number of times: twice the same cancels itself in upstream's hash of sets."""
+    return frozenset(each for each, count in Counter(rows).items() if count % 2)

@@ -1,0 +1,165 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What may be disrupted now, from objects alone."""
+
+from __future__ import annotations
+
+import typing as t
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.state_node import read_node
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.members.budget_answers import (
+    PoolAnswer,
+    budget_answers,
+    half_hours,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.members.member_nodes import (
+    MemberNodes,
+    age,
+    kept,
+    made_of,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.members.nodes_snapshot import (
+    NodesSnapshot,
+    read_nodes,
+    write_nodes,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError, Problem
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.node_rotation import NodeRotation
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.reading import read
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values.cron import load_zone
+from ansible_collections.gitops.fleet.plugins.module_utils._report.nodes.budgets_text import budgets_text
+from ansible_collections.gitops.fleet.tests.data.maintenance_parts import freeze, maintenance, rotation
+
+# The Saturday before the clocks of Vienna change.
+NOW = datetime(2026, 3, 28, 12, tzinfo=UTC)
+Document = dict[str, t.Any]
+
+
+def node(name: str, ready: str = "True", **labels: str) -> Document:
+    status = {"conditions": [{"type": "Ready", "status": ready}], "nodeInfo": {"kubeletVersion": "v1.36.3"}}
+    metadata = {"name": name, "uid": f"u-{name}", "labels": labels, "creationTimestamp": "2026-03-01T00:00:00Z"}
+    return {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "status": status}
+
+
+def member(name: str, *nodes: Document, **labels: str) -> MemberNodes:
+    return MemberNodes(name=name, labels=labels, nodes=tuple(map(read_node, nodes)))
+
+
+def made(document: Document) -> t.Any:
+    return read(document).object
+
+
+def answers(members: t.Iterable[MemberNodes], *objects: Document) -> tuple[PoolAnswer, ...]:
+    found = [made(each) for each in objects]
+    rotations = [each for each in found if isinstance(each, NodeRotation)]
+    return budget_answers(members, rotations, [each for each in found if each not in rotations], NOW)
+
+
+def test_nodes_that_a_rotation_selects_are_a_pool_of_each_member_that_it_selects() -> None:
+    """Unready nodes spend the budget, nodes of others do not count."""
+    one = member("m1", node("a", pool="blue"), node("b", "Unknown", pool="blue"), node("c", pool="red"), env="prod")
+    two = member("m2", node("d", pool="blue"), env="test")
+    wanted = rotation({"nodes": "50%"}, nodes={"byLabel": "pool=blue"}, memberSelector={"byLabel": "env=prod"})
+    found = answers([one, two], wanted)
+    assert {(each.pool.key, each.reason, each.allowed) for each in found} == {
+        ("m1/blue", reason, 0) for reason in ("Empty", "Drifted", "Underutilized")
+    }
+    assert found[0].blocks == (
+        "budget 1 (nodes: 50%) 50% of 2 nodes is 1: always active", "node b is not Ready",
+    )  # fmt: skip
+
+
+def test_without_budgets_it_is_a_tenth_rounded_up() -> None:
+    found = answers([member("m1", *(node(f"n{at}") for at in range(11)))], rotation())
+    assert {each.allowed for each in found} == {2}
+
+
+def test_our_own_verbs_are_held_back_by_freezes_and_by_budgets_of_the_fleet() -> None:
+    budgets = [
+        {"name": "one-member", "members": "1"},
+        {"name": "half", "nodes": "50%", "memberSelector": {"byLabel": "env=prod"}},
+    ]
+    frozen = maintenance(freezes=[freeze(start="2026-03-28", end="2026-03-28")], budgets=budgets)
+    members = [member("m1", node("a"), node("b", "False"), env="prod"), member("m2", node("c"), env="prod")]
+    found = {each.pool.member: each.held for each in answers(members, frozen, rotation())}
+    assert found["m1"] == ("freeze year-end ends at 2026-03-29T00:00:00Z, until 2026-03-29T00:00:00Z",)
+    assert found["m2"][1:] == (
+        "budget one-member of FleetMaintenance standard: 1 of 2 members is 1, and nodes of m1 are disrupted",
+    )
+
+
+def test_a_day_on_which_the_clocks_change_has_its_hours_d0_72() -> None:
+    """02:00 to 03:00 by the clock of Vienna is not there: the cells of that hour hold what follows."""
+    budget = {"nodes": "0", "schedule": "0 0 29 3 *", "duration": "1h"}
+    found = answers([member("m1", node("a"))], rotation({"nodes": "1"}, budget))[0]
+    cells = half_hours(found.week, load_zone("Europe/Vienna"), datetime(2026, 3, 29))
+    assert [at for at, limit in enumerate(cells) if limit == 0] == [2, 3]
+    assert cells[0] == 1 and cells[47] == 1
+    before = half_hours(found.week, load_zone("Europe/Vienna"), datetime(2026, 3, 28))
+    assert before[25] is None and before[26] == 1
+
+
+def test_the_text_fits_and_says_when_it_opens() -> None:
+    night = {"nodes": "0", "schedule": "0 8 * * *", "duration": "12h"}
+    lines = budgets_text(answers([member("m1", node("a"))], rotation({"nodes": "1"}, night)), UTC, week=True)
+    text = " ".join(" ".join(lines).split())
+    assert max(map(len, lines)) <= 80
+    assert "all 0 Sat 2026-03-28 20:00 UTC, then 1" in text
+    assert "next openings: Sat 2026-03-28 20:00 UTC to Sun 2026-03-29 08:00 UTC (1)" in text
+    assert f"  Sun 03-29  {'1' * 16}{'.' * 24}{'1' * 8}" in lines
+
+
+def test_a_node_is_as_old_as_it_pretends_to_be() -> None:
+    document = node("a")
+    document["metadata"]["annotations"] = {"gitops.fleet/simulated-age": "10d"}
+    assert age(read_node(document), NOW) == timedelta(days=37, hours=12)
+
+
+def test_a_file_holds_what_is_needed_and_no_word_that_others_wrote_elsewhere() -> None:
+    """The environment of a pod, and what a machine runs at its start, may hold secrets."""
+    annotations = {"kubectl.kubernetes.io/last-applied-configuration": "secret", "karpenter.sh/do-not-disrupt": "true"}
+    container = {"name": "c", "image": "i", "env": [{"name": "A", "value": "secret"}]}
+    metadata = {"name": "p", "namespace": "x", "annotations": annotations}
+    pod = {"metadata": metadata, "spec": {"nodeName": "a", "containers": [container]}}
+    found = kept("Pod", pod)
+    assert "secret" not in str(found) and found["metadata"]["annotations"] == {"karpenter.sh/do-not-disrupt": "true"}
+    assert made_of("Pod", found) == made_of("Pod", {**pod, "metadata": found["metadata"]})
+    assert "secret" not in str(kept("NodeClass", {"metadata": {"name": "c"}, "spec": {"userData": "secret"}}))
+
+
+def test_what_is_written_is_read_again() -> None:
+    missing = {"Pod": Problem("forbidden", "no", "m1")}
+    one = MemberNodes(name="m1", labels={"a": "b"}, nodes=(read_node(node("a")),), karpenter=True, missing=missing)
+    written = NodesSnapshot(
+        captured_at=NOW,
+        members=(one,),
+        failed={"m2": Problem("timeout", "slow", "m2")},
+        documents={"m1": {"Node": [kept("Node", node("a"))]}},
+    )
+    document = write_nodes(written)
+    again = read_nodes(document, "nodes.json", NOW)
+    assert (again.members[0].nodes, again.members[0].labels) == (one.nodes, {"a": "b"})
+    assert [each.code for each in again.problems] == ["timeout", "forbidden"]
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ({"kind": "facts"}, "nodes-invalid"),
+        ({"schema": 99}, "nodes-too-new"),
+        ({"schema": True}, "nodes-invalid"),
+        ({"capturedAt": "soon"}, "nodes-invalid"),
+        ({"capturedAt": "2030-01-01T00:00:00Z"}, "nodes-invalid"),
+        ({"members": [{}]}, "nodes-invalid"),
+        ({"members": [{"name": "a"}, {"name": "a"}]}, "nodes-invalid"),
+        ({"members": [{"name": "a", "objects": {"Node": [{"metadata": 1}]}}]}, "undecodable"),
+    ],
+)
+def test_other_files_are_refused(change: Document, code: str) -> None:
+    document = write_nodes(NodesSnapshot(captured_at=NOW, members=()))
+    with pytest.raises(FleetError) as error:
+        read_nodes({**document, **change}, "nodes.json", NOW)
+    assert error.value.code == code

@@ -1,0 +1,72 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Node by node: causes and everything that holds it."""
+
+from __future__ import annotations
+
+import typing as t
+from datetime import UTC, datetime
+
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.pod import Pod
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.pod_disruption_budget import (
+    PodDisruptionBudget,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.state_node import read_node, read_node_claim
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.members.member_nodes import MemberNodes
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.members.node_answers import (
+    NodeAnswer,
+    node_answers,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.karpenter.node_pool import decode_node_pool
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.reading import read
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values.selector import LabelSelector
+from ansible_collections.gitops.fleet.plugins.module_utils._report.nodes.nodes_text import nodes_text
+from ansible_collections.gitops.fleet.tests.data.maintenance_parts import rotation
+
+NOW = datetime(2026, 3, 28, 12, tzinfo=UTC)
+LABELS = {"karpenter.sh/nodepool": "kp", "karpenter.sh/initialized": "true"}
+
+
+def answers(*pods: Pod, lifetime: str = "Never", drifted: bool = False, managed: bool = True) -> NodeAnswer:
+    status = {"conditions": [{"type": "Ready", "status": "True"}]}
+    node = read_node({"metadata": {"name": "a", "uid": "u", "labels": LABELS if managed else {}}, "status": status})
+    told = (
+        [{"type": "Drifted", "status": "True", "reason": "NodePoolDrifted", "message": "its hash"}] if drifted else []
+    )
+    metadata = {"name": "a", "labels": LABELS, "creationTimestamp": "2026-03-27T12:00:00Z"}
+    claim = {"metadata": metadata, "spec": {"expireAfter": lifetime}, "status": {"nodeName": "a", "conditions": told}}
+    here = MemberNodes(
+        name="m1",
+        karpenter=managed,
+        nodes=(node,),
+        claims=(read_node_claim(claim),) if managed else (),
+        pools=(decode_node_pool({"metadata": {"name": "kp"}, "spec": {}}),) if managed else (),
+        pods=pods,
+        pdbs=(PodDisruptionBudget(name="b", selector=LabelSelector(match_labels={"app": "held"}), allowed=0),),
+    )
+    (found,) = node_answers([here], [t.cast(t.Any, read(rotation(due={"versionOtherThan": "v1.36.3"})).object)], NOW)
+    return found
+
+
+def test_every_cause_is_told_with_its_reason() -> None:
+    found = answers(lifetime="24h", drifted=True)
+    assert list(found.causes) == ["Empty", "Drifted", "Expired", "Due"]
+    assert found.causes["Drifted"] == "NodePoolDrifted: its hash"
+    assert "forceful" in found.causes["Expired"] and found.expires == NOW
+    assert found.causes["Due"] == "NodeRotation blue: its version is unknown"
+
+
+def test_who_holds_it_is_told_for_each_class_of_methods() -> None:
+    pod = Pod(name="p", node="a", labels={"app": "held"})
+    found = answers(pod)
+    assert "Empty" not in found.causes
+    assert [each.code for each in found.graceful] == ["pdb"] and not found.as_dict()["candidate"]
+    lines = nodes_text([found])
+    assert "default/b" in " ".join(lines) and max(map(len, lines)) <= 80
+
+
+def test_without_karpenter_a_node_is_nobodys_candidate_and_a_rotation_may_take_it() -> None:
+    found = answers(managed=False)
+    assert "not-managed" in {each.code for each in found.graceful}
+    assert found.rotation == () and not found.as_dict()["candidate"]
