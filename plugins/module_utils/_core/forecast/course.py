@@ -26,8 +26,9 @@ from ..updates.run import (
     UpdateAct,
     UpdateSeen,
 )
-from ..updates.status import derive, look
+from ..updates.status import derive, stage_look
 from ..values.update_states import COMPLETED, PENDING, RUNNING
+from .group_part import GroupPart, part_of
 
 Place = tuple[int, int, int]
 """Indexes of stage, group and member."""
@@ -63,7 +64,10 @@ class Standstill:
 
 @dataclass
 class Course:
-    """A run as it goes. ``held`` is what each member waited for before it started: reason and message."""
+    """A run as it goes. ``held`` is what each member waited for before it started: reason and message.
+
+    ``changes_at`` is the next instant at which anything changes without anybody's doing, ``changes_by`` says what does.
+    """
 
     run: RunState
     views: dict[str, MemberView]
@@ -72,6 +76,8 @@ class Course:
     told: bool = False
     held: dict[str, tuple[str, str]] = field(default_factory=dict)
     standstills: list[Standstill] = field(default_factory=list)
+    changes_at: datetime | None = None
+    changes_by: str = ""
     _events: list[tuple[datetime, str, str]] = field(default_factory=list)
     _approvals: list[Approval] = field(default_factory=list)
     _in_flight: int = 0
@@ -79,6 +85,7 @@ class Course:
     _places: dict[str, Place] = field(default_factory=dict)
     _timed: list[str] = field(default_factory=list)
     _stage: int = 0
+    _parts: list[GroupPart] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         for at, stage in enumerate(self.run.stages):
@@ -91,15 +98,19 @@ class Course:
         self._timed = [name for name, view in self.views.items() if any(each.until for each in view.obstacles)]
         for gate in (gate for stage in self.run.stages for gate in _gates(stage) if gate.state == PENDING):
             self._open(gate)
+        self._enter(0)
 
     def play(self) -> Course:
         """To the end of the run, to a wait that nothing ends, or to the end of the plan."""
         while True:
             self._decide()
             following = self._next()
+            if not self.changes_by:
+                self._note_change()
             if self.told and not self._in_flight:
                 self._stand_still(following)
             if following is None or following > self.plan.until:
+                self._complete()
                 return self
             self.now = following
             self._happen()
@@ -124,16 +135,31 @@ class Course:
         """
         acts: list[UpdateAct] = []
         while True:
-            at, last = self._stage, self._stage + 1 == len(self.run.stages)
-            some = replace(self.run, stages=(self.run.stages[at], *(() if last else (FOLLOWING,))))
+            whole, last = self.run.stages[self._stage], self._stage + 1 == len(self.run.stages)
+            stage = replace(whole, groups=tuple(map(GroupPart.small, self._parts, whole.groups)))
+            some = replace(self.run, stages=(stage, *(() if last else (FOLLOWING,))))
             decided = decide(some, UpdateSeen(members=self.views, approvals=self._approvals), self.now)
-            stages = (*self.run.stages[:at], decided.state.stages[0], *self.run.stages[at + 1 :])
-            self.run = replace(decided.state, stages=stages)
+            stage = decided.state.stages[0]
+            groups = tuple(map(GroupPart.merged, self._parts, whole.groups, stage.groups))
+            self._put(decided.state, replace(stage, groups=groups))
             acts += (each for each in decided.acts if each.stage != FOLLOWING.name)
             flying = self._in_flight + sum(isinstance(each, Begin) for each in acts)
-            if last or flying or look(stages[at], self.run).state not in DONE:
+            if last or flying or stage_look(stage, self.run).state not in DONE:
                 return replace(decided, acts=tuple(acts))
-            self._stage += 1
+            self._enter(self._stage + 1)
+
+    def _put(self, run: RunState, stage: StageRow) -> None:
+        stages = (*self.run.stages[: self._stage], stage, *self.run.stages[self._stage + 1 :])
+        self.run = replace(run, stages=stages)
+
+    def _complete(self) -> None:
+        """The stage with its members that stood behind others."""
+        stage = self.run.stages[self._stage]
+        self._put(self.run, replace(stage, groups=tuple(map(GroupPart.whole, self._parts, stage.groups))))
+
+    def _enter(self, stage: int) -> None:
+        self._stage = stage
+        self._parts = [part_of(group, self.views) for group in self.run.stages[stage].groups]
 
     def _begin(self, member: str, started: datetime) -> None:
         """An upgrade that takes longer than assumed is expected to end at any moment."""
@@ -151,6 +177,12 @@ class Course:
         found += [self._wake] if self._wake is not None else []
         return min(found, default=None)
 
+    def _note_change(self) -> None:
+        """An approval is somebody's doing."""
+        found = [(at, f"the upgrade of {member} should end") for at, gate, member in self._events if not gate]
+        found += [(self._wake, "a window opens or closes, or a wait or time limit ends")] if self._wake else []
+        self.changes_at, self.changes_by = min(found, default=(None, "nothing does, until somebody acts"))
+
     def _happen(self) -> None:
         """Everything that is due by now."""
         ended = []
@@ -163,6 +195,9 @@ class Course:
         self._in_flight -= len(ended)
         if ended:
             self.run = _completed(self.run, ended, self.now)
+            for at, among, index in ended:
+                if at == self._stage:
+                    self._parts[among].follow(index, _row(self.run, (at, among, index)))
 
     def _forget_obstacles(self) -> None:
         """Those that are known to be gone by now."""
@@ -179,6 +214,7 @@ class Course:
     def _stand_still(self, following: datetime | None) -> None:
         if self.run.completed is not None:
             return
+        self._complete()
         status = derive(self.run)
         pairs = zip(self.run.stages, status.stages, strict=True)
         stage = next((stage.name for stage, one in pairs if one.state not in DONE), "")

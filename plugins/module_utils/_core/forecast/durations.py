@@ -83,12 +83,13 @@ def share(seed: int, sample: int, name: str) -> float:
 
 
 def rounded(length: timedelta, to: timedelta) -> timedelta:
-    """The nearest multiple, at least one."""
+    """The nearest multiple of ``to``, which is positive, and at least that; halfway to the even one."""
     return max(1, round(length / to)) * to
 
 
 def quantile(values: t.Sequence[t.Any], wanted: float) -> t.Any:
-    """The smallest of the sorted values that this share of them does not exceed."""
+    """The smallest of ``values``, which are sorted and not empty, that at least the share ``wanted`` (0 to 1) of them
+    does not exceed."""
     return values[min(len(values) - 1, max(0, -int(-wanted * len(values) // 1) - 1))]
 
 

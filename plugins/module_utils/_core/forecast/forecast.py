@@ -10,7 +10,7 @@ waited for. Upgrades are expected to succeed. The same input and seed give the s
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from ..updates.commands import start
@@ -25,6 +25,7 @@ from ..updates.run import (
 from ..updates.status import derive
 from ..values.instants import write_time
 from ..values.update_states import NEW, NOT_STARTED, PENDING
+from ..windows.spans import Spans
 from .course import Course, Plan, Standstill
 from .durations import (
     Duration,
@@ -104,16 +105,23 @@ class MemberForecast(NodeForecast):
 
 @dataclass(frozen=True, kw_only=True)
 class Forecast:
-    """``waits`` are all spans in which nothing is in flight, in the usual course."""
+    """``waits`` are all spans in which nothing is in flight, in the usual course.
+
+    ``changes_at`` is the next instant at which anything changes by itself, None for never; ``changes_by`` says what.
+    """
 
     run: NodeForecast
     stages: tuple[NodeForecast, ...]
     members: tuple[MemberForecast, ...]
     waits: tuple[Standstill, ...]
+    changes_at: datetime | None = None
+    changes_by: str = ""
 
     def as_dict(self) -> dict[str, t.Any]:
-        """Everything as results have it: ``run``, ``stages``, ``members`` and ``waits``; instants in RFC 3339."""
+        """Everything as results have it: ``run``, ``stages``, ``members``, ``waits`` and ``next_change``; instants in
+        RFC 3339."""
         return {
+            "next_change": {"at": write_time(self.changes_at) if self.changes_at else None, "by": self.changes_by},
             "run": self.run.as_dict(),
             "stages": [each.as_dict() for each in self.stages],
             "members": [each.as_dict() for each in self.members],
@@ -132,16 +140,31 @@ class Forecast:
 def forecast(run: RunState, members: Members, now: datetime, assumed: Assumptions = Assumptions()) -> Forecast:
     """How the run will go from ``now`` on. One that was never started is taken to be started now; one that is Stopped
     or Failed stays so. Windows of ``members`` must reach as far as the forecast is to."""
-    begun = start(run, now) if run.phase == NEW else run
-    usual = _played(begun, members, now, assumed, None)
-    courses = [_played(begun, members, now, assumed, sample) for sample in range(max(1, assumed.samples))]
+    begun, views = start(run, now) if run.phase == NEW else run, _shared(members)
+    usual = _played(begun, views, now, assumed, None)
+    courses = [_played(begun, views, now, assumed, sample) for sample in range(max(1, assumed.samples))]
     ends = [course.run for course in courses]
     return Forecast(
         run=_run(run, usual, ends),
         stages=tuple(_stages(usual, ends)),
         members=tuple(_members(usual, ends)),
         waits=tuple(usual.standstills),
+        changes_at=usual.changes_at if run.phase != NEW else None,
+        changes_by=usual.changes_by if run.phase != NEW else "somebody starts it",
     )
+
+
+def _shared(members: Members) -> Members:
+    """The same with one object for windows that are equal, which are told from one another by that."""
+    objects: dict[int, Spans] = {}
+    equal: dict[Spans, Spans] = {}
+    found = {}
+    for name, view in members.items():
+        if view.windows is not None and id(view.windows) not in objects:
+            objects[id(view.windows)] = equal.setdefault(view.windows, view.windows)
+        same = None if view.windows is None else objects[id(view.windows)]
+        found[name] = view if same is view.windows else replace(view, windows=same)
+    return found
 
 
 def _played(run: RunState, members: Members, now: datetime, assumed: Assumptions, sample: int | None) -> Course:
@@ -185,9 +208,10 @@ def _stages(usual: Course, ends: t.Sequence[RunState]) -> t.Iterator[NodeForecas
 
 def _members(usual: Course, ends: t.Sequence[RunState]) -> t.Iterator[MemberForecast]:
     places = [(stage, group) for stage in usual.run.stages for group in stage.groups for _row in group.members]
+    firsts = {id(stage): _first(stage) for stage in usual.run.stages}
     for (stage, group), *rows in zip(places, usual.run.members, *(each.members for each in ends), strict=True):
         row, *played = rows
-        reason, blocker = _held(row, stage, group, usual)
+        reason, blocker = _held(row, stage, group, usual, firsts[id(stage)])
         yield MemberForecast(
             name=row.name,
             stage=stage.name,
@@ -200,8 +224,14 @@ def _members(usual: Course, ends: t.Sequence[RunState]) -> t.Iterator[MemberFore
         )
 
 
-def _held(row: MemberRow, stage: StageRow, group: GroupRow, usual: Course) -> tuple[str, str]:
-    """What the member waits for before it starts: what it was Pending for last, else its turn, else earlier stages."""
+def _first(stage: StageRow) -> datetime | None:
+    """When the first member of the stage begins."""
+    return min((row.started for group in stage.groups for row in group.members if row.started), default=None)
+
+
+def _held(row: MemberRow, stage: StageRow, group: GroupRow, usual: Course, first: datetime | None) -> tuple[str, str]:
+    """What the member waits for before it starts: what it was Pending for last, else its turn, else earlier stages.
+    ``first`` is when the first of its stage begins."""
     if row.name in usual.held:
         return usual.held[row.name]
     if row.state == PENDING:
@@ -209,9 +239,8 @@ def _held(row: MemberRow, stage: StageRow, group: GroupRow, usual: Course) -> tu
     if row.state == NOT_STARTED:
         last = usual.standstills[-1].message if usual.standstills else ""
         return BEFORE_IT if not stage.reached else ITS_TURN, last
-    if row.started is None:
+    if row.started is None or first is None:
         return "", ""
-    first = min(each.started for other in stage.groups for each in other.members if each.started)
     if row.started > first:
         return ITS_TURN, f"waits for its turn in group {group.name}"
     ahead = usual.run.stages.index(stage)

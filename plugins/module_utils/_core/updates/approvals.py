@@ -77,7 +77,7 @@ class RefusedApproval:
     why: str
 
 
-def judged(
+def judged_approval(
     gate: Gate, place: UpdateRunGateTarget, court: Court, now: datetime, used: bool = False
 ) -> Approval | RefusedApproval:
     """The approval of a Gate that is Completed; one that was ``used`` before does not expire any more."""
@@ -106,7 +106,8 @@ def judged(
 
 
 def mistaken(gate: Gate, place: UpdateRunGateTarget, run: UpdateRun) -> str:
-    """Why the Gate is not that of this place in this run; empty if it is."""
+    """Why the Gate is not that of this place in this run, as the rest of a sentence; empty if it is. It must name the
+    place and bear the run's recorded digest."""
     if gate.spec.target.update_run_properties != place:
         return "its Gate stands elsewhere"
     digest = recorded_digest(run)
@@ -126,7 +127,7 @@ def unproven(row: GateRow, gate: Gate | None, place: UpdateRunGateTarget, court:
         return "" if due is not None and due <= now else "its time has not come"
     if gate.status.state != COMPLETED:
         return f"its Gate is {gate.status.state}"
-    found = judged(gate, place, court, now, used=True)
+    found = judged_approval(gate, place, court, now, used=True)
     if isinstance(found, RefusedApproval):
         return f"the approval does not count: {found.why}"
     return "" if found.by == row.by else f"its Gate was approved by {found.by}, not by {row.by}"

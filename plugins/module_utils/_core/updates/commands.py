@@ -37,7 +37,7 @@ from .run import (
     StageRow,
 )
 from .skipping import SkipTarget, skip
-from .status import derive, look
+from .status import derive, stage_look
 
 __all__ = ["SkipTarget", "record", "referenced", "skip", "start", "stop"]
 
@@ -50,7 +50,8 @@ _RESULTS = {COMPLETED: "", FAILED: UPGRADE_FAILED, SKIPPED: ALREADY_AT_TARGET}
 def start(run: RunState, now: datetime) -> RunState:
     """Begins a new run, or goes on with a Stopped or Failed one: what ended well stays, failed members are retried.
 
-    Failures in stages that are done, and in segments that the user skipped, are left as they are.
+    Failures in stages that are done, and in segments that the user skipped, are left as they are. FleetError
+    ``conflict-state`` in any other state.
     """
     status = derive(run)
     if status.state not in STARTABLE:
@@ -66,14 +67,17 @@ def start(run: RunState, now: datetime) -> RunState:
 
 
 def stop(run: RunState, now: datetime) -> RunState:
-    """Nothing new starts; what is in flight goes on to its end. The same run where nothing is left to stop."""
+    """Nothing new starts; what is in flight goes on to its end. The same run where nothing is left to stop. FleetError
+    ``conflict-state`` for one that is NotStarted, Failed or Completed."""
     state = derive(run).state
     if state in STOPPED_ALREADY:
         return run
     if state not in STOPPABLE:
         raise FleetError("conflict-state", f"a run in state {state} cannot be stopped", _where(run))
     stages = tuple(_each_member(stage, _stopped) for stage in run.stages)
-    return replace(run, stop_requested=True, stages=tuple(latched(stage, look(stage, run).facts) for stage in stages))
+    return replace(
+        run, stop_requested=True, stages=tuple(latched(stage, stage_look(stage, run).facts) for stage in stages)
+    )
 
 
 def record(
@@ -148,7 +152,7 @@ def _in_flight(run: RunState, operation: str, change: t.Callable[[MemberRow], Me
     stages = tuple(_each_member(stage, changed) for stage in run.stages)
     if all(new is old for new, old in zip(stages, run.stages, strict=True)):
         return run
-    return replace(run, stages=tuple(latched(stage, look(stage, run).facts) for stage in stages))
+    return replace(run, stages=tuple(latched(stage, stage_look(stage, run).facts) for stage in stages))
 
 
 def _each_member(stage: StageRow, change: t.Callable[[MemberRow], MemberRow]) -> StageRow:

@@ -16,7 +16,7 @@ from ..values.update_states import (
     PRECONDITION_FAILED,
     RUNNING,
 )
-from .facts import over_limit, stage_over_limit
+from .failure_threshold import over_limit, stage_over_limit
 from .gates import cleared
 from .run import (
     Begin,
@@ -163,7 +163,8 @@ def _after_turn(turn: DispatchContext, group: GroupRow, row: MemberRow) -> Membe
 
 
 def operation_name(run: RunState, member: str, attempt: int) -> str:
-    """The same for every conductor that begins this attempt, so that it is begun once."""
+    """What the operation is called that upgrades the member in this attempt (from 1): the same for every conductor that
+    begins it, so that it is begun once."""
     return f"{operations_of(run)}{member}.{attempt}"
 
 

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import typing as t
-from collections import Counter
 from dataclasses import dataclass, replace
 from operator import attrgetter
 
@@ -20,6 +19,7 @@ from ..values.update_states import (
     SKIPPED,
     STOPPED,
 )
+from .failure_threshold import over_limit
 from .run import (
     GateRow,
     GroupRow,
@@ -52,15 +52,15 @@ class Tally:
 
 def tally(members: t.Sequence[MemberRow]) -> Tally:
     """How many of the members are in each state."""
-    found = Counter(map(_state, members))
+    count = list(map(_state, members)).count
     return Tally(
         members=len(members),
-        in_flight=found[RUNNING],
-        failed=found[FAILED],
-        skipped=found[SKIPPED],
-        completed=found[COMPLETED],
-        pending=found[PENDING],
-        stopped=found[STOPPED],
+        in_flight=count(RUNNING),
+        failed=count(FAILED),
+        skipped=count(SKIPPED),
+        completed=count(COMPLETED),
+        pending=count(PENDING),
+        stopped=count(STOPPED),
     )
 
 
@@ -134,19 +134,6 @@ class RunFacts:
         return next((state for state in self.stages if state not in DONE), "")
 
 
-def over_limit(group: GroupRow, stage: StageRow, failed: int) -> bool:
-    """The latch, or more failures than allowed. Failures of a segment that the user skipped do not count."""
-    return group.breached or (failed > group.max_allowed_failures and not (group.user_skipped or stage.user_skipped))
-
-
-def stage_over_limit(stage: StageRow, failed: t.Iterable[int]) -> bool:
-    """``failed`` of each group, in order."""
-    if stage.breached or stage.user_skipped:
-        return stage.breached
-    counted = (number for group, number in zip(stage.groups, failed, strict=True) if not group.user_skipped)
-    return sum(counted) > stage.max_allowed_failures
-
-
 def group_facts(group: GroupRow, stage: StageRow, count: Tally, stage_breached: bool, stop: bool) -> GroupFacts:
     """What the table of groups asks about; ``stop`` says that the run was told to stop."""
     return GroupFacts(
@@ -209,4 +196,4 @@ def latched(stage: StageRow, facts: StageFacts) -> StageRow:
 
 
 def _any(gates: tuple[GateRow, ...], state: str) -> bool:
-    return any(gate.state == state for gate in gates)
+    return bool(gates) and any(gate.state == state for gate in gates)

@@ -31,7 +31,7 @@ from .run import (
     StageRow,
     WaitRow,
 )
-from .status import StageLook, look
+from .status import StageLook, stage_look
 
 Gates = tuple[GateRow, ...]
 
@@ -50,7 +50,7 @@ class GateContext:
         """What follows from the stage, worked out once as long as it is the same."""
         found = self._looks.get(id(stage))
         if found is None:
-            found = self._looks[id(stage)] = (stage, look(stage, self.run))
+            found = self._looks[id(stage)] = (stage, stage_look(stage, self.run))
         return found[1]
 
 
@@ -151,8 +151,8 @@ def close_wait(wait: WaitRow, reason: str, now: datetime) -> WaitRow:
 
 
 def cleared(gates: Gates) -> bool:
-    """Whether none holds anything up."""
-    return all(gate.state in (COMPLETED, SKIPPED) for gate in gates)
+    """Whether none of the gates holds anything up: each is Completed or Skipped."""
+    return not gates or all(gate.state in (COMPLETED, SKIPPED) for gate in gates)
 
 
 def due_at(stage: StageRow) -> list[datetime]:
@@ -182,6 +182,8 @@ def _opened(gates: Gates, place: tuple[str, str, str], desk: GateContext) -> Gat
 
 
 def _completed(gates: Gates, desk: GateContext) -> Gates:
+    if not gates:
+        return gates
     rows = tuple(_pass(gate, desk) if gate.state == PENDING else gate for gate in gates)
     return gates if all(new is old for new, old in zip(rows, gates, strict=True)) else rows
 

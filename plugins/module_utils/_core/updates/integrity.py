@@ -35,7 +35,7 @@ from .run import (
     RunState,
     StageRow,
 )
-from .status import look
+from .status import stage_look
 from .strategy import gate_id
 
 DIGEST = "gitops.fleet/digest"
@@ -96,7 +96,7 @@ def _order(state: RunState) -> t.Iterator[str]:
         if not ahead:
             yield from _begun_early(stage)
             continue
-        seen = look(stage, state)
+        seen = stage_look(stage, state)
         yield from _behind(stage.before_gates, _rows_of(stage), f"stage {stage.name}")
         skipped = stage.user_skipped or seen.state == SKIPPED
         yield from _skipped_alone((*stage.before_gates, *stage.after_gates), skipped, f"stage {stage.name}")

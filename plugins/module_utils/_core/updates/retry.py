@@ -8,10 +8,12 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 from dataclasses import replace
 
 from ..errors import FleetError
+from ..objects.updates.forms import NAME_LENGTH
 from ..objects.updates.update_run import (
     CONTROL_PLANE_ONLY,
     CUSTOM,
@@ -25,12 +27,14 @@ from ..schema.meta import ObjectMeta
 from ..values.update_states import COMPLETED, FAILED, SKIPPED
 from .strategy import Candidate
 
+_RETRY = re.compile(r"(.+?)-retry(?:-([0-9]{1,9}))?")
 FINISHED = (COMPLETED, SKIPPED)
 LEFT_BEHIND = (FAILED, SKIPPED)
 
 
-def retry(before: UpdateRun, name: str) -> UpdateRun:
-    """The follow-up run, not started: target, sequence and conflict rules of the first, its failed and skipped members.
+def follow_up(before: UpdateRun, name: str) -> UpdateRun:
+    """The follow-up run, not started: target, sequence and conflict rules of the first, versions and images as they
+    were fixed then, its failed and skipped members.
 
     FleetError ``conflict-state`` unless the first is finished (a Stopped or Failed run is started again),
     ``nothing-to-retry`` if it left nobody behind.
@@ -67,6 +71,15 @@ def retry(before: UpdateRun, name: str) -> UpdateRun:
             members=members,
         ),
     )
+
+
+def retry_name(before: UpdateRun) -> str:
+    """What the follow-up run is called: ``web``, ``web-retry``, ``web-retry-2`` and so on, cut to fit."""
+    stem, number = before.name, 1
+    if before.spec.retry_of and (found := _RETRY.fullmatch(before.name)):
+        stem, number = found[1], int(found[2] or 1) + 1
+    ending = "-retry" if number == 1 else f"-retry-{number}"
+    return stem[: NAME_LENGTH - len(ending)].rstrip("-") + ending
 
 
 def limited_to(candidates: t.Sequence[Candidate], members: t.Collection[str]) -> tuple[Candidate, ...]:

@@ -9,7 +9,7 @@ import typing as t
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from ..values.update_states import NEW, NOT_STARTED
+from ..values.update_states import NEW, NOT_STARTED, TERMINAL
 from ..windows.spans import Spans
 
 UNREACHABLE_TIMEOUT = timedelta(minutes=30)
@@ -133,6 +133,11 @@ class RunState:
     def members(self) -> tuple[MemberRow, ...]:
         """Those of all stages, in order."""
         return tuple(row for stage in self.stages for group in stage.groups for row in group.members)
+
+    @property
+    def unfinished(self) -> frozenset[str]:
+        """Names of members that have not come to an end."""
+        return frozenset(row.name for row in self.members if row.state not in TERMINAL)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,17 +27,8 @@ from ..values.update_states import (
     WITH_FAILURES,
     WITH_SKIPS,
 )
-from .facts import (
-    DONE,
-    GroupFacts,
-    RunFacts,
-    StageFacts,
-    group_facts,
-    run_facts,
-    stage_facts,
-    stage_over_limit,
-    tally,
-)
+from .facts import DONE, GroupFacts, RunFacts, StageFacts, group_facts, run_facts, stage_facts, tally
+from .failure_threshold import stage_over_limit
 from .record import summary
 from .run import GroupRow, RunState, StageRow
 
@@ -150,10 +141,13 @@ class StageLook:
 
 def row_of(table: Table[F], facts: F) -> tuple[str, str]:
     """Letter and state of the first row that holds; the last row of each table always does."""
-    return next((letter, state) for letter, holds, state in table if holds(facts))
+    for letter, holds, state in table:
+        if holds(facts):
+            return letter, state
+    raise AssertionError("the last row holds")
 
 
-def look(stage: StageRow, run: RunState) -> StageLook:
+def stage_look(stage: StageRow, run: RunState) -> StageLook:
     """Linear in the members. Of ``run`` only phase and stop are read."""
     counts = [tally(group.members) for group in stage.groups]
     breached = stage_over_limit(stage, [count.failed for count in counts])
@@ -167,14 +161,14 @@ def look(stage: StageRow, run: RunState) -> StageLook:
 
 
 def run_state(run: RunState, looks: t.Sequence[StageLook]) -> str:
-    """``looks`` of all stages, in order."""
+    """The run's state by the table; ``looks`` are those of all its stages, in order."""
     states = tuple(each.state for each in looks)
     return row_of(RUN_TABLE, run_facts(run, [each.facts for each in looks], states))[1]
 
 
 def derive(run: RunState) -> RunStatus:
     """All states, counts, messages and times of a run, linear in its members."""
-    looks = [look(stage, run) for stage in run.stages]
+    looks = [stage_look(stage, run) for stage in run.stages]
     state = run_state(run, looks)
     stages = tuple(_stage(stage, one) for stage, one in zip(run.stages, looks, strict=True))
     return RunStatus(

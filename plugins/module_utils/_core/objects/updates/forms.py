@@ -107,7 +107,7 @@ def failures_prop(doc: str) -> t.Any:
 
 
 def group_failures_prop(doc: str) -> t.Any:
-    """The same of a group, which may inherit its stage's."""
+    """maxAllowedFailures of a group, which may inherit its stage's: as in a manifest, empty where it is left out."""
     form = {"pattern": GROUP_FAILURES, "form": GROUP_FAILURES_FORM}
     return prop(doc, default="", max_length=LIMIT_LENGTH, digits=True, **form)
 

@@ -29,7 +29,6 @@ from .forms import (
 )
 from .strategy import DAYS, GATE_TYPES
 
-RUN_LABEL = "gitops.fleet/update-run"
 GATE_STATES = (PENDING, SKIPPED, COMPLETED)
 
 

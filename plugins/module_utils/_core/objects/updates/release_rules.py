@@ -15,7 +15,8 @@ from .release_catalog import CatalogLocation, NodeImageFamily, ReleaseCatalog
 
 
 def check_release_catalog(obj: ReleaseCatalog) -> t.Iterator[Found]:
-    """A name stands once, or it would not be clear what holds."""
+    """Each location, each version of it, each image family and each image of that stands once, or it would not be clear
+    what holds; and every version can be read as one of Kubernetes."""
     names: dict[str, int] = {}
     for index, location in enumerate(obj.spec.locations):
         path = f"spec.locations[{index}]"

@@ -40,7 +40,8 @@ def strategy_from_json(document: t.Any, where: str = "") -> UpdateRunStrategy:
 
 
 def read_strategy(document: t.Any, where: str = "", strict: bool = False) -> StrategyReading:
-    """The same with findings; ``strict`` counts repairs among the problems."""
+    """As ``strategy_from_json``, FleetError included, with findings: what was repaired, and warnings. ``strict`` counts
+    repairs among the problems."""
     strategy, problems, findings = _judged(document, strict)
     if strategy is None:
         raise FleetError.of(_problem(each, where) for each in problems)
@@ -48,7 +49,8 @@ def read_strategy(document: t.Any, where: str = "", strict: bool = False) -> Str
 
 
 def judge_strategy(document: t.Any) -> tuple[tuple[Found, ...], tuple[Finding, ...]]:
-    """All problems and findings; nothing is raised."""
+    """All problems, and all findings with the repairs among them, of a document as ``strategy_from_json`` takes it;
+    nothing is raised."""
     _strategy, problems, findings = _judged(document, strict=False)
     return problems, findings
 

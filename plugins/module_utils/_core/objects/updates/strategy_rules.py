@@ -55,7 +55,8 @@ def check_sequence(strategy: UpdateRunStrategy, path: str) -> t.Iterator[Found]:
 
 
 def warn_sequence(strategy: UpdateRunStrategy, path: str) -> t.Iterator[Finding]:
-    """What is accepted and worth a word."""
+    """What is given in stages and groups, and has no effect: limits that none can reach, a wait that no stage
+    follows."""
     for index, stage in enumerate(strategy.stages):
         place = _stage_path(path, index)
         for at, group in enumerate(stage.groups):
@@ -97,7 +98,7 @@ def _check_segment(segment: UpdateStage | UpdateGroup, place: str) -> t.Iterator
 
 
 def check_selector(selector: MemberSelector | None, path: str) -> t.Iterator[Found]:
-    """``path`` is that of its text."""
+    """Whether the selector's text, at ``path``, can be read as ``kubectl -l`` would; None has nothing wrong with it."""
     if selector is None:
         return
     try:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from ...schema.meta import ObjectMeta
 from ...schema.prop import prop
 from ..api_groups import FLEET_API
+from ..clusters.node_rotation import BUDGET_RULES, RotationBudget, RotationSettings
+from ..karpenter.node_pool import MAX_BUDGETS
 from .forms import (
     RUN_SPEC_RULES,
     SELECTION_RULES,
@@ -64,6 +66,20 @@ class ManagedClusterUpdate:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PoolUpgrade:
+    """Without it pools are upgraded node by node, within the budgets of NodePools and of the fleet."""
+
+    budgets: tuple[RotationBudget, ...] = prop(
+        "How many nodes of one pool may be disrupted at once; 10% if absent.",
+        default=(),
+        min_items=1,
+        max_items=MAX_BUDGETS,
+        rules=BUDGET_RULES,
+    )
+    pace: RotationSettings = prop("How the nodes of a pool are replaced.", default=RotationSettings())
+
+
+@dataclass(frozen=True, kw_only=True)
 class UpdateRunSpec:
     """The sequence is that of an UpdateStrategy, or written out, or, with neither, one member after another."""
 
@@ -76,6 +92,7 @@ class UpdateRunSpec:
     )
     strategy: UpdateRunStrategy | None = prop("The sequence, written out.", default=None)
     managed_cluster_update: ManagedClusterUpdate = prop("What members are upgraded to.")
+    node_pools: PoolUpgrade | None = prop("How node pools are upgraded; for Full and NodeImageOnly.", default=None)
     auto_upgrade_profile_id: str = prop("Profile that made the run.", default="", max_length=1024)
     retry_of: str = name_prop("Run whose failed and skipped members are tried again.", default="")
     members: tuple[str, ...] = prop("Only these members of those that the sequence has.", default=(), max_items=1000)

@@ -105,7 +105,8 @@ def generate(
 
 
 def run_name(profile: AutoUpgradeProfile, target: UpgradeTarget) -> str:
-    """The same for the same goal: the profile, the version, and a digest of all that the run will do."""
+    """The name of the run that a profile makes for a goal, cut to fit: the same for the same goal, out of the profile,
+    the version, and a digest of all that the run will do."""
     upgrade = [profile.spec.update_strategy_id, target.type, target.version, target.selection, dict(target.images)]
     digest = digest_of({"upgrade": upgrade})[:DIGEST_LENGTH]
     word = target.version.replace(".", "-") or "images"

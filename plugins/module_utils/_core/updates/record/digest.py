@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ...objects.updates.update_run import UpdateRunSpec
+from ...schema.codec import encode
 from ...values.canonical import digest_of
 from ..run import (
     GateRow,
@@ -18,7 +19,8 @@ from ..run import (
 
 
 def run_digest(spec: UpdateRunSpec, stages: t.Sequence[StageRow]) -> str:
-    """``sha256:`` and the hash over target, kind of upgrade, node images, and the sequence with its members.
+    """``sha256:`` and the hash over target, kind of upgrade, node images, how pools are upgraded, and the sequence with
+    its members.
 
     Covered of the sequence: stages and groups in order, their limits, gates and waits, and each group's members in
     order. Not covered: states, times, ids, the names of strategy and run, and what is done about conflicts.
@@ -32,6 +34,7 @@ def run_digest(spec: UpdateRunSpec, stages: t.Sequence[StageRow]) -> str:
             "images": spec.image_selection,
             "imageVersions": sorted(each.version for each in images.custom_node_image_versions) if images else [],
             "stages": [_stage(each) for each in stages],
+            **({"nodePools": encode(spec.node_pools)} if spec.node_pools else {}),
         }
     )
 

@@ -34,7 +34,8 @@ def first_line(message: str) -> str:
 
 
 def completed_by(by: str, verified: bool, makers: t.Collection[str] = ()) -> str:
-    """Who completed a gate, and whether the hub vouched for that name; ``makers`` made and started the run."""
+    """Who completed a gate, in words: ``the clock`` where ``by`` is empty, else the name, with a remark unless the hub
+    vouched for it (``verified``), and one if it is of the ``makers``, who made or started the run."""
     if not by:
         return "the clock"
     words = by if verified or by == UNVERIFIED else f"{by}, {UNVERIFIED}"

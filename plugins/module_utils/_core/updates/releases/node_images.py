@@ -16,14 +16,13 @@ from datetime import datetime
 from ...objects.clusters.fleet_member import FleetMember
 from ...objects.updates.update_run import CONSISTENT, CUSTOM, LATEST
 from ...values.instants import write_time
+from ...values.node_image import image_order, split_image
 from ...values.update_states import IMAGE_EXPIRED, IMAGE_MISSING_FOR_POOL, IMAGE_NOT_AVAILABLE
 from ..run import MemberBlocker
 from .releases import (
     Image,
     LocationReleases,
     Releases,
-    image_order,
-    split_image,
 )
 
 Images = Mapping[str, str]
@@ -99,7 +98,11 @@ def common_images(clusters: t.Iterable[Cluster], known: Releases, now: datetime)
 
 
 def newest_images(clusters: t.Iterable[Cluster], known: Releases, now: datetime) -> Images:
-    """What is newest where, by ``location/family``: a release for Latest anywhere changes it."""
+    """The newest image of each family where a pool of the clusters has it, by ``provider/location/family``, empty parts
+    left out: a release for Latest anywhere changes it.
+
+    Families for which the catalogues know no image at ``now`` are left out.
+    """
     found = {}
     for provider, location, family in sorted({(c.provider, c.location, p.family) for c in clusters for p in c.pools}):
         place = known.at(provider, location)

@@ -28,13 +28,12 @@ from ...objects.updates.release_catalog import (
 )
 from ...values.instants import write_time
 from ...values.kube_version import KubeVersion
+from ...values.node_image import image_order
 from ...values.update_states import VERSION_NOT_AVAILABLE
 from ..run import MemberBlocker
 
-_PIECES = re.compile(r"[0-9]+|[A-Za-z]+")
 _MINOR_ONLY = re.compile(r"v?\d+\.\d+")
 Minor = tuple[int, int]
-ImageOrder = tuple[tuple[int, int, str], ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,7 +176,8 @@ def version_obstacle(place: LocationReleases | None, wanted: str, location: str,
 
 
 def general_everywhere(known: Releases, providers: t.Iterable[str], now: datetime) -> tuple[KubeVersion, ...]:
-    """Versions that are generally available at each of the providers, those left out of which nothing is known."""
+    """Versions, from the oldest to the newest, that are generally available at each of the providers, at one location
+    of it at least. A provider of which nothing is known does not count; none if that is all of them."""
     found: set[KubeVersion] | None = None
     for provider in sorted(set(providers)):
         if known.knows(provider):
@@ -201,19 +201,6 @@ def exact_version(known: Releases, providers: t.Iterable[str], wanted: str, now:
         hint = f"generally available are {', '.join(f'{major}.{at}' for major, at in minors) or 'none'}"
         raise FleetError("no-such-release", f"no patch of {wanted} is generally available", "", hint)
     return str(patches[-1]).removeprefix("v")
-
-
-def image_order(version: str) -> ImageOrder:
-    """A key under which newer images come later: numbers as numbers, then words."""
-    return tuple(
-        (1, int(piece), "") if piece.isdigit() else (0, 0, piece) for piece in _PIECES.findall(version) if piece
-    )
-
-
-def split_image(name: str) -> tuple[str, str]:
-    """Family and version of a full name such as ``AKSUbuntu-2204gen2containerd-202309.26.0``."""
-    family, dash, version = name.rpartition("-")
-    return (family, version) if dash else (name, "")
 
 
 def _place(location: CatalogLocation, spec: ReleaseCatalogSpec, told_by: str) -> LocationReleases:

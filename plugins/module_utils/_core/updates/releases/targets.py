@@ -17,12 +17,14 @@ from ...objects.updates.run_status import NodeImageSelectionStatus, SelectedNode
 from ...objects.updates.update_run import (
     CONSISTENT,
     CONTROL_PLANE_ONLY,
+    CUSTOM,
     FULL,
     LATEST,
     NODE_IMAGE_ONLY,
     UpdateRun,
 )
 from ...values.kube_version import KubeVersion
+from ...values.node_image import split_image
 from ...values.update_states import (
     ALREADY_AT_TARGET,
     IMAGE_MISSING_FOR_POOL,
@@ -42,13 +44,13 @@ from .node_images import (
 from .releases import (
     LocationReleases,
     Releases,
-    split_image,
     version_obstacle,
 )
 from .upgrade_path import upgrade_path
 from .versions import (
     nothing_to_do,
     reached,
+    skewed,
     step_refused,
     too_old_for,
 )
@@ -146,7 +148,7 @@ def target_of(run: UpdateRun) -> UpgradeTarget:
     update, status = run.spec.managed_cluster_update, run.status
     selection = update.node_image_selection
     named = [each.version for each in selection.custom_node_image_versions] if selection else []
-    if status.node_image_selection:
+    if status.node_image_selection and run.spec.image_selection != CUSTOM:
         named = [each.version for each in status.node_image_selection.selected_node_image_versions] or named
     return UpgradeTarget(
         type=update.upgrade.type,
@@ -253,7 +255,7 @@ def _planned(
     for version in path:
         for name in [name for name, kubelet in kubelets.items() if too_old_for(kubelet, version)]:
             if name not in moving or too_old_for(at, version):
-                return replace(verdict, fail=_skewed(name, kubelets[name], version))
+                return replace(verdict, fail=skewed({name: kubelets[name]}, version))
             why = f"its kubelets would be too old for {version}"
             steps.append(UpgradeStep(what=NODE_POOL, pool=name, version=at, why=why))
             kubelets[name] = at
@@ -261,11 +263,6 @@ def _planned(
         at = version
     steps += [step for _pool, step in pools]
     return replace(verdict, steps=tuple(steps), obstacles=obstacles)
-
-
-def _skewed(pool: str, kubelet: str, version: str) -> MemberBlocker:
-    words = f"pool {pool} has kubelets of {kubelet}, too old for an API server of {version}; upgrade it before"
-    return MemberBlocker(reason=PRECONDITION_FAILED, message=words)
 
 
 def _path(cluster: Cluster, target: UpgradeTarget, place: LocationReleases | None, now: datetime) -> tuple[str, ...]:

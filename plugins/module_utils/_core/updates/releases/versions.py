@@ -9,10 +9,12 @@ Kubelets may be older than the API server by three minors, those before 1.25 by 
 from __future__ import annotations
 
 import re
+import typing as t
+from dataclasses import replace
 
 from ...values.kube_version import KubeVersion
-from ...values.update_states import ALREADY_AT_TARGET, PRECONDITION_FAILED
-from ..run import MemberBlocker
+from ...values.update_states import ALREADY_AT_TARGET, MINOR_GAP, PRECONDITION_FAILED
+from ..run import MemberBlocker, MemberView
 
 KUBELET_BEHIND, KUBELET_WIDENED = 3, (1, 25)
 _MINOR_ONLY = re.compile(r"v?\d+\.\d+")
@@ -27,7 +29,8 @@ def reached(version: str, target: str) -> bool:
 
 
 def nothing_to_do(version: str, target: str) -> MemberBlocker | None:
-    """Why a member at ``version`` is left alone: at the target, or ahead of it. An update never goes back."""
+    """Why a member at ``version`` is left alone: at the target, or ahead of it, for an update never goes back; None if
+    it is behind. ValueError for what is no version."""
     if not reached(version, target):
         return None
     now, wanted = KubeVersion.parse(version), KubeVersion.parse(target)
@@ -37,7 +40,8 @@ def nothing_to_do(version: str, target: str) -> MemberBlocker | None:
 
 
 def step_refused(version: str, target: str) -> MemberBlocker | None:
-    """Why a member cannot go from ``version`` to ``target`` in one step, with the path it would need."""
+    """Why a member cannot go from ``version`` to ``target`` in one step, with the path it would need; None if it can.
+    ValueError for what is no version."""
     now, wanted = KubeVersion.parse(version), KubeVersion.parse(target)
     if now.major != wanted.major:
         return MemberBlocker(reason=PRECONDITION_FAILED, message=f"{version} and {target} differ in the major version")
@@ -59,3 +63,36 @@ def too_old_for(kubelet: str, server: str) -> bool:
     node, at = KubeVersion.parse(kubelet), KubeVersion.parse(server)
     behind = KUBELET_BEHIND if (node.major, node.minor) >= KUBELET_WIDENED else KUBELET_BEHIND - 1
     return node.major != at.major or at.minor - node.minor > behind
+
+
+def skewed(kubelets: t.Mapping[str, str], server: str) -> MemberBlocker | None:
+    """Why an API server of that version may not be there yet: the first pool with kubelets that are too old for it.
+
+    ``kubelets`` are the oldest versions by pool; what is no version tells nothing. ValueError if ``server`` is none.
+    """
+    for pool, kubelet in kubelets.items():
+        if _is_version(kubelet) and too_old_for(kubelet, server):
+            named, it = (f"pool {pool} has", "it") if pool else ("nodes have", "them")
+            words = f"{named} kubelets of {kubelet}, too old for an API server of {server}; upgrade {it} before"
+            return MemberBlocker(reason=PRECONDITION_FAILED, message=words)
+    return None
+
+
+def view_at_version(view: MemberView, version: str, target: str, automatic: bool = False) -> MemberView:
+    """The view of a member at ``version``: nothing to do for the target, too far from it, or neither. Runs that a
+    profile made skip who is too far, others fail there."""
+    try:
+        done, far = nothing_to_do(version, target), step_refused(version, target)
+    except ValueError as error:
+        return replace(view, fail=MemberBlocker(reason=PRECONDITION_FAILED, message=str(error)))
+    if far and automatic:
+        return replace(view, skip=replace(far, reason=MINOR_GAP))
+    return replace(view, skip=done, fail=far)
+
+
+def _is_version(text: str) -> bool:
+    try:
+        KubeVersion.parse(text)
+    except ValueError:
+        return False
+    return True

@@ -92,6 +92,13 @@ class Calendar:
         words = f"freeze {last.freeze.name} ends at {write_time(last.span[1])}{why}"
         return MemberBlocker(reason=WINDOW_CLOSED, message=words, until=last.span[1])
 
+    def freezes_of(self, site: Site) -> tuple[tuple[str, Span], ...]:
+        """Each freeze of the member: its name with its reason, and when it holds."""
+        return tuple(
+            (f"{each.freeze.name}: {each.freeze.reason}" if each.freeze.reason else each.freeze.name, each.span)
+            for each in self._frozen(site)
+        )
+
     def _configured(self, site: Site, name: str) -> tuple[_Dated, ...]:
         """Those of the object that the member names, else those of any with labels that match."""
         if site.maintenance and site.maintenance not in self.owners:
@@ -111,7 +118,7 @@ class Calendar:
 
 
 def calendar(objects: t.Iterable[FleetMaintenance]) -> Calendar:
-    """Objects that were read without problems."""
+    """What the objects say together; they were read without problems. ValueError for a selector that is none."""
     given = tuple(objects)
     return Calendar(
         frozenset(each.name for each in given),

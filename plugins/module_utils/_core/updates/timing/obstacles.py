@@ -56,7 +56,8 @@ def _closed(opens: datetime) -> MemberBlocker:
 
 
 def pending(row: MemberRow, why: MemberBlocker, now: datetime) -> MemberRow:
-    """The same row if nothing changed. The instant moves on only with the reason."""
+    """The member's row, Pending for that reason; the same object if it was so before. ``pending_since`` moves on only
+    with the reason, not with the message."""
     if row.state == PENDING and row.reason == why.reason and row.message == why.message:
         return row
     since = row.pending_since if row.state == PENDING and row.reason == why.reason else now
@@ -74,7 +75,7 @@ def held(row: MemberRow, why: MemberBlocker, run: RunState, now: datetime) -> Me
 
 
 def skipped(row: MemberRow, why: MemberBlocker, now: datetime) -> MemberRow:
-    """Skipped by the system."""
+    """The member's row, Skipped by the system and not by a user, ended at ``now``."""
     return replace(
         row,
         state=SKIPPED,

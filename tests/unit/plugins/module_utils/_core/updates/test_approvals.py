@@ -27,7 +27,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.approva
     RefusedApproval,
     Terms,
     as_shown,
-    judged,
+    judged_approval,
     unproven,
     with_gates,
 )
@@ -61,12 +61,12 @@ def court(since: datetime | None = INSTALLED, made: str = "ci", begun: str = "ci
 
 
 def why(found: Gate, before: Court, **more: t.Any) -> str:
-    given = judged(found, PLACE, before, NOW, **more)
+    given = judged_approval(found, PLACE, before, NOW, **more)
     return given.why if isinstance(given, RefusedApproval) else ""
 
 
 def test_one_that_counts_says_who_and_when():
-    assert judged(gate(), PLACE, court(), NOW) == Approval(gate="id", by="anna", at=NOW - HOUR, verified=True)
+    assert judged_approval(gate(), PLACE, court(), NOW) == Approval(gate="id", by="anna", at=NOW - HOUR, verified=True)
 
 
 @pytest.mark.parametrize(
@@ -75,14 +75,14 @@ def test_one_that_counts_says_who_and_when():
     ids=["no policies", "made in the same second", "made before them", "made nobody knows when"],
 )
 def test_names_are_verified_for_gates_that_were_made_under_the_policies(since: t.Any, created: t.Any):
-    given = judged(gate(created=created, verified=True), PLACE, court(since), NOW)
+    given = judged_approval(gate(created=created, verified=True), PLACE, court(since), NOW)
     assert isinstance(given, Approval) and not given.verified
     assert "nothing proves that it is of anna" in why(gate(created=created), court(since, verified=True))
     assert "nothing proves" in why(gate(created=created), court(since, self_approval=False))
 
 
 def test_whoever_wrote_no_name_is_nobody():
-    given = judged(gate(by=None), PLACE, court(), NOW)  # type: ignore[arg-type]
+    given = judged_approval(gate(by=None), PLACE, court(), NOW)  # type: ignore[arg-type]
     assert given == Approval(gate="id", by="unverified", at=NOW, verified=False)
     assert "nothing proves that it is of anybody" in why(gate(by=None), court(verified=True))  # type: ignore[arg-type]
 

@@ -18,7 +18,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.update_run import UpdateRun
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import encode
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.run_state import status_of
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.retry import limited_to, retry
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.retry import follow_up, limited_to, retry_name
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.strategy import Candidate, resolve
 from ansible_collections.gitops.fleet.tests.data.update_parts import group, stage, update_run
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.updates.made import (
@@ -49,7 +49,7 @@ def recorded(play: Play, **spec: t.Any) -> UpdateRun:
 
 def test_d3_81_failed_and_skipped_members_with_a_reference() -> None:
     before = finished()
-    run = retry(before, "again")
+    run = follow_up(before, "again")
     assert (run.name, run.spec.retry_of, run.spec.members) == ("again", "release-7", ("a", "c"))
     assert run.status.status.state == "NotStarted"
     fleet = [Candidate(name=name, group=group) for name, group in (("a", "g"), ("b", "g"), ("c", "g"), ("d", "h"))]
@@ -60,14 +60,14 @@ def test_d3_81_failed_and_skipped_members_with_a_reference() -> None:
 
 def test_the_target_is_the_one_that_was_frozen() -> None:
     before = finished(upgrade={"type": "Full", "kubernetesVersion": "1.34"})
-    assert retry(before, "again").spec.managed_cluster_update.upgrade.kubernetes_version == "1.34.2"
+    assert follow_up(before, "again").spec.managed_cluster_update.upgrade.kubernetes_version == "1.34.2"
 
 
 def test_the_sequence_is_the_copy_and_not_what_the_strategy_says_now() -> None:
     before = finished(strategy=None, updateStrategyId="rings")
     copied = finished().spec.strategy
     before = replace(before, status=replace(before.status, strategy=copied))
-    run = retry(before, "again")
+    run = follow_up(before, "again")
     assert run.spec.strategy == copied and run.spec.update_strategy_id == ""
 
 
@@ -75,10 +75,10 @@ def test_images_that_were_fixed_are_named() -> None:
     fixed = NodeImageSelectionStatus(selected_node_image_versions=(SelectedNodeImageVersion(version="U-7"),))
     before = finished(upgrade={"type": "NodeImageOnly"}, images={"type": "Consistent"})
     before = replace(before, status=replace(before.status, node_image_selection=fixed, target_version=""))
-    selection = retry(before, "again").spec.managed_cluster_update.node_image_selection
+    selection = follow_up(before, "again").spec.managed_cluster_update.node_image_selection
     assert selection and selection.type == "Custom"
     assert [each.version for each in selection.custom_node_image_versions] == ["U-7"]
-    latest = retry(finished(images={"type": "Latest"}), "again").spec.image_selection
+    latest = follow_up(finished(images={"type": "Latest"}), "again").spec.image_selection
     assert latest == "Latest"
 
 
@@ -86,14 +86,14 @@ def test_images_that_were_fixed_are_named() -> None:
     "upgrade", [None, {"type": "NodeImageOnly"}, {"type": "ControlPlaneOnly", "kubernetesVersion": "1.34"}]
 )
 def test_it_is_a_good_manifest(upgrade: t.Any) -> None:
-    run = retry(finished(upgrade=upgrade), "again")
+    run = follow_up(finished(upgrade=upgrade), "again")
     assert read(encode(run), strict=True).object == run
 
 
 def test_d2_07_a_run_that_is_not_finished_is_started_again_instead() -> None:
     for play in (played("s{g:a,b}"), played("s{g:a,b}").start(), played("s{g:a,b}").start().fails("a")):
         with pytest.raises(FleetError) as refused:
-            retry(recorded(play), "again")
+            follow_up(recorded(play), "again")
         assert refused.value.code == "conflict-state"
         assert play.status.state in refused.value.message
         assert "start it again" in refused.value.hint
@@ -101,5 +101,21 @@ def test_d2_07_a_run_that_is_not_finished_is_started_again_instead() -> None:
 
 def test_nothing_to_retry() -> None:
     with pytest.raises(FleetError) as refused:
-        retry(recorded(played("s{g:a}").start().ends("a")), "again")
+        follow_up(recorded(played("s{g:a}").start().ends("a")), "again")
     assert refused.value.code == "nothing-to-retry"
+
+
+@pytest.mark.parametrize(
+    ("name", "again", "wanted"),
+    [
+        ("web", False, "web-retry"),
+        ("web-retry", False, "web-retry-retry"),
+        ("web-retry", True, "web-retry-2"),
+        ("web-retry-9", True, "web-retry-10"),
+        ("w" * 50, False, "w" * 44 + "-retry"),
+        ("other", True, "other-retry"),
+    ],
+)
+def test_the_name_counts_retries_of_retries(name: str, again: bool, wanted: str) -> None:
+    before = finished(**({"retryOf": "web"} if again else {}))
+    assert retry_name(replace(before, metadata=replace(before.metadata, name=name))) == wanted

@@ -15,12 +15,11 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.release
     Releases,
     exact_version,
     general_everywhere,
-    image_order,
     releases,
-    split_image,
     version_obstacle,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values import update_states as states
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values.node_image import image_order, split_image
 from ansible_collections.gitops.fleet.tests.data.maintenance_parts import catalogue, location
 from ansible_collections.gitops.fleet.tests.data.manifest_parts import named
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.random_json import mutated

@@ -16,7 +16,10 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.release
     UpgradeWork,
     work,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.versions import reached, too_old_for
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.versions import (
+    reached,
+    too_old_for,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values import update_states as states
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.kube_version import KubeVersion
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.updates.made import Play, played

@@ -6,9 +6,16 @@ from __future__ import annotations
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.versions import (
     nothing_to_do,
+    skewed,
     step_refused,
+    view_at_version,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.values.update_states import ALREADY_AT_TARGET
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import MemberView
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values.update_states import (
+    ALREADY_AT_TARGET,
+    MINOR_GAP,
+    PRECONDITION_FAILED,
+)
 
 
 @pytest.mark.parametrize(
@@ -42,3 +49,28 @@ def test_one_minor_at_a_time(version: str, target: str, words: str) -> None:
     found = step_refused(version, target)
     assert bool(found) is bool(words)
     assert found is None or words in found.message
+
+
+@pytest.mark.parametrize(
+    ("kubelets", "words"),
+    [
+        ({}, ""),
+        ({"np": "v1.33.0"}, ""),
+        ({"np": "v1.33.0", "old": "v1.32.9"}, "pool old has kubelets of v1.32.9"),
+        ({"": "v1.30.0"}, "nodes have kubelets of v1.30.0"),
+        ({"np": "", "other": "{{ template }}"}, ""),
+    ],
+)
+def test_kubelets_that_an_api_server_may_not_have_any_more(kubelets: dict[str, str], words: str) -> None:
+    found = skewed(kubelets, "1.36.3")
+    assert (found is not None) == bool(words)
+    assert found is None or (found.message.startswith(words) and found.reason == PRECONDITION_FAILED)
+
+
+def test_who_is_too_far_is_skipped_by_runs_of_profiles_alone() -> None:
+    view = MemberView(name="m")
+    by_hand, automatic = (view_at_version(view, "v1.33.1", "1.36.3", automatic=each) for each in (False, True))
+    assert by_hand.fail and by_hand.fail.reason == PRECONDITION_FAILED and not by_hand.skip
+    assert automatic.skip and automatic.skip.reason == MINOR_GAP and not automatic.fail
+    unread = view_at_version(view, "nothing", "1.36.3", automatic=True)
+    assert unread.fail and "'nothing' is not a Kubernetes version" in unread.fail.message

@@ -1,0 +1,79 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The calendar of a run: who can begin when over windows and freezes, what is waited for, and what is expected then."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+from datetime import datetime
+
+from ..updates.facts import DONE
+from ..updates.run import Members, RunState
+from ..values.instants import write_time
+from ..values.update_states import FAILED, RUNNING
+from ..windows.spans import Span, cut
+from .forecast import Forecast
+
+OPEN, FREEZE, WAIT, STAGE = "open", "freeze", "wait", "stage"
+Freezes = t.Mapping[str, t.Sequence[tuple[str, Span]]]
+"""What they are called and when they hold, by member."""
+_Key = tuple[datetime, str, str, datetime]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Appointment:
+    """``open``: the members may begin; ``freeze``: they may not; ``wait``: nothing is expected to be in flight;
+    ``stage``: it is expected to go on. ``end`` None: nothing ends it by itself."""
+
+    kind: str
+    what: str
+    start: datetime
+    end: datetime | None
+    members: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, t.Any]:
+        """As results have it; instants in RFC 3339."""
+        return {
+            "kind": self.kind,
+            "what": self.what,
+            "start": write_time(self.start),
+            "end": write_time(self.end) if self.end else None,
+            "members": list(self.members),
+        }
+
+
+def appointments(
+    run: RunState, members: Members, freezes: Freezes, foreseen: Forecast, now: datetime, until: datetime
+) -> tuple[Appointment, ...]:
+    """Those between both instants, by start; one for all members that share it. Members that have ended have none."""
+    waiting = [row.name for row in run.members if row.state not in (*DONE, FAILED, RUNNING)]
+    found: dict[_Key, list[str]] = {}
+    for name in waiting:
+        view = members.get(name)
+        if view is None:
+            continue
+        spans: t.Sequence[Span] = ((now, until),) if view.windows is None else view.windows
+        words = "any time" if view.windows is None else "window"
+        for start, end in cut(spans, now, until):
+            found.setdefault((start, OPEN, words, end), []).append(name)
+        for named, (start, end) in freezes.get(name, ()):
+            if start < until and end > now:
+                found.setdefault((start, FREEZE, named, end), []).append(name)
+    rows = [
+        Appointment(kind=kind, what=what, start=start, end=end, members=tuple(names))
+        for (start, kind, what, end), names in found.items()
+    ]
+    rows += _expected(foreseen, now, until)
+    return tuple(sorted(rows, key=lambda each: (each.start, each.kind, each.what, each.members)))
+
+
+def _expected(foreseen: Forecast, now: datetime, until: datetime) -> t.Iterator[Appointment]:
+    for each in foreseen.waits:
+        if each.start < until and (each.end is None or each.end > now):
+            yield Appointment(kind=WAIT, what=f"{each.stage}: {each.message}", start=each.start, end=each.end)
+    for stage in foreseen.stages:
+        start, end = stage.start.p50, stage.end.p50
+        if start and start < until and (end is None or end > now):
+            yield Appointment(kind=STAGE, what=f"stage {stage.name}", start=start, end=end)

@@ -1,0 +1,29 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""``maxAllowedFailures`` of a group and of a stage: whether more have failed."""
+
+from __future__ import annotations
+
+import typing as t
+
+from .run import GroupRow, StageRow
+
+
+def over_limit(group: GroupRow, stage: StageRow, failed: int) -> bool:
+    """Whether the group's latch is set, or more of it ``failed`` than it allows. Failures in a group or a stage that
+    the user skipped do not count."""
+    return group.breached or (failed > group.max_allowed_failures and not (group.user_skipped or stage.user_skipped))
+
+
+def stage_over_limit(stage: StageRow, failed: t.Iterable[int]) -> bool:
+    """Whether the stage's latch is set, or more of it failed than it allows. ``failed`` are the failures of each of its
+    groups, in their order.
+
+    Those of groups that the user skipped do not count, nor any in a stage that the user skipped. ValueError if there
+    are not as many as groups.
+    """
+    if stage.breached or stage.user_skipped:
+        return stage.breached
+    counted = (number for group, number in zip(stage.groups, failed, strict=True) if not group.user_skipped)
+    return sum(counted) > stage.max_allowed_failures

@@ -1,0 +1,119 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What speaks against an upgrade of a member before it begins, everything at once.
+
+What blocks would keep the member from being upgraded, or is not allowed by the version skew policy; the rest would be
+felt by what runs on it.
+"""
+
+from __future__ import annotations
+
+import re
+import typing as t
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from ..objects.clusters.fleet_member import NodePoolStatus
+from ..values.kube_version import KubeVersion
+from ..values.listed import listed
+from .releases.versions import skewed, step_refused, view_at_version
+from .run import MemberView
+
+_DEPRECATED = re.compile(r"^apiserver_requested_deprecated_apis\{(?P<labels>[^}]*)\}\s+(?P<value>\S+)", re.MULTILINE)
+_LABEL = re.compile(r'(\w+)="([^"]*)"')
+_NAMED = 5
+Judge = t.Callable[[MemberView, str, tuple[NodePoolStatus, ...], datetime], MemberView]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemberLook:
+    """What a member showed. ``blocking`` are disruption budgets that allow nothing now, ``removed`` APIs in use with
+    the minor that has them no more, ``unread`` what could not be read, with the reason. ``unreachable`` says why
+    nothing could."""
+
+    name: str
+    version: str = ""
+    busy: str = ""
+    unreachable: str = ""
+    pools: tuple[NodePoolStatus, ...] = ()
+    not_ready: tuple[str, ...] = ()
+    blocking: tuple[str, ...] = ()
+    removed: tuple[tuple[str, str], ...] = ()
+    unread: t.Mapping[str, str] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PreflightFinding:
+    """``blocks``: the member cannot be upgraded as things are."""
+
+    member: str
+    code: str
+    message: str
+    blocks: bool
+
+    def as_dict(self) -> dict[str, t.Any]:
+        """As results have it."""
+        return {"member": self.member, "code": self.code, "message": self.message, "blocks": self.blocks}
+
+
+def findings(
+    look: MemberLook, view: MemberView, target: str, now: datetime, whole: Judge | None = None
+) -> tuple[PreflightFinding, ...]:
+    """Of one member, for an upgrade of its control plane to ``target``; ``view`` has its windows and what else is
+    known to hold it. ``whole`` judges it by version and pools where these are upgraded too. A member that has nothing
+    to do has none."""
+    if look.unreachable:
+        return (PreflightFinding(member=look.name, code="unreachable", message=look.unreachable, blocks=True),)
+    seen = whole(view, look.version, look.pools, now) if whole else view_at_version(view, look.version, target)
+    if seen.skip:
+        return ()
+    return tuple(
+        PreflightFinding(member=look.name, code=code, message=message, blocks=blocks)
+        for code, message, blocks in _found(look, seen, target, now, whole is not None)
+    )
+
+
+def deprecated_apis(metrics: str) -> tuple[tuple[str, str], ...]:
+    """From an API server's ``/metrics``: each API that was asked for since it started and that a later minor removes,
+    with that minor (``apiserver_requested_deprecated_apis``)."""
+    found = set()
+    for row in _DEPRECATED.finditer(metrics):
+        labels = dict(_LABEL.findall(row["labels"]))
+        if labels.get("removed_release") and row["value"] != "0":
+            group = "/".join(filter(None, (labels.get("group", ""), labels.get("version", ""))))
+            found.add((f"{labels.get('resource', '?')} of {group}", labels["removed_release"]))
+    return tuple(sorted(found))
+
+
+def _found(
+    look: MemberLook, view: MemberView, target: str, now: datetime, whole: bool
+) -> t.Iterator[tuple[str, str, bool]]:
+    if view.fail:
+        far = not whole or step_refused(look.version, target)
+        yield "minor-skipped" if far else "kubelet-skew", view.fail.message, True
+    skew = None if whole else skewed({each.name: each.version for each in look.pools}, target)
+    if skew:
+        yield "kubelet-skew", skew.message, True
+    for each in view.obstacles:
+        yield each.reason, each.message, each.until is None
+    if view.windows is not None and not any(end > now for _start, end in view.windows):
+        yield "never-opens", "no maintenance window of it opens in the next 13 months", True
+    if look.busy:
+        yield "busy", f"its platform works on it: {look.busy}", False
+    gone = [f"{name} (until {minor})" for name, minor in look.removed if target and _has_gone(minor, target)]
+    if gone:
+        yield "removed-api-used", f"was asked for APIs that {target} does not have: {listed(gone, _NAMED)}", True
+    if look.not_ready:
+        yield "nodes-not-ready", f"nodes are not ready: {listed(look.not_ready, _NAMED)}", False
+    if look.blocking:
+        yield "budget-allows-none", f"disruption budgets allow no eviction now: {listed(look.blocking, _NAMED)}", False
+    for part, why in look.unread.items():
+        yield "not-looked-at", f"{part} could not be read: {why}", False
+
+
+def _has_gone(minor: str, target: str) -> bool:
+    try:
+        return KubeVersion.parse(minor) <= KubeVersion.parse(target)
+    except ValueError:
+        return True

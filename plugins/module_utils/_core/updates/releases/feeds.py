@@ -1,0 +1,152 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Published lists of Kubernetes versions, as their publishers write them, and the catalogue that comes of them.
+
+Known are plain lists of versions, the release schedule of Kubernetes (``schedules``), endoflife.date, and what
+``az aks get-versions``, ``gcloud container get-server-config`` and ``aws eks describe-cluster-versions`` print.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from ...errors import FleetError
+from ...objects.updates.release_catalog import DEPRECATED, GA, PREVIEW, CatalogLocation, KubernetesRelease
+from ...values.instants import parse_time
+from ...values.kube_version import KubeVersion
+
+Feed = t.Any
+"""What a YAML or JSON file holds."""
+FORMS = (
+    "a list of versions, the release schedule of Kubernetes, endoflife.date, az aks get-versions, gcloud container "
+    "get-server-config or aws eks describe-cluster-versions"
+)
+_STANDARD = ("STANDARD_SUPPORT", "standard-support")
+
+
+def versions_in(feed: Feed, where: str, now: datetime) -> tuple[KubernetesRelease, ...]:
+    """Every full version of the feed, by version. What is out of support at ``now`` is deprecated, what is no release
+    a preview.
+
+    FleetError ``unknown-feed`` for another form, ``bad-feed`` for a version that is none; ``where`` names the feed.
+    """
+    read = next((reader for fits, reader in _READERS if fits(feed)), None)
+    if read is None:
+        raise FleetError(
+            "unknown-feed", "this is no list of versions in a form that is known", where, f"known: {FORMS}"
+        )
+    found: dict[KubeVersion, KubernetesRelease] = {}
+    try:
+        for each in read(feed, now):
+            parsed = KubeVersion.parse(each.version)
+            text = each.version.removeprefix("v")
+            found[parsed] = replace(each, version=text, status=PREVIEW if parsed.is_prerelease else each.status)
+    except (ValueError, TypeError, AttributeError, KeyError) as error:
+        words = f"no {error} stands where it should" if isinstance(error, KeyError) else str(error)
+        raise FleetError("bad-feed", f"this cannot be read: {words}", where, f"known: {FORMS}") from None
+    return tuple(found[version] for version in sorted(found))
+
+
+def with_versions(
+    before: t.Sequence[CatalogLocation], name: str, told: t.Iterable[KubernetesRelease], exact: bool
+) -> tuple[CatalogLocation, ...]:
+    """The locations with these versions in the one of that name. Versions known before stay, unless told otherwise or
+    ``exact``; images stay."""
+    old = next((each for each in before if each.name == name), CatalogLocation(name=name))
+    versions = {} if exact else {KubeVersion.parse(each.version): each for each in old.versions}
+    versions |= {KubeVersion.parse(each.version): each for each in told}
+    new = replace(old, versions=tuple(versions[version] for version in sorted(versions)))
+    if all(each.name != name for each in before):
+        return (*before, new)
+    return tuple(new if each.name == name else each for each in before)
+
+
+def plain(versions: t.Iterable[str]) -> tuple[KubernetesRelease, ...]:
+    """Versions without dates as releases that are generally available."""
+    return tuple(KubernetesRelease(version=each) for each in versions)
+
+
+def _text(feed: Feed, _now: datetime) -> t.Iterable[KubernetesRelease]:
+    return plain(feed.split())
+
+
+def _list(feed: Feed, _now: datetime) -> t.Iterable[KubernetesRelease]:
+    return plain(str(each) for each in feed)
+
+
+def _schedule(feed: Feed, now: datetime) -> t.Iterator[KubernetesRelease]:
+    """https://kubernetes.io/releases/patch-releases, data/releases/schedule.yaml: patches that came out, by minor."""
+    for each in feed["schedules"]:
+        status = _status(each.get("endOfLifeDate"), now)
+        for patch in each.get("previousPatches") or ():
+            version = str(patch["release"])
+            day = _day(patch.get("targetDate"))
+            yield KubernetesRelease(version=_full(version), status=status, available_from=day)
+
+
+def _end_of_life(feed: Feed, now: datetime) -> t.Iterator[KubernetesRelease]:
+    """https://endoflife.date/api/kubernetes.json: the newest patch of each minor."""
+    for each in feed:
+        yield KubernetesRelease(
+            version=str(each["latest"]),
+            status=_status(each.get("eol"), now),
+            available_from=_day(each.get("latestReleaseDate")),
+        )
+
+
+def _aks(feed: Feed, _now: datetime) -> t.Iterator[KubernetesRelease]:
+    for each in feed["values"]:
+        status = PREVIEW if each.get("isPreview") else GA
+        yield from (KubernetesRelease(version=str(patch), status=status) for patch in each["patchVersions"])
+
+
+def _gke(feed: Feed, _now: datetime) -> t.Iterable[KubernetesRelease]:
+    return plain(str(each) for each in feed["validMasterVersions"])
+
+
+def _eks(feed: Feed, _now: datetime) -> t.Iterator[KubernetesRelease]:
+    for each in feed["clusterVersions"]:
+        said = each.get("versionStatus") or each.get("status")
+        patch = each.get("kubernetesPatchVersion") or f"{each['clusterVersion']}.0"
+        yield KubernetesRelease(version=str(patch), status=GA if said in _STANDARD else DEPRECATED)
+
+
+def _full(version: str) -> str:
+    return f"{version}.0" if version.count(".") == 1 else version
+
+
+def _status(end: t.Any, now: datetime) -> str:
+    """``end`` is a day, or whether it is over."""
+    if isinstance(end, bool):
+        return DEPRECATED if end else GA
+    day = _day(end)
+    return DEPRECATED if day is not None and day <= now else GA
+
+
+def _day(text: t.Any) -> datetime | None:
+    """A day such as 2026-02-28 as the instant of its beginning in UTC."""
+    if not text:
+        return None
+    return parse_time(f"{text}T00:00:00Z").astimezone(UTC)
+
+
+def _has(*keys: str) -> t.Callable[[Feed], bool]:
+    return lambda feed: isinstance(feed, dict) and all(isinstance(feed.get(key), list) for key in keys)
+
+
+def _all(kind: type) -> t.Callable[[Feed], bool]:
+    return lambda feed: isinstance(feed, list) and bool(feed) and all(isinstance(each, kind) for each in feed)
+
+
+_READERS: tuple[tuple[t.Callable[[Feed], bool], t.Callable[[Feed, datetime], t.Iterable[KubernetesRelease]]], ...] = (
+    (lambda feed: isinstance(feed, str), _text),
+    (_all(str), _list),
+    (_all(dict), _end_of_life),
+    (_has("schedules"), _schedule),
+    (_has("values"), _aks),
+    (_has("validMasterVersions"), _gke),
+    (_has("clusterVersions"), _eks),
+)

@@ -1,0 +1,81 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Who can begin when, as a list, a table and an iCalendar file."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from ansible_collections.gitops.fleet.plugins.module_utils._core.forecast.appointments import (
+    Appointment,
+    appointments,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.forecast.durations import Duration
+from ansible_collections.gitops.fleet.plugins.module_utils._core.forecast.forecast import Assumptions, forecast
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates import commands
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import MemberView
+from ansible_collections.gitops.fleet.plugins.module_utils._report.forecast_text import calendar_text, forecast_text
+from ansible_collections.gitops.fleet.plugins.module_utils._report.icalendar import icalendar
+from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.updates.made import T0, played
+
+HOUR, UNTIL = timedelta(hours=1), T0 + timedelta(days=3)
+NIGHT = (T0 + 8 * HOUR, T0 + 12 * HOUR)
+FREEZE = (T0 + 20 * HOUR, T0 + 40 * HOUR)
+
+
+def calendar() -> tuple[Appointment, ...]:
+    run = commands.start(played("s{g:a,b,c}").run, T0)
+    views = {
+        "a": MemberView(name="a", windows=(NIGHT,)),
+        "b": MemberView(name="b", windows=(NIGHT,)),
+        "c": MemberView(name="c"),
+    }
+    foreseen = forecast(run, views, T0, Assumptions(samples=1))
+    assert foreseen.changes_by and foreseen.changes_at is not None
+    return appointments(run, views, {"a": (("year end", FREEZE),)}, foreseen, T0, UNTIL)
+
+
+def test_one_entry_for_all_who_share_it() -> None:
+    found = [(each.kind, each.what, each.members, each.end) for each in calendar() if each.members]
+    assert found == [
+        ("open", "any time", ("c",), UNTIL),
+        ("open", "window", ("a", "b"), NIGHT[1]),
+        ("freeze", "year end", ("a",), FREEZE[1]),
+    ]
+    assert [each.what for each in calendar() if each.kind == "stage"] == ["stage s"]
+    assert any(each.kind == "wait" and "window opens" in each.what for each in calendar())
+
+
+def test_the_table_names_who() -> None:
+    lines = calendar_text(calendar())
+    assert any("a, b: window" in line for line in lines)
+    assert calendar_text([]) == ["nothing is in the calendar"]
+
+
+def test_the_file_is_icalendar() -> None:
+    """RFC 5545: lines end with CRLF and have at most 75 octets, texts are escaped, an event keeps its UID."""
+    long = Appointment(kind="freeze", what="a, b; c\nd " + "ä" * 60, start=T0, end=None, members=("m",))
+    text = icalendar({"run": [*calendar(), long]}, T0)
+    assert text.endswith("END:VCALENDAR\r\n") and "\n" not in text.replace("\r\n", "")
+    assert max(len(line.encode()) for line in text.split("\r\n")) <= 75
+    plain = text.replace("\r\n ", "")
+    assert "a\\, b\\; c\\nd " + "ä" * 60 in plain and "DTSTART:20260817T" in plain
+    assert text.count("BEGIN:VEVENT") == len(calendar()) + 1 and text.count("DTEND") == len(calendar())
+    again = icalendar({"run": [*calendar(), long]}, T0 + HOUR)
+    assert [line for line in again.splitlines() if line.startswith("UID")] == [
+        line for line in text.splitlines() if line.startswith("UID")
+    ]
+
+
+def test_the_forecast_as_a_table() -> None:
+    run = played("s{g:a,b}").run
+    views = {name: MemberView(name=name) for name in "ab"}
+    lines = forecast_text(forecast(run, views, T0), Duration(20 * HOUR, 30 * HOUR), 0)
+    assert "1200 min" in lines[0] and "assumed" in lines[0]
+    assert lines[1] == "next change: somebody starts it"
+    assert [line.split()[0] for line in lines[3:]] == ["r", "s", "a", "b"]
+    waiting = views | {"b": MemberView(name="b", windows=(NIGHT,))}
+    held = forecast_text(forecast(run, waiting, T0), Duration(20 * HOUR, 30 * HOUR), 3)
+    assert "learned from 3 earlier runs" in held[0] and max(map(len, held[2:])) <= 80
+    assert any(line.startswith("b ") and "maintenance window opens" in line for line in held), held

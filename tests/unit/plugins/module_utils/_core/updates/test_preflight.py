@@ -1,0 +1,88 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Everything that speaks against a member's upgrade, at once, and what of it blocks."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.fleet_member import NodePoolStatus
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.preflight import (
+    MemberLook,
+    deprecated_apis,
+    findings,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import MemberBlocker, MemberView
+from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.updates.made import T0
+
+TARGET = "1.36.3"
+METRICS = """# HELP apiserver_requested_deprecated_apis Gauge of deprecated APIs that have been requested
+# TYPE apiserver_requested_deprecated_apis gauge
+API{group="flow",removed_release="1.36",resource="schemas",subresource="",version="v1b"} 1
+API{group="",removed_release="",resource="componentstatuses",subresource="",version="v1"} 1
+API{group="later",removed_release="1.40",resource="things",subresource="",version="v1"} 1
+API{group="idle",removed_release="1.36",resource="things",subresource="",version="v1"} 0
+""".replace("API{", "apiserver_requested_deprecated_apis{")
+
+
+def codes(look: MemberLook, **view: object) -> list[tuple[str, bool]]:
+    found = findings(look, MemberView(name=look.name, **view), TARGET, T0)  # type: ignore[arg-type]
+    assert all(each.member == look.name and each.message for each in found)
+    return [(each.code, each.blocks) for each in found]
+
+
+def test_all_at_once() -> None:
+    look = MemberLook(
+        name="m",
+        version="v1.34.1",
+        busy="an upgrade",
+        pools=(NodePoolStatus(name="np", count=1, version="v1.32.0"),),
+        not_ready=("n-1",),
+        blocking=("shop/web",),
+        removed=(("schemas of flow/v1b", "1.36"), ("things of later/v1", "1.40")),
+        unread={"metrics": "forbidden"},
+    )
+    obstacle = MemberBlocker(reason="VersionNotAvailable", message="not in west")
+    later = MemberBlocker(reason="WindowClosed", message="a freeze", until=T0 + timedelta(days=1))
+    assert codes(look, obstacles=(obstacle, later), windows=()) == [
+        ("minor-skipped", True),
+        ("kubelet-skew", True),
+        ("VersionNotAvailable", True),
+        ("WindowClosed", False),
+        ("never-opens", True),
+        ("busy", False),
+        ("removed-api-used", True),
+        ("nodes-not-ready", False),
+        ("budget-allows-none", False),
+        ("not-looked-at", False),
+    ]
+
+
+def test_nothing_speaks_against_it() -> None:
+    fine = MemberLook(
+        name="m",
+        version="v1.35.4",
+        pools=(NodePoolStatus(name="np", count=1, version="v1.33.0"),),
+        removed=(("x of y/v1", "1.37"),),
+    )
+    night = (T0 + timedelta(days=3), T0 + timedelta(days=3, hours=4))
+    assert codes(fine) == [] and codes(fine, windows=(night,)) == []
+    assert codes(fine, windows=((T0 - timedelta(days=2), T0 - timedelta(days=1)),)) == [("never-opens", True)]
+
+
+def test_who_is_there_already_or_does_not_answer() -> None:
+    assert codes(MemberLook(name="m", version="v1.36.3", not_ready=("n",))) == []
+    assert codes(MemberLook(name="m", unreachable="connection refused")) == [("unreachable", True)]
+
+
+def test_only_apis_that_were_used_and_go() -> None:
+    assert deprecated_apis(METRICS) == (("schemas of flow/v1b", "1.36"), ("things of later/v1", "1.40"))
+    assert deprecated_apis("") == ()
+
+
+@pytest.mark.parametrize(("minor", "blocks"), [("1.36", True), ("1.35", True), ("1.37", False), ("soon", True)])
+def test_a_minor_that_nobody_knows_counts(minor: str, blocks: bool) -> None:
+    look = MemberLook(name="m", version="v1.35.4", removed=(("x of y/v1", minor),))
+    assert codes(look) == ([("removed-api-used", True)] if blocks else [])
