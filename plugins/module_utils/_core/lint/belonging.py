@@ -35,7 +35,8 @@ def may_belong(text: str) -> bool:
 
 
 def meant_for_us(text: str) -> bool:
-    """Whether a file that cannot be parsed was to be one of our manifests, and is no template of one."""
+    """Whether a file that cannot be parsed was to be a manifest of ours, KubeFleet's or Karpenter's, by an apiVersion
+    in its text, and is no template of one."""
     return bool(_OUR_API.search(text)) and not is_template(text)
 
 

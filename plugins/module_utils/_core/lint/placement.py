@@ -24,7 +24,8 @@ UNDECIDED = "number-of-clusters-missing"
 
 
 def spread_in_words(document: Mapping[str, t.Any], wrong: t.Collection[str]) -> t.Iterator[LintProblem]:
-    """A note for each constraint that is well-formed; ``wrong`` are the paths that have problems."""
+    """A note for each spread constraint of the placement that is well-formed, in KubeFleet's way of counting; ``wrong``
+    are the paths that have problems, which are passed over."""
     rows = at(document, CONSTRAINTS)
     for index, row in enumerate(rows if isinstance(rows, (list, tuple)) else ()):
         path = f"{CONSTRAINTS}[{index}]"

@@ -77,7 +77,8 @@ def of_found(found: Found) -> LintProblem:
 
 
 def of_problem(problem: Problem) -> LintProblem:
-    """A problem of a file; its place is ``file:line``."""
+    """A problem of a file as an error; its place is ``file:line``. Where no line is told it is 0, and the file is the
+    whole place."""
     file, colon, number = problem.where.rpartition(":")
     line = int(number) if colon and number.isdecimal() else 0
     message = _with_hint(problem.message, problem.hint)

@@ -128,8 +128,12 @@ class Contents:
 def compose(
     wanted: WantedPlacement, known: RecordedState, facts: Facts, now: datetime, limits: BrakeLimits
 ) -> PlacementPlan:
-    """The plan of ``wanted`` over ``known``. Eligibility is judged at the facts' instant, their age at ``now``.
-    FleetError where overrides cannot be carried out, with all that is wrong with them."""
+    """The plan of ``wanted`` over ``known``; nothing is written. Eligibility is judged at the facts' instant, their age
+    at ``now``, both aware.
+
+    Brakes that stop it are told in the plan and not raised. FleetError where overrides cannot be carried out, with all
+    that is wrong with them, and as of ``schedule``.
+    """
     placement = wanted.placement
     policy, policy_new = policy_snapshot_of(placement, known.policy_snapshot)
     contents_hash = resource_hash([each.hash for each in wanted.objects])

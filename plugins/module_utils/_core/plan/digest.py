@@ -50,7 +50,8 @@ def plan_digest(
 
 
 def document_digest(plan: t.Mapping[str, t.Any]) -> str:
-    """The same of a placement's plan as ``PlacementPlan.as_dict`` wrote it, from nothing but what it shows."""
+    """The digest of a placement's plan out of what ``PlacementPlan.as_dict`` wrote, and nothing else: equal to its
+    ``plan_digest``. KeyError for a document of another form."""
     clusters = plan["clusters"]
     some_get = any(row["change"] != LOST for row in clusters)
     apart = [

@@ -28,7 +28,8 @@ def object_changes(objects: t.Iterable[Rendered], earlier: Earlier) -> tuple[Obj
 
 
 def manifest_changes(new: Manifest, old: Manifest, each: ObjectId) -> tuple[FieldChange, ...]:
-    """Between two manifests of ours in their sealed form; at most ``MOST_FIELDS``."""
+    """What differs between two manifests of ours in their sealed form, at most ``MOST_FIELDS``; reserved labels and
+    annotations that are gone come last. Values of Secrets are masked, labels apart."""
     new, old = without_source(new), without_source(old)
     rows = [(one.path, one.live, one.desired) for one in differences(new, old, MOST_FIELDS, full=True)]
     for part, of in (("labels", labels_of), ("annotations", annotations_of)):
@@ -38,7 +39,8 @@ def manifest_changes(new: Manifest, old: Manifest, each: ObjectId) -> tuple[Fiel
 
 
 def live_changes(desired: Manifest, live: Manifest, manager: str, each: ObjectId) -> tuple[FieldChange, ...]:
-    """What an apply of ``desired`` changes in the live object; fields that it gives up come last."""
+    """What an apply of ``desired`` as ``manager`` changes in the live object, at most ``MOST_FIELDS``; fields that it
+    gives up come last. Values of Secrets are masked, labels apart."""
     rows = [(one.path, one.live, one.desired) for one in differences(desired, live, MOST_FIELDS)]
     left = given_up(desired, live, manager)
     rows += [(one.path, one.live, None) for one in left]

@@ -37,7 +37,8 @@ class Reached:
 
 
 def reached(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome]) -> Reached | None:
-    """None where nobody has looked, or nothing is to be applied."""
+    """How far the clusters are that are to hold the placement, by what was seen of them; None where nobody has looked,
+    or nothing is to be applied. One that could not be looked at counts as one that does not hold it."""
     staying = [each.cluster for each in plan.clusters if each.change != LOST]
     if reports_only(plan) or not staying or not outcomes:
         return None

@@ -22,6 +22,7 @@ from ..objects.overrides.override_rules import title
 from ..objects.selectable import refusal, stops_cluster
 from ..resources.cleaning import cleaned
 from ..resources.comparison.fields import is_secret
+from ..resources.comparison.left_alone import bad_ignores
 from ..resources.overrides.effect import Acting, acting, effect_name
 from ..resources.overrides.overrides import overridden, reaches
 from ..resources.sealing import (
@@ -30,7 +31,6 @@ from ..resources.sealing import (
     without_source,
     without_values,
 )
-from ..resources.selection import bad_ignores
 from ..rollout.content import Overrides, OverridesByCluster
 from ..schema.meta import NamespacedName
 from ..values.canonical import canonical_json

@@ -64,7 +64,7 @@ def staged_plan(
         wanted=sum(1 for each in clusters if each.change != LOST),
         brakes=tripped,
         findings=wanted.findings,
-        digest=plan_digest(placement.name, spec, False, clusters, wanted.objects, tripped, apart),
+        digest=plan_digest(str(placement.key), spec, False, clusters, wanted.objects, tripped, apart),
         overrides=made.overrides,
         rendered=made.rendered,
         renderings=apart,

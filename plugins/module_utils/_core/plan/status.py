@@ -9,14 +9,13 @@ import typing as t
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from ..cluster.facts.member import next_condition
 from ..objects.placements.binding import BindingStatus
 from ..objects.placements.cluster_resource_placement import PerClusterPlacementStatus, PlacementStatus
 from ..objects.placements.older_conditions import with_todays_conditions
 from ..resources.availability import AVAILABLE, NOT_TRACKABLE, NOT_YET
 from ..resources.snapshots import snapshot_index
 from ..rollout.content import Overrides, RolloutBinding
-from ..schema.meta import Condition, find_condition
+from ..schema.meta import Condition, find_condition, next_condition
 from .document import LOST, ClusterPlan, PlacementPlan
 from .member import DIFFERS
 from .outcome import MemberOutcome

@@ -9,7 +9,6 @@ import json
 import typing as t
 from datetime import datetime
 
-from ..cluster.facts.member import next_condition
 from ..objects.api_groups import PLACEMENT_API
 from ..objects.identity import ObjectId, ObjectKey, group_version
 from ..objects.overrides.envelope import Origin
@@ -23,6 +22,7 @@ from ..objects.placements.cluster_resource_placement import (
     ResourceIdentifier,
 )
 from ..schema.codec import decode
+from ..schema.meta import next_condition
 from .document import PlacementPlan, Rendered
 from .member import DIFFERS, MemberStep
 from .outcome import MemberOutcome
@@ -32,7 +32,7 @@ Origins = t.Mapping[ObjectId, Origin]
 
 
 def origins_of(plan: PlacementPlan) -> Origins:
-    """The envelopes of what came out of one."""
+    """By object, the envelope that it came out of; others are left out."""
     return {each.id: each.origin for each in plan.objects if each.origin}
 
 

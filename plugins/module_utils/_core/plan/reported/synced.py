@@ -8,9 +8,8 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 
-from ...cluster.facts.member import next_condition
 from ...objects.placements.cluster_resource_placement import PlacementStatus
-from ...schema.meta import find_condition
+from ...schema.meta import find_condition, next_condition
 
 STATUS_SYNCED = "ClusterResourcePlacementStatusSynced"
 

@@ -15,7 +15,7 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.lint.belonging import belongs
 from ansible_collections.gitops.fleet.plugins.module_utils._core.lint.document import judge_document, mend
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import written
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import update_manifests
 
 NOW = datetime(2026, 11, 2, tzinfo=UTC)
 FLEETS = "/subscriptions/0/resourceGroups/g/providers/Microsoft.ContainerService/fleets/f"
@@ -225,7 +225,7 @@ def test_what_the_service_prints_is_input(tmp_path: Path):
     second = {**MAINTENANCE, "id": MAINTENANCE["id"].replace("Upgrade", "NodeOSUpgrade"), "name": NODE_OS}
     for name, document in (("run", RUN), ("all", [STRATEGY]), ("windows", [MAINTENANCE, second])):
         (tmp_path / f"{name}.json").write_text(json.dumps(document), encoding="utf-8")
-    given = written([str(tmp_path)], (), strict=False)
+    given = update_manifests([str(tmp_path)], (), strict=False)
     assert given.findings == () and list(given.strategies) == ["waves"]
     run = given.runs["r"]
     assert (run.spec.strategy_name, run.target) == ("waves", "1.34.2")
@@ -236,5 +236,5 @@ def test_input_that_is_wrong_is_refused_with_its_file(tmp_path: Path):
     wrong = {**RUN, "managedClusterUpdate": {"upgrade": {"type": "full", "kubernetesVersion": "1.34.2"}}}
     (tmp_path / "run.json").write_text(json.dumps([wrong]), encoding="utf-8")
     with pytest.raises(FleetError) as refused:
-        written([str(tmp_path)], (), strict=True)
+        update_manifests([str(tmp_path)], (), strict=True)
     assert refused.value.code == "not-one-of" and "run.json" in refused.value.where

@@ -1,0 +1,138 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the budgets of a NodePool permit over time, why they close it, and where they prove too tight."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from ..disruption.budgets.budgets import allowed, limit_or_none
+from ..disruption.budgets.lint import Lint
+from ..disruption.budgets.timeline import timeline
+from ..disruption.lint_pool import lint_node_pool
+from ..objects.karpenter.node_pool import REASONS, Budget
+from ..objects.karpenter.reading import examine
+from ..values.instants import SECONDS, write_time
+
+YEAR = timedelta(days=366)
+# Of a budget that opens and closes each quarter of an hour so many changes are half a year.
+MOST_CHANGES = 40_000
+# Where no cluster says how many nodes a pool has, budgets in percent read as they stand.
+ASSUMED_NODES = 100
+
+
+@dataclass(frozen=True)
+class PoolChange:
+    """From ``at`` on so many nodes may be disrupted, None for any number; ``budgets`` are the places of those that set
+    a limit of 0."""
+
+    at: datetime
+    limit: int | None
+    budgets: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class PoolReason:
+    """Reasons with the same limits at all times."""
+
+    reasons: tuple[str, ...]
+    changes: tuple[PoolChange, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PoolCalendar:
+    """A pool with so many ``nodes``, on the clusters that have it with that many (none: it is assumed).
+
+    ``until`` is the end of what is worked out. ``problems`` say why a pool cannot be read; then it has no reasons.
+    """
+
+    name: str
+    where: str
+    nodes: int
+    clusters: tuple[str, ...]
+    start: datetime
+    until: datetime
+    budgets: tuple[Budget, ...] = ()
+    reasons: tuple[PoolReason, ...] = ()
+    findings: tuple[Lint, ...] = ()
+    problems: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, t.Any]:
+        """The calendar as reports have it: of each change the minutes since ``start``, the limit, and which budgets
+        close the pool."""
+        return {
+            "name": self.name,
+            "where": self.where,
+            "nodes": self.nodes,
+            "clusters": list(self.clusters),
+            "start": write_time(self.start, SECONDS),
+            "until": write_time(self.until, SECONDS),
+            "budgets": [sentence(each) for each in self.budgets],
+            "reasons": [
+                {"reasons": list(each.reasons), "changes": [_row(one, self.start) for one in each.changes]}
+                for each in self.reasons
+            ],
+            "findings": [{"level": each.level, "path": each.path, "message": each.message} for each in self.findings],
+            "problems": list(self.problems),
+        }
+
+
+def pool_calendar(
+    document: t.Any, where: str, start: datetime, nodes: int | None, clusters: t.Sequence[str] = ()
+) -> PoolCalendar:
+    """A year of a pool's manifest from an aware instant on; less where its budgets change all the time."""
+    examined, size = examine(document), ASSUMED_NODES if nodes is None else nodes
+    metadata = document.get("metadata") if isinstance(document, t.Mapping) else None
+    name = str((metadata or {}).get("name") or "")
+    if examined.budgets is None:
+        return PoolCalendar(
+            name=name, where=where, nodes=size, clusters=tuple(clusters), start=start, until=start,
+            problems=tuple(f"{each.path}: {each.message}".removeprefix(": ") for each in examined.problems),
+        )  # fmt: skip
+    until, kinds = start + YEAR, dict[tuple[PoolChange, ...], list[str]]()
+    for reason in REASONS:
+        found = timeline(examined.budgets, start, until, size, reason).changes
+        if len(found) > MOST_CHANGES:
+            until = min(until, found[MOST_CHANGES].at)
+    for reason in REASONS:
+        changes = tuple(
+            PoolChange(
+                each.at, limit_or_none(each.limit), _closing(examined.budgets, each.at, size, reason, each.limit)
+            )
+            for each in timeline(examined.budgets, start, until, size, reason).changes
+        )
+        kinds.setdefault(changes, []).append(reason)
+    return PoolCalendar(
+        name=name,
+        where=where,
+        nodes=size,
+        clusters=tuple(clusters),
+        start=start,
+        until=until,
+        budgets=tuple(examined.budgets),
+        reasons=tuple(PoolReason(reasons=tuple(names), changes=changes) for changes, names in kinds.items()),
+        findings=lint_node_pool(document, start, nodes),
+    )
+
+
+def sentence(budget: Budget) -> str:
+    """``at most 10% of its nodes for Drifted, from "0 9 * * 1-5" (UTC) on for 8h``."""
+    share = "of its nodes" if budget.nodes.endswith("%") else "nodes"
+    text = f"at most {budget.nodes} {share}"
+    if budget.reasons is not None:
+        text += f" for {', '.join(budget.reasons) or 'no reason'}"
+    if budget.schedule is not None:
+        text += f', from "{budget.schedule}" (UTC) on for {budget.duration}'
+    return text
+
+
+def _closing(budgets: t.Sequence[Budget], at: datetime, nodes: int, reason: str, limit: int) -> tuple[int, ...]:
+    return () if limit > 0 else allowed(budgets, at, nodes, reason).binding
+
+
+def _row(change: PoolChange, start: datetime) -> list[t.Any]:
+    minutes = int((change.at - start).total_seconds()) // 60
+    return [minutes, change.limit, *([list(change.budgets)] if change.budgets else [])]

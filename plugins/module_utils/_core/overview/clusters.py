@@ -1,0 +1,133 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""One row for each cluster of the fleet: version, nodes, headroom, heartbeat, and whether it is well."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from ..cluster.facts.member import AGENT
+from ..objects.clusters.evacuation import is_evacuated
+from ..objects.clusters.fleet_member import FleetMember
+from ..objects.clusters.member_cluster import MemberCluster
+from ..schema.meta import find_condition
+from ..values.instants import write_time
+from ..values.quantity import approximate
+
+READY, NOT_READY, UNREAD, UNREADABLE = "ready", "not ready", "never read", "not reached"
+EVACUATED, LEAVING = "evacuated", "leaving"
+VERSION, NODES = "k8s.io/k8s-version", "kubernetes-fleet.io/node-count"
+RESOURCES = ("cpu", "memory")
+
+
+@dataclass(frozen=True)
+class Headroom:
+    """What pods may still request, and what all of them may; cores or bytes. None where it is not known."""
+
+    free: float | None = None
+    total: float | None = None
+
+    def as_list(self) -> list[float | None]:
+        """Free and total."""
+        return [self.free, self.total]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterRow:
+    """``why`` is a sentence about a ``state`` that is not ready. ``nodes`` is None where it is not known."""
+
+    name: str
+    state: str
+    why: str = ""
+    group: str = ""
+    location: str = ""
+    version: str = ""
+    nodes: int | None = None
+    headroom: t.Mapping[str, Headroom] = field(default_factory=dict)
+    heartbeat: datetime | None = None
+    labels: t.Mapping[str, str] = field(default_factory=dict)
+    taints: tuple[str, ...] = ()
+    operation: str = ""
+
+    def as_dict(self) -> dict[str, t.Any]:
+        """The row as reports have it; ``cpu`` in cores and ``memory`` in bytes, free and in all."""
+        return {
+            "name": self.name,
+            "state": self.state,
+            "why": self.why,
+            "group": self.group,
+            "location": self.location,
+            "version": self.version,
+            "nodes": self.nodes,
+            **{name: self.headroom.get(name, Headroom()).as_list() for name in RESOURCES},
+            "heartbeat": write_time(self.heartbeat) if self.heartbeat else None,
+            "labels": dict(self.labels),
+            "taints": list(self.taints),
+            "operation": self.operation,
+        }
+
+
+def cluster_row(
+    cluster: MemberCluster, member: FleetMember | None = None, failed: t.Mapping[str, str] | None = None
+) -> ClusterRow:
+    """``failed`` says with which code and message the last read of the member failed, if it did."""
+    status = cluster.status
+    version, nodes = (status.properties.get(name) for name in (VERSION, NODES))
+    agent = next((each for each in status.agent_status if each.type == AGENT), None)
+    state, why = _state(cluster, member, failed)
+    return ClusterRow(
+        name=cluster.name,
+        state=state,
+        why=why,
+        group=member.spec.group if member else "",
+        location=member.spec.location if member else "",
+        version=version.value if version else member.status.version if member else "",
+        nodes=_number(nodes.value) if nodes else None,
+        headroom={name: _headroom(cluster, name) for name in RESOURCES},
+        heartbeat=agent.last_received_heartbeat if agent else None,
+        labels=cluster.metadata.labels,
+        taints=tuple(f"{each.key}={each.value}:{each.effect}" for each in cluster.taints),
+        operation=member.status.operation if member else "",
+    )
+
+
+def _state(cluster: MemberCluster, member: FleetMember | None, failed: t.Mapping[str, str] | None) -> tuple[str, str]:
+    agent = next((each for each in cluster.status.agent_status if each.type == AGENT), None)
+    healthy = find_condition(agent.conditions, "Healthy") if agent else None
+    reached = find_condition(member.status.conditions, "Reachable") if member else None
+    if cluster.metadata.deletion_timestamp is not None:
+        return LEAVING, "it is leaving the fleet"
+    if failed:
+        return UNREADABLE, f"{failed.get('message', '')} [{failed.get('code', '')}]"
+    if reached is not None and reached.status == "False":
+        return UNREADABLE, f"{reached.message} [{reached.reason}]"
+    if is_evacuated(cluster):
+        return EVACUATED, "nothing is placed there until it is readmitted"
+    if agent is None or agent.last_received_heartbeat is None:
+        return UNREAD, "no facts of it were ever read"
+    if healthy is None or healthy.status != "True":
+        return NOT_READY, healthy.message or healthy.reason if healthy else "its health is not known"
+    return READY, ""
+
+
+def _headroom(cluster: MemberCluster, name: str) -> Headroom:
+    usage = cluster.status.resource_usage
+    if usage is None:
+        return Headroom()
+    free, total = usage.available.get(name), usage.allocatable.get(name)
+    return Headroom(free=_amount(free), total=_amount(total))
+
+
+def _amount(text: str | None) -> float | None:
+    """Three digits behind the point are more than a bar shows."""
+    try:
+        return None if text is None else round(approximate(text), 3)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None

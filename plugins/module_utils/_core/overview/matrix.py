@@ -1,0 +1,159 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Placements over clusters: who holds what, who gains or loses it, and why, in the words of an explanation."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, field
+
+from ..errors import Problem
+from ..objects.placements.cluster_resource_placement import ClusterResourcePlacement, PlacementStatus
+from ..objects.placements.policy import PICK_ALL
+from ..plan.document import GAINED, KEPT, LOST, PlacementPlan
+from ..plan.waves import waves
+from ..scheduling.cycle import Scheduled
+from ..scheduling.explain import Verdict, verdicts
+from ..scheduling.picking.bindings import CREATED, DROPPED, RESTORED
+
+HOLDS, GAINS, LOSES, NOT_PICKED, UNDECIDED = "holds", "gains", "loses", "not picked", "undecided"
+OF_PLAN = {KEPT: HOLDS, GAINED: GAINS, LOST: LOSES}
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One placement on one cluster. ``why`` goes on after the cluster's name: ``is not picked: its taint ...``."""
+
+    state: str
+    why: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlacementColumn:
+    """A placement on every cluster, in the order of the fleet.
+
+    ``waves`` are the clusters that change, in order, where a plan tells them. ``standing`` is what is recorded of
+    clusters that are not as they should be: condition and message. ``stops`` are brakes that would stop an apply.
+    """
+
+    name: str
+    policy: str
+    wanted: int
+    count: int
+    fulfilled: bool
+    cells: tuple[Cell, ...]
+    standing: t.Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    objects: int | None = None
+    digest: str = ""
+    waves: tuple[tuple[str, ...], ...] = ()
+    stops: tuple[str, ...] = ()
+    findings: tuple[Problem, ...] = ()
+
+    def as_dict(self, reasons: Reasons) -> dict[str, t.Any]:
+        """The column as reports have it: ``cells`` has a letter for each cluster, ``why`` the number of its reason."""
+        return {
+            "name": self.name,
+            "policy": self.policy,
+            "wanted": self.wanted,
+            "count": self.count,
+            "fulfilled": self.fulfilled,
+            "objects": self.objects,
+            "digest": self.digest,
+            "cells": "".join(LETTERS[each.state] for each in self.cells),
+            "why": [reasons.number(each.why) for each in self.cells],
+            "standing": {name: list(found) for name, found in sorted(self.standing.items())},
+            "waves": [list(each) for each in self.waves],
+            "stops": list(self.stops),
+            "notes": [str(each) for each in self.findings],
+        }
+
+
+LETTERS = {HOLDS: "h", GAINS: "g", LOSES: "l", NOT_PICKED: "n", UNDECIDED: "u"}
+
+
+@dataclass(frozen=True)
+class Reasons:
+    """Every reason once: a fleet of a thousand clusters has few."""
+
+    texts: list[str] = field(default_factory=list)
+    numbers: dict[str, int] = field(default_factory=dict)
+
+    def number(self, text: str) -> int:
+        """The place of the text in ``texts``."""
+        found = self.numbers.setdefault(text, len(self.texts))
+        if found == len(self.texts):
+            self.texts.append(text)
+        return found
+
+
+def decided_column(
+    outcome: Scheduled, plan: PlacementPlan | None = None, status: PlacementStatus | None = None
+) -> PlacementColumn:
+    """What scheduling decides, with the plan of the same fleet where there is one."""
+    placement = outcome.asked.placement
+    planned = {each.cluster: each for each in plan.clusters} if plan else {}
+    cells = []
+    for each in verdicts(outcome):
+        row = planned.get(each.cluster)
+        state, why = _state(each), each.sentence.removeprefix(f"{each.cluster} ")
+        if row is not None and OF_PLAN[row.change] != state:
+            state, why = OF_PLAN[row.change], f"{row.cause}: {row.reason}"
+        cells.append(Cell(state, why))
+    return PlacementColumn(
+        name=str(placement.key),
+        policy=_policy(placement),
+        wanted=outcome.wanted,
+        count=outcome.count,
+        fulfilled=outcome.fulfilled,
+        cells=tuple(cells),
+        standing=standing(status) if status else {},
+        objects=len(plan.objects) if plan else len(status.selected_resources) if status else None,
+        digest=plan.digest if plan else "",
+        waves=waves(plan) if plan else (),
+        stops=tuple(f"{each.name}: {each.message}" for each in plan.brakes if each.stops) if plan else (),
+        findings=(*outcome.findings, *(plan.findings if plan else ())),
+    )
+
+
+def undecided_column(
+    placement: ClusterResourcePlacement, clusters: int, problems: t.Sequence[Problem], status: PlacementStatus | None
+) -> PlacementColumn:
+    """A placement that cannot be decided, on so many clusters."""
+    why = f"is undecided: {problems[0].message}" if problems else "is undecided"
+    return PlacementColumn(
+        name=str(placement.key),
+        policy=_policy(placement),
+        wanted=0,
+        count=0,
+        fulfilled=False,
+        cells=(Cell(UNDECIDED, why),) * clusters,
+        standing=standing(status) if status else {},
+        findings=tuple(problems),
+    )
+
+
+def standing(status: PlacementStatus) -> dict[str, tuple[str, str]]:
+    """By cluster, the first recorded condition that does not hold; drift, where all of them do."""
+    found: dict[str, tuple[str, str]] = {}
+    for each in status.placement_statuses:
+        lacking = next((one for one in each.conditions if one.status != "True" and one.type != "Synchronized"), None)
+        drifts = len(each.drifted_placements)
+        if not each.cluster_name:
+            continue
+        if lacking is not None:
+            word = "not" if lacking.status == "False" else "not known to be"
+            found[each.cluster_name] = (f"{word} {lacking.type}", lacking.message)
+        elif drifts:
+            found[each.cluster_name] = ("drifted", f"{drifts} objects are not as they were placed")
+    return found
+
+
+def _state(verdict: Verdict) -> str:
+    if verdict.picked:
+        return GAINS if verdict.change in (CREATED, RESTORED) else HOLDS
+    return LOSES if verdict.change == DROPPED else NOT_PICKED
+
+
+def _policy(placement: ClusterResourcePlacement) -> str:
+    return placement.spec.policy.placement_type if placement.spec.policy else PICK_ALL

@@ -1,0 +1,176 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""An update run as bars over time: stages, groups, members, gates and waits, what happened and what is expected."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from ..forecast.forecast import Forecast, NodeForecast
+from ..objects.updates.run_status import (
+    UpdateGroupStatus,
+    UpdateRunGateStatus,
+    UpdateStageStatus,
+    UpdateStatus,
+    WaitStatus,
+)
+from ..objects.updates.update_run import UpdateRun
+from ..updates.run import Members
+from ..values.instants import SECONDS, write_time
+from ..values.update_states import PENDING
+from ..windows.spans import Spans, cut
+
+RUN, STAGE, GROUP, MEMBER, GATE, WAIT = "run", "stage", "group", "member", "gate", "wait"
+BESIDE = timedelta(hours=12)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bar:
+    """One line of the chart. ``expected`` is None where nothing is forecast; ``windows`` None for a member that may
+    begin at any time. ``due`` is when a gate or a wait ends by itself."""
+
+    what: str
+    name: str
+    depth: int
+    status: UpdateStatus
+    why: str = ""
+    due: datetime | None = None
+    expected: NodeForecast | None = None
+    windows: Spans | None = None
+
+    def as_dict(self) -> dict[str, t.Any]:
+        """The bar as reports have it: instants in RFC 3339, None where there is none."""
+        expected = self.expected
+        return {
+            "what": self.what,
+            "name": self.name,
+            "depth": self.depth,
+            "state": self.status.state,
+            "start": _time(self.status.start_time),
+            "end": _time(self.status.completed_time),
+            "due": _time(self.due),
+            "why": self.why,
+            "expectedStart": _time(expected.start.p50) if expected else None,
+            "expectedEnd": _time(expected.end.p50) if expected else None,
+            "latestEnd": _time(expected.end.p90) if expected else None,
+            "waitsFor": expected.blocker if expected else "",
+            "windows": None if self.windows is None else [[_time(a), _time(b)] for a, b in self.windows],
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunChart:
+    """``bars`` begin with the run itself. ``forecast`` says that what is not over yet was forecast."""
+
+    name: str
+    state: str
+    outcome: str
+    target: str
+    message: str
+    progress: str
+    bars: tuple[Bar, ...] = field(default=())
+    forecast: bool = False
+
+    def as_dict(self) -> dict[str, t.Any]:
+        """The chart as reports have it."""
+        return {
+            "name": self.name,
+            "state": self.state,
+            "outcome": self.outcome,
+            "target": self.target,
+            "message": self.message,
+            "progress": self.progress,
+            "forecast": self.forecast,
+            "bars": [each.as_dict() for each in self.bars],
+        }
+
+
+def run_chart(
+    run: UpdateRun, now: datetime, forecast: Forecast | None = None, members: Members | None = None
+) -> RunChart:
+    """``members`` tell the windows; without them, and without a forecast, the chart says what happened."""
+    status = run.status
+    ends = [each.status.completed_time for each in status.members] + [status.status.completed_time]
+    starts = [each.status.start_time for each in status.members] + [status.status.start_time]
+    last = forecast.run.end.p90 or forecast.run.end.p50 if forecast else None
+    begin = min((each for each in starts if each), default=now) - BESIDE
+    until = max([now, *(each for each in (*ends, last) if each)]) + BESIDE
+    drawing = _Drawing(
+        stages={each.name: each for each in forecast.stages} if forecast else {},
+        members={each.name: each for each in forecast.members} if forecast else {},
+        windows={
+            name: tuple(cut(view.windows, begin, until))
+            for name, view in (members or {}).items()
+            if view.windows is not None
+        },
+    )
+    whole = Bar(what=RUN, name=run.name, depth=0, status=status.status, why=status.message,
+                expected=forecast.run if forecast else None)  # fmt: skip
+    return RunChart(
+        name=run.name,
+        state=status.status.state,
+        outcome=status.outcome,
+        target=run.target or run.spec.managed_cluster_update.upgrade.type,
+        message=status.message,
+        progress=status.progress,
+        bars=(whole, *(each for stage in status.stages for each in drawing.stage(stage))),
+        forecast=forecast is not None,
+    )
+
+
+@dataclass(frozen=True)
+class _Drawing:
+    stages: t.Mapping[str, NodeForecast]
+    members: t.Mapping[str, NodeForecast]
+    windows: t.Mapping[str, Spans]
+
+    def stage(self, stage: UpdateStageStatus) -> t.Iterator[Bar]:
+        yield from (_gate(each, 1) for each in stage.before_gates)
+        yield Bar(what=STAGE, name=stage.name, depth=1, status=stage.status, why=stage.message,
+                  expected=self.stages.get(stage.name))  # fmt: skip
+        for group in stage.groups:
+            yield from self.group(group)
+        yield from (_gate(each, 1) for each in stage.after_gates)
+        if stage.after_stage_wait_status is not None:
+            yield _wait(stage.after_stage_wait_status)
+
+    def group(self, group: UpdateGroupStatus) -> t.Iterator[Bar]:
+        yield from (_gate(each, 2) for each in group.before_gates)
+        yield Bar(what=GROUP, name=group.name, depth=2, status=group.status, why=group.message)
+        for each in group.members:
+            yield Bar(
+                what=MEMBER,
+                name=each.name,
+                depth=3,
+                status=each.status,
+                why=": ".join(filter(None, (each.reason, each.message))),
+                expected=self.members.get(each.name),
+                windows=self.windows.get(each.name),
+            )
+        yield from (_gate(each, 2) for each in group.after_gates)
+
+
+def _gate(gate: UpdateRunGateStatus, depth: int) -> Bar:
+    who = f"completed by {gate.by}" if gate.by else ""
+    asked = f"approve {gate.gate_id}" if gate.status.state == PENDING and gate.gate_id and not gate.due else ""
+    return Bar(
+        what=GATE, name=gate.display_name or gate.id, depth=depth, status=gate.status, why=who or asked, due=gate.due
+    )
+
+
+def _wait(wait: WaitStatus) -> Bar:
+    return Bar(
+        what=WAIT,
+        name=f"{wait.wait_duration_in_seconds} s",
+        depth=1,
+        status=wait.status,
+        why=wait.reason,
+        due=wait.ends,
+    )
+
+
+def _time(instant: datetime | None) -> str | None:
+    return write_time(instant, SECONDS) if instant else None

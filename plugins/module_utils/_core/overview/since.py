@@ -1,0 +1,129 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What has changed from one report to another: two documents of ``Overview.as_dict``, the first of them from a file."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+
+from ..errors import FleetError
+from ..values.listed import listed
+from .document import SCHEMA
+
+Report = t.Mapping[str, t.Any]
+# What is compared of each part, and of which type it is.
+_COMPARED: t.Mapping[str, t.Mapping[str, type]] = {
+    "clusters": {"name": str, "state": str, "version": str, "why": str},
+    "placements": {"name": str, "cells": str},
+    "runs": {"name": str, "state": str, "progress": str, "outcome": str},
+    "drift": {"placement": str, "cluster": str, "object": str, "path": str, "live": str, "placed": str},
+}
+NAMED = 12
+
+
+@dataclass(frozen=True)
+class Change:
+    """``what`` is cluster, placement, run or drift; ``text`` goes on after the name."""
+
+    what: str
+    name: str
+    text: str
+
+    def as_dict(self) -> dict[str, str]:
+        """The change as reports have it."""
+        return {"what": self.what, "name": self.name, "text": self.text}
+
+
+def checked_report(document: t.Any, where: str) -> Report:
+    """The document itself, if ``changes`` can compare it: the parsed JSON of a report of this or an older schema.
+
+    ``where`` is its file, for messages. FleetError ``report-invalid``, ``report-too-new``.
+    """
+    hint = "give the report.json that an earlier run of gitops.fleet.report has written"
+    if not isinstance(document, dict) or not isinstance(document.get("schema"), int) or "madeAt" not in document:
+        raise FleetError("report-invalid", "this is no report of a fleet", where, hint)
+    if document["schema"] > SCHEMA:
+        message = f"the report has schema {document['schema']}, this version reads up to {SCHEMA}"
+        raise FleetError("report-too-new", message, where, "use the newer collection, or make the report again")
+    for part, wanted in _COMPARED.items():
+        rows = document.get(part)
+        if not isinstance(rows, list) or not all(_is_row(each, wanted) for each in rows):
+            raise FleetError("report-invalid", f"{part} of the report cannot be read", where, hint)
+    if any(len(each["cells"]) != len(document["clusters"]) for each in document["placements"]):
+        raise FleetError("report-invalid", "placements and clusters of the report do not fit together", where, hint)
+    return document
+
+
+def changes(old: Report, new: Report) -> t.Iterator[Change]:
+    """Clusters, placements, runs and drift, each by name. Who holds a placement counts, and not who is to gain it."""
+    for name, before, after in _pairs(old["clusters"], new["clusters"]):
+        yield from (Change("cluster", name, text) for text in _cluster(before, after))
+    held, holds = _holders(old), _holders(new)
+    for name in sorted({*held, *holds}):
+        yield from (Change("placement", name, text) for text in _placement(held.get(name), holds.get(name)))
+    for name, before, after in _pairs(old["runs"], new["runs"]):
+        yield from (Change("run", name, text) for text in _run(before, after))
+    drifted, drifts = ({_field(each): each for each in of["drift"]} for of in (old, new))
+    for key in sorted({*drifted, *drifts}):
+        if key not in drifts:
+            yield Change("drift", key[0], f"{key[2]} of {key[1]}: {key[3] or 'it'} is as placed again")
+        elif key not in drifted:
+            row = drifts[key]
+            text = f"{key[2]} of {key[1]}: {key[3] or 'it'} is {row['live'] or 'missing'}, placed {row['placed']}"
+            yield Change("drift", key[0], text)
+
+
+def _cluster(before: Report | None, after: Report | None) -> t.Iterator[str]:
+    if before is None or after is None:
+        yield "has joined" if before is None else "has left the fleet"
+        return
+    if before["version"] != after["version"]:
+        yield f"version {before['version'] or '?'} -> {after['version'] or '?'}"
+    if before["state"] != after["state"]:
+        why = f": {after['why']}" if after["why"] else ""
+        yield f"{before['state']} -> {after['state']}{why}"
+
+
+def _placement(before: set[str] | None, after: set[str] | None) -> t.Iterator[str]:
+    if before is None or after is None:
+        yield f"is new, on {len(after or ())} clusters" if before is None else "is gone"
+        return
+    for verb, names in (("has come to", after - before), ("has left", before - after)):
+        if names:
+            yield f"{verb} {listed(sorted(names), NAMED)}"
+
+
+def _run(before: Report | None, after: Report | None) -> t.Iterator[str]:
+    if after is None:
+        yield "is gone"
+        return
+    told = f"{after['state']} {after['outcome']}".strip() + (f", {after['progress']}" if after["progress"] else "")
+    if before is None:
+        yield f"is new: {told}"
+    elif (before["state"], before["progress"]) != (after["state"], after["progress"]):
+        yield f"{before['state']} -> {told}"
+
+
+def _holders(report: Report) -> dict[str, set[str]]:
+    """By placement, the clusters that hold it, those that are to lose it among them."""
+    names = [each["name"] for each in report["clusters"]]
+    return {
+        each["name"]: {name for name, letter in zip(names, each["cells"], strict=True) if letter in "hl"}
+        for each in report["placements"]
+    }
+
+
+def _pairs(old: t.Iterable[Report], new: t.Iterable[Report]) -> t.Iterator[tuple[str, t.Any, t.Any]]:
+    before, after = ({each["name"]: each for each in rows} for rows in (old, new))
+    for name in sorted({*before, *after}):
+        yield name, before.get(name), after.get(name)
+
+
+def _field(row: Report) -> tuple[str, str, str, str]:
+    return row["cluster"], row["placement"], row["object"], row["path"]
+
+
+def _is_row(row: t.Any, wanted: t.Mapping[str, type]) -> bool:
+    return isinstance(row, dict) and all(isinstance(row.get(name), kind) for name, kind in wanted.items())

@@ -1,0 +1,63 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.karpenter.node_pool import Budget
+from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.calendar import (
+    ASSUMED_NODES,
+    YEAR,
+    pool_calendar,
+    sentence,
+)
+
+START = datetime(2026, 3, 2, 9, tzinfo=UTC)  # a Monday
+
+
+def pool(*budgets: dict[str, Any]) -> dict[str, Any]:
+    template = {"spec": {"nodeClassRef": {"group": "g", "kind": "K", "name": "n"}, "requirements": []}}
+    spec = {"template": template, "disruption": {"consolidateAfter": "30s", "budgets": list(budgets)}}
+    return {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "p"}, "spec": spec}
+
+
+def test_a_year_of_limits_with_the_budget_that_closes_the_pool():
+    hours = {"nodes": "0", "schedule": "0 7 * * mon-fri", "duration": "11h"}
+    found = pool_calendar(pool({"nodes": "10%"}, hours), "p.yml:1", START, 20, ["c-1"])
+    (same,) = found.reasons
+    assert same.reasons == ("Empty", "Drifted", "Underutilized") and found.until == START + YEAR
+    first, second, third = same.changes[:3]
+    assert (first.at, first.limit, first.budgets) == (START, 0, (1,))
+    assert (second.at, second.limit, second.budgets) == (START + timedelta(hours=9), 2, ())
+    assert third.at == START + timedelta(hours=22)
+    assert found.as_dict()["reasons"][0]["changes"][:2] == [[0, 0, [1]], [540, 2]]
+
+
+def test_reasons_with_other_limits_stand_apart():
+    found = pool_calendar(pool({"nodes": "5"}, {"nodes": "0", "reasons": ["Drifted"]}), "p.yml:1", START, 20)
+    assert [each.reasons for each in found.reasons] == [("Empty", "Underutilized"), ("Drifted",)]
+
+
+def test_without_a_cluster_that_has_the_pool_its_size_is_assumed():
+    found = pool_calendar(pool({"nodes": "10%"}), "p.yml:1", START, None)
+    assert found.nodes == ASSUMED_NODES and found.reasons[0].changes[0].limit == 10 and found.clusters == ()
+
+
+def test_a_pool_that_never_opens_is_told():
+    found = pool_calendar(pool({"nodes": "0"}), "p.yml:1", START, 20)
+    assert [(each.limit, each.budgets) for each in found.reasons[0].changes] == [(0, (0,))]
+    assert "budget-never-permits" in {each.code for each in found.findings}
+
+
+def test_what_cannot_be_read_says_why():
+    for broken in ({"spec": {"disruption": {"budgets": 3}}}, {"kind": "NodePool", "metadata": None, "spec": []}):
+        found = pool_calendar(broken, "p.yml:1", START, 20)
+        assert found.problems and found.reasons == () and found.as_dict()["reasons"] == []
+
+
+def test_budgets_in_words():
+    assert sentence(Budget(nodes="10%")) == "at most 10% of its nodes"
+    told = sentence(Budget(nodes="0", schedule="0 9 * * 1-5", duration="8h", reasons=("Drifted",)))
+    assert told == 'at most 0 nodes for Drifted, from "0 9 * * 1-5" (UTC) on for 8h'

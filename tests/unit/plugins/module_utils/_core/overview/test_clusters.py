@@ -1,0 +1,77 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.fleet_member import FleetMember
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.member_cluster import MemberCluster
+from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.clusters import (
+    EVACUATED,
+    LEAVING,
+    NOT_READY,
+    READY,
+    UNREAD,
+    UNREADABLE,
+    cluster_row,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
+
+HEARD = {"type": "MemberAgent", "lastReceivedHeartbeat": "2026-01-01T00:00:00Z"}
+
+
+def cluster(status: dict[str, Any], **metadata: Any) -> MemberCluster:
+    spec = {"identity": {"kind": "User", "name": "fleet"}, "taints": metadata.pop("taints", [])}
+    return decode(MemberCluster, {"metadata": {"name": "c-1", **metadata}, "spec": spec, "status": status})
+
+
+def agent(healthy: str, message: str = "") -> dict[str, Any]:
+    at = "2026-01-01T00:00:00Z"
+    told = {"type": "Healthy", "status": healthy, "reason": "Read", "message": message, "lastTransitionTime": at}
+    return {"agentStatus": [{**HEARD, "conditions": [told]}]}
+
+
+@pytest.mark.parametrize(
+    ("given", "state"),
+    [
+        (cluster(agent("True")), READY),
+        (cluster(agent("False", "no etcd")), NOT_READY),
+        (cluster({}), UNREAD),
+        (cluster(agent("True"), deletionTimestamp="2026-01-01T00:00:00Z"), LEAVING),
+        (cluster(agent("True"), taints=[{"key": "gitops.fleet/evacuated", "effect": "NoSchedule"}]), EVACUATED),
+    ],
+)
+def test_a_cluster_is_well_only_if_it_said_so(given: MemberCluster, state: str):
+    row = cluster_row(given)
+    assert row.state == state and bool(row.why) == (state != READY)
+
+
+def test_a_read_that_failed_is_told_and_older_facts_stand():
+    """F22: unreachable is not absent, and unknown is not zero."""
+    row = cluster_row(cluster(agent("True")), None, {"code": "timeout", "message": "no answer in 5 s"})
+    assert row.state == UNREADABLE and row.why == "no answer in 5 s [timeout]" and row.heartbeat is not None
+    assert row.nodes is None and row.as_dict()["cpu"] == [None, None]
+
+
+def test_headroom_is_in_cores_and_bytes_and_nonsense_is_unknown():
+    usage = {"allocatable": {"cpu": "4", "memory": "8Gi"}, "available": {"cpu": "1500m", "memory": "2Gi"}}
+    found = cluster_row(
+        cluster({"resourceUsage": usage, "properties": {"kubernetes-fleet.io/node-count": {"value": "x"}}})
+    )
+    assert found.as_dict()["cpu"] == [1.5, 4] and found.as_dict()["memory"] == [2 * 2**30, 8 * 2**30]
+    assert found.nodes is None
+
+
+def test_what_only_the_member_has_is_taken_from_there():
+    member = decode(
+        FleetMember,
+        {
+            "metadata": {"name": "c-1"},
+            "spec": {"connection": {"inCluster": True}, "group": "eu", "location": "Vienna"},
+            "status": {"version": "v1.35.1", "operation": "run-1"},
+        },
+    )
+    row = cluster_row(cluster({}), member)
+    assert (row.group, row.location, row.version, row.operation) == ("eu", "Vienna", "v1.35.1", "run-1")

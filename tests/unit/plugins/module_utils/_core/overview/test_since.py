@@ -1,0 +1,82 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.since import changes, checked_report
+
+
+def report(**parts: Any) -> dict[str, Any]:
+    return {
+        "schema": 1,
+        "madeAt": "2026-03-02T09:00:00Z",
+        "clusters": [cluster("a"), cluster("b"), cluster("c")],
+        "placements": [{"name": "web", "cells": "hgn"}],
+        "runs": [{"name": "r", "state": "Running", "progress": "1/3", "outcome": ""}],
+        "drift": [],
+        **parts,
+    }
+
+
+def cluster(name: str, state: str = "ready", version: str = "v1.35.0", why: str = "") -> dict[str, Any]:
+    return {"name": name, "state": state, "version": version, "why": why}
+
+
+def told(old: dict[str, Any], new: dict[str, Any]) -> list[tuple[str, str, str]]:
+    return [(each.what, each.name, each.text) for each in changes(checked_report(old, "old.json"), new)]
+
+
+def test_nothing_has_changed():
+    assert told(report(), report(madeAt="2026-03-03T09:00:00Z")) == []
+
+
+def test_clusters_join_leave_and_become_others():
+    now = [cluster("a", "not ready", "v1.36.1", "no etcd"), cluster("b"), cluster("d")]
+    assert told(report(), report(clusters=now)) == [
+        ("cluster", "a", "version v1.35.0 -> v1.36.1"),
+        ("cluster", "a", "ready -> not ready: no etcd"),
+        ("cluster", "c", "has left the fleet"),
+        ("cluster", "d", "has joined"),
+    ]
+
+
+def test_who_holds_a_placement_counts_and_not_who_is_to_gain_it():
+    assert told(report(), report(placements=[{"name": "web", "cells": "lgg"}])) == []
+    moved = report(placements=[{"name": "web", "cells": "nhh"}, {"name": "new", "cells": "hnn"}])
+    assert told(report(), moved) == [
+        ("placement", "new", "is new, on 1 clusters"),
+        ("placement", "web", "has come to b, c"),
+        ("placement", "web", "has left a"),
+    ]
+
+
+def test_runs_and_drift():
+    row = {"placement": "web", "cluster": "a", "object": "Deployment web", "path": "/x", "live": "1", "placed": "3"}
+    done = [{"name": "r", "state": "Completed", "progress": "3/3", "outcome": "Succeeded"}]
+    after = report(runs=done, drift=[row])
+    assert told(report(), after) == [
+        ("run", "r", "Running -> Completed Succeeded, 3/3"),
+        ("drift", "a", "Deployment web of web: /x is 1, placed 3"),
+    ]
+    assert told(after, report(runs=done)) == [("drift", "a", "Deployment web of web: /x is as placed again")]
+
+
+@pytest.mark.parametrize(
+    ("document", "code"),
+    [
+        ([], "report-invalid"),
+        ({"schema": 1}, "report-invalid"),
+        (report(schema=2), "report-too-new"),
+        (report(clusters=None), "report-invalid"),
+        (report(runs=[{"name": 3}]), "report-invalid"),
+        (report(placements=[{"name": "web", "cells": "h"}]), "report-invalid"),
+    ],
+)
+def test_what_is_no_report_is_refused_by_name(document: Any, code: str):
+    with pytest.raises(FleetError) as refused:
+        checked_report(document, "old.json")
+    assert refused.value.code == code and "old.json" in str(refused.value)
