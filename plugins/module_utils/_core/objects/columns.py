@@ -111,6 +111,14 @@ MAINTENANCE = (
     Column("Budgets", ".spec.budgets[*].name"),
     _AGE,
 )
+ROTATION = (
+    Column("Phase", ".status.phase"),
+    Column("Rotated", ".status.rotated", "integer"),
+    Column("Left", ".status.left", "integer"),
+    Column("Failed", ".status.failed", "integer"),
+    Column("Message", ".status.message", wide=True),
+    _AGE,
+)
 CATALOG = (
     Column("Provider", ".spec.provider"),
     Column("Locations", ".spec.locations[*].name"),

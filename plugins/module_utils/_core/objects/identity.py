@@ -64,7 +64,7 @@ def labels_of(manifest: Manifest) -> Manifest:
 
 
 def annotations_of(manifest: Manifest) -> Manifest:
-    """The annotations, likewise."""
+    """The annotations, or nothing where there are none."""
     return _map_in(metadata_of(manifest), "annotations")
 
 

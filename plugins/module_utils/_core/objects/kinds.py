@@ -22,6 +22,7 @@ from .api_groups import (
 from .clusters.fleet_maintenance import FleetMaintenance
 from .clusters.fleet_member import FleetMember
 from .clusters.member_cluster import MemberCluster
+from .clusters.node_rotation import NodeRotation
 from .columns import Column
 from .overrides.envelope import ClusterResourceEnvelope, ResourceEnvelope
 from .overrides.override import ClusterResourceOverride, ResourceOverride
@@ -66,6 +67,7 @@ AnyObject = (
     | UpdateRun
     | Gate
     | FleetMaintenance
+    | NodeRotation
     | ReleaseCatalog
     | AutoUpgradeProfile
     | ClusterResourceOverride
@@ -361,6 +363,14 @@ KINDS: tuple[Kind, ...] = (
         ("fmt",),
         columns.MAINTENANCE,
         "When members may be upgraded, when nothing may, and how much of the fleet at once.",
+    ),
+    _ours(
+        NodeRotation,
+        "noderotations",
+        ("nr",),
+        columns.ROTATION,
+        "Which nodes of members are replaced, how many at once, and how far it is.",
+        name_limit=NAME_LIMIT,
     ),
     _ours(
         ReleaseCatalog,

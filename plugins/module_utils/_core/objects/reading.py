@@ -27,6 +27,8 @@ from .clusters.fleet_maintenance import FleetMaintenance
 from .clusters.fleet_member import FleetMember
 from .clusters.maintenance_rules import check_fleet_maintenance, warn_fleet_maintenance
 from .clusters.member_cluster import MemberCluster
+from .clusters.node_rotation import NodeRotation
+from .clusters.node_rotation_rules import check_node_rotation
 from .clusters.rules import check_fleet_member, check_member_cluster, warn_member_cluster
 from .kinds import (
     KIND_OF,
@@ -85,6 +87,7 @@ _RULES: dict[type, Callable[[t.Any], t.Iterator[Found]]] = {
     UpdateRun: check_update_run,
     Gate: check_gate,
     FleetMaintenance: check_fleet_maintenance,
+    NodeRotation: check_node_rotation,
     ReleaseCatalog: check_release_catalog,
     AutoUpgradeProfile: check_profile,
     ClusterResourceOverride: check_override,

@@ -67,8 +67,11 @@ def kind_refusal(group: str, kind: str) -> str | None:
 def refusal(
     each: ObjectId, manifest: Manifest, services: t.Container[tuple[str, str]] = (), credentials: Secrets = ()
 ) -> Problem | None:
-    """Why this object is left out, or None. ``services`` are the (namespace, name) of the Services beside it,
-    ``credentials`` those of the Secrets by which members are reached."""
+    """The Problem ``never-placed`` that says why this object is left out, or None.
+
+    ``services`` are the (namespace, name) of the Services beside it, ``credentials`` those of the Secrets by which
+    members are reached.
+    """
     reason = (
         kind_refusal(each.group, each.kind)
         or _own_refusal(each, credentials)

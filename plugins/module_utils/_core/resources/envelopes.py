@@ -28,8 +28,10 @@ from ..objects.scopes import BUILT_IN, Scopes
 from ..objects.selectable import Secrets
 from ..schema.checking import Check, check_object
 from ..schema.codec import decode
+from ..values.listed import listed
+from .comparison.left_alone import bad_ignores
 from .order import hash_place
-from .selection import Selected, bad_ignores
+from .selection import Selected
 
 KINDS: t.Mapping[str, type[Envelope]] = {
     "ClusterResourceEnvelope": ClusterResourceEnvelope,
@@ -166,7 +168,6 @@ def side_effects(selected: t.Iterable[ObjectId], where: str = "") -> tuple[Probl
     for effect, kinds in SIDE_EFFECTS.items():
         acting = [str(each) for each in objects if (each.group, each.kind) in kinds]
         if acting:
-            more = f" and {len(acting) - SHOWN} more" if len(acting) > SHOWN else ""
-            message = f"{', '.join(acting[:SHOWN])}{more}: on the hub they {effect} there too"
+            message = f"{listed(acting, SHOWN)}: on the hub they {effect} there too"
             found.append(Problem("acts-on-hub", message, where, "put them into an envelope"))
     return tuple(found)

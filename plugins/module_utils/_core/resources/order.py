@@ -111,16 +111,3 @@ def in_hash_order(manifests: t.Iterable[Manifest]) -> tuple[Manifest, ...]:
 def apply_wave(each: ObjectId) -> int:
     """Objects of a lower wave are applied first; kinds that are not in the list come last."""
     return _WAVE.get((each.group, each.kind), LAST_WAVE)
-
-
-def apply_waves(manifests: t.Iterable[Manifest]) -> tuple[tuple[Manifest, ...], ...]:
-    """The manifests wave by wave; inside a wave, where order does not matter, in hash order."""
-    waves: dict[int, list[Manifest]] = {}
-    for manifest in in_hash_order(manifests):
-        waves.setdefault(apply_wave(identify(manifest)), []).append(manifest)
-    return tuple(tuple(waves[wave]) for wave in sorted(waves))
-
-
-def deletion_waves(manifests: t.Iterable[Manifest]) -> tuple[tuple[Manifest, ...], ...]:
-    """The apply order backwards, inside the waves too."""
-    return tuple(tuple(reversed(wave)) for wave in reversed(apply_waves(manifests)))

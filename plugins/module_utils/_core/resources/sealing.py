@@ -36,9 +36,9 @@ Hidden = t.Callable[[tuple[str, ...], t.Any], str]
 def sealed(manifest: Manifest, key: bytes, source: str) -> dict[str, t.Any]:
     """The manifest as it may be recorded: a Secret, also one inside an envelope, without its values.
 
-    ``key`` is kept apart from the records; ``source`` says where the content is, such as ``git:<revision>:<path>``.
-    Annotations of a Secret count as values: tools keep whole copies of the object in them. Other objects come back as
-    they are.
+    ``key`` is kept apart from the records; ValueError without one. ``source`` says where the content is, such as
+    ``git:<revision>:<path>``. Annotations of a Secret count as values: tools keep whole copies of the object in them.
+    Other objects come back as they are.
     """
     if not key:
         raise ValueError("sealing needs a key")

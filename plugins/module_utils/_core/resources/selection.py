@@ -27,7 +27,7 @@ from ..objects.selectable import (
     stops_cluster,
 )
 from ..values.selector import LabelSelector, check_selector, matches
-from .comparison.left_alone import IGNORE, IGNORE_FORM, ignored
+from .comparison.left_alone import bad_ignores
 from .order import hash_place
 
 NAMESPACE_ONLY = "NamespaceOnly"
@@ -128,15 +128,6 @@ def select(
         if each in repeated or versions[each.key] > 1
     ]
     return Selected(tuple(catalog[each] for each in chosen), tuple(picking.problems), tuple(picking.findings))
-
-
-def bad_ignores(chosen: t.Iterable[tuple[ObjectId, Manifest]]) -> t.Iterator[Problem]:
-    """The objects whose annotation cannot be read as paths."""
-    for each, manifest in chosen:
-        try:
-            ignored(manifest)
-        except ValueError as error:
-            yield Problem("bad-ignore", f"annotation {IGNORE} of {each}: {error}", str(each), IGNORE_FORM)
 
 
 def _catalog(objects: t.Iterable[Manifest]) -> tuple[dict[ObjectId, Manifest], list[Problem], set[ObjectId]]:

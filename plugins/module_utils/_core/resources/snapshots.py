@@ -66,7 +66,8 @@ def next_index(indices: t.Iterable[int]) -> int:
 
 
 def dropped(indices: t.Iterable[int], limit: int) -> tuple[int, ...]:
-    """The indices that go, oldest first, so that ``limit`` (``revisionHistoryLimit``) remain, the new one included."""
+    """The indices that go, oldest first, so that ``limit`` (``revisionHistoryLimit``) remain, the new one included.
+    ValueError for a limit below 1."""
     if limit < 1:
         raise ValueError("at least one snapshot is kept")
     return tuple(sorted(set(indices))[:-limit])

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from ..cluster.facts.member import next_condition
-from ..schema.meta import Condition, find_condition
+from ..schema.meta import Condition, find_condition, next_condition
 
 Conditions = tuple[Condition, ...]
 Row = tuple[str, str, str]
@@ -38,6 +37,6 @@ def set_condition(conditions: Conditions, kind: str, row: Row, generation: int, 
     return tuple(new if each is old else each for each in conditions)
 
 
-def without(conditions: Conditions, kind: str) -> Conditions:
+def without_condition(conditions: Conditions, kind: str) -> Conditions:
     """The conditions but for those of the type, in their order."""
     return tuple(each for each in conditions if each.type != kind)

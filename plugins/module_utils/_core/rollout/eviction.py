@@ -30,8 +30,8 @@ from .conditions import (
     set_condition,
     status_is,
 )
-from .readiness import AVAILABLE, failed, reports_difference
-from .rolling.budget import target_of
+from .readiness import AVAILABLE, failed_condition, reports_difference
+from .rolling.budget import target_count
 
 REASON = "ClusterResourcePlacementEviction"
 Bindings = t.Sequence[ClusterResourceBinding]
@@ -113,7 +113,7 @@ def evict(
         return Evicted(eviction=_with(eviction, VALID, row, now), valid=verdict)
     valid = EvictionVerdict(yes=True, why="valid", message="the eviction can be judged")
     marked = _with(eviction, VALID, (TRUE, f"{REASON}Valid", valid.message), now)
-    executed = judged(placement, here[0], bindings, budget, upstream=upstream)
+    executed = eviction_verdict(placement, here[0], bindings, budget, upstream=upstream)
     row = (TRUE, f"{REASON}Executed", executed.message) if executed.yes else _not_executed(executed)
     deleted = here[0] if executed.yes and here[0].metadata.deletion_timestamp is None else None
     return Evicted(eviction=_with(marked, EXECUTED, row, now), deleted=deleted, valid=valid, executed=executed)
@@ -126,7 +126,7 @@ def is_over(eviction: ClusterResourcePlacementEviction) -> bool:
     return invalid or find_condition(conditions, EXECUTED) is not None
 
 
-def judged(
+def eviction_verdict(
     placement: ClusterResourcePlacement,
     binding: ClusterResourceBinding,
     bindings: Bindings,
@@ -139,7 +139,7 @@ def judged(
         return _verdict("already-deleting")
     if not _is_placed(binding):
         return _verdict("nothing-placed")
-    if failed(binding, upstream=upstream) or _only_reports(binding, upstream):
+    if failed_condition(binding, upstream=upstream) or _only_reports(binding, upstream):
         return _verdict("placement-failed")
     if budget is None or budget.name != placement.name:
         return _verdict("no-budget")
@@ -164,7 +164,7 @@ def arithmetic(
     """
     total = len(bindings)
     if not upstream and budget.spec.max_unavailable is not None:
-        total = max(total, target_of(placement, total))
+        total = max(total, target_count(placement, total))
     available = sum(1 for each in bindings if status_is(each.status.conditions, AVAILABLE, _generation(each), TRUE))
     most, least = budget.spec.max_unavailable, budget.spec.min_available
     limit = allowed = 0
@@ -186,7 +186,7 @@ def _number(
 ) -> int:
     """Upstream takes what is no number for 0."""
     try:
-        return scaled(value, target_of(placement, 0), round_up=True)
+        return scaled(value, target_count(placement, 0), round_up=True)
     except ValueError as error:
         if upstream:
             return 0

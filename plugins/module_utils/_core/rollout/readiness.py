@@ -61,8 +61,9 @@ def readiness(
     return BindingReadiness(False)
 
 
-def failed(binding: ClusterResourceBinding, *, upstream: bool) -> Condition | None:
-    """The condition that says so. Upstream also takes clusters that are merely in the middle of it for failed."""
+def failed_condition(binding: ClusterResourceBinding, *, upstream: bool) -> Condition | None:
+    """The condition that says that the binding's present generation has failed on its cluster, None if none does.
+    ``upstream`` also takes clusters that are merely in the middle of it for failed."""
     pending = PLACEMENT_PENDING if upstream else PENDING
     for kind in CAN_FAIL:
         found = current(binding.status.conditions, kind, binding.metadata.generation)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from ..errors import FleetError, Problem
 from ..objects.placements.policy import ClusterSelectorTerm, PropertyRequirement
+from ..values.listed import listed
 from ..values.quantity import Quantity, parse_quantity
 from ..values.selector import EXISTS, LabelSelector, LabelSelectorRequirement
 from . import bitset
@@ -17,8 +18,8 @@ from .index import FleetIndex
 from .properties import (
     COMPARISONS,
     PropertyColumn,
-    name_problem,
     path_of,
+    property_name_problem,
 )
 from .reasons import ClusterBlocker
 
@@ -100,7 +101,7 @@ def _judge(index: FleetIndex, number: int, term: ClusterSelectorTerm, upstream: 
 
 
 def _requirement(index: FleetIndex, wanted: PropertyRequirement, field: str, upstream: bool) -> Requirement:
-    problem = name_problem(wanted.name, upstream=upstream)
+    problem = property_name_problem(wanted.name, upstream=upstream)
     if problem:
         return Requirement(wanted, None, 0, problem, f"{field}.name")
     column = index.column(wanted.name, upstream=upstream)
@@ -138,12 +139,11 @@ def malformed_values(index: FleetIndex, column: PropertyColumn, among: int) -> l
     bad = bitset.positions(column.malformed & among)
     if not bad:
         return []
-    names = ", ".join(index.names[position] for position in bad[:NAMES_SHOWN])
-    more = f" and {len(bad) - NAMES_SHOWN} more" if len(bad) > NAMES_SHOWN else ""
+    names = listed([index.names[position] for position in bad], NAMES_SHOWN)
     return [
         Problem(
             "malformed-property",
-            f"{column.texts[bad[0]]!r} is not a quantity, so {column.name} counts as not matching on {names}{more}",
+            f"{column.texts[bad[0]]!r} is not a quantity, so {column.name} counts as not matching on {names}",
             f"MemberCluster/{index.names[bad[0]]} {path_of(column.name)}",
             "read the cluster again, or correct what reports the property",
         )

@@ -39,7 +39,7 @@ class ClusterEligibility:
 
 
 def judge(cluster: MemberCluster, now: datetime) -> ClusterBlocker | None:
-    """Why a cluster is not eligible at ``now``: the first of its faults."""
+    """Why a cluster is not eligible at ``now``, aware: the first of its faults; None if it has none."""
     return next(faults(cluster, now), None)
 
 

@@ -140,7 +140,9 @@ def schedule(
     """Decide where ``placement`` goes; pure, the same inputs give the same result.
 
     The policy is that of the placement; ``policy_snapshot`` names it, and bindings made for another snapshot are
-    obsolete. ``upstream`` brings back all that KubeFleet does by accident. FleetError if PickN names no number.
+    obsolete; ``index`` has the members, and the instant at which they are judged. ``upstream`` brings back all that
+    KubeFleet does by accident. FleetError if PickN names no number; with ``upstream`` that is the ``error`` of what is
+    returned.
     """
     asked = SchedulingRequest(placement, policy_snapshot, index, upstream)
     book = Bindings(asked, bindings)

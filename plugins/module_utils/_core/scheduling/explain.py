@@ -11,12 +11,9 @@ from dataclasses import dataclass
 
 from ..errors import FleetError, Problem
 from ..objects.placements.binding import UNSCHEDULED, ClusterResourceBinding, ClusterScore
-from ..objects.placements.cluster_resource_placement import ClusterResourcePlacement
 from ..objects.placements.policy import PICK_FIXED, PICK_N
-from ..objects.placements.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
 from . import bitset, cluster_eligibility, reasons
-from .cycle import Scheduled, schedule
-from .index import FleetIndex
+from .cycle import Scheduled
 from .picking.bindings import DROPPED, REBASED
 from .picking.decisions import PickDecision
 from .preferred_affinity import PreferredAffinity, TermScore
@@ -65,19 +62,19 @@ class Explanation:
         }
 
 
-def explain(
-    placement: ClusterResourcePlacement,
-    policy_snapshot: ClusterSchedulingPolicySnapshot,
-    index: FleetIndex,
-    bindings: t.Iterable[ClusterResourceBinding],
-    cluster: str,
-) -> Explanation:
-    """Schedule and explain one cluster. FleetError if neither the fleet nor the policy nor a binding knows it."""
-    return explain_outcome(schedule(placement, policy_snapshot, index, bindings), cluster)
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Verdict:
+    """An explanation as one sentence; the fields mean what they mean there."""
+
+    cluster: str
+    picked: bool
+    change: str
+    sentence: str
 
 
 def explain_outcome(outcome: Scheduled, cluster: str) -> Explanation:
-    """The same for a scheduling that was done already."""
+    """Why a cluster was picked or not by a scheduling that was done already; FleetError if neither the fleet nor the
+    policy nor a binding knows it."""
     asked, position = outcome.asked, outcome.asked.index.positions.get(cluster)
     change = next((each.what for each in outcome.changes if each.cluster == cluster), "")
     holder = outcome.holders.get(cluster)
@@ -105,6 +102,18 @@ def explain_outcome(outcome: Scheduled, cluster: str) -> Explanation:
         spread=spread,
         findings=outcome.findings,
     )
+
+
+def verdicts(outcome: Scheduled) -> t.Iterator[Verdict]:
+    """The answers of ``explain_outcome`` for all clusters of the fleet, in the order of the index, without numbers."""
+    changes = {each.cluster: each.what for each in reversed(outcome.changes)}
+    for position, cluster in enumerate(outcome.asked.index.names):
+        holder, change = outcome.holders.get(cluster), changes.get(cluster, "")
+        decision = None if holder else _decision(outcome, cluster, position)
+        would_refuse = outcome.not_afresh.get(cluster)
+        blockers = _blockers(outcome, position, decision, would_refuse)
+        sentence = _sentence(cluster, change, holder, decision, would_refuse, blockers)
+        yield Verdict(cluster=cluster, picked=holder is not None, change=change, sentence=sentence)
 
 
 def _decision(outcome: Scheduled, cluster: str, position: int | None) -> PickDecision:

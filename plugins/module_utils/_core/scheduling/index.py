@@ -74,7 +74,7 @@ class FleetIndex:
         return column
 
     def column(self, name: str, *, upstream: bool = False) -> PropertyColumn:
-        """``name`` must be one that can be looked up (``properties.name_problem``)."""
+        """``name`` must be one that can be looked up (``properties.property_name_problem``)."""
         column = self._properties.get((name, upstream))
         if column is None:
             column = property_column(self.clusters, name, alias=not upstream)

@@ -47,7 +47,10 @@ class NamespaceAffinity:
 
 
 def judge(cluster: MemberCluster, namespace: str, *, upstream: bool) -> ClusterBlocker | None:
-    """Members that do not collect namespaces pass. Upstream takes one beyond the reporting limit for missing."""
+    """Why a namespaced placement cannot be on the cluster: the namespace is not there; None if it can be.
+
+    Members that do not collect namespaces pass. Upstream takes one beyond the reporting limit for missing.
+    """
     if find_condition(cluster.status.conditions, "NamespaceCollectionSucceeded") is None:
         return None
     known = cluster.status.namespaces

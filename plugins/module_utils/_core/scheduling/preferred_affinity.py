@@ -15,7 +15,7 @@ from ..objects.placements.policy import PreferredClusterSelector, PropertySorter
 from . import bitset
 from .cluster_affinity import malformed_values
 from .index import FleetIndex
-from .properties import PropertyColumn, name_problem
+from .properties import PropertyColumn, property_name_problem
 from .property_sorter import (
     SORT_ORDERS,
     beyond_extremes,
@@ -93,7 +93,7 @@ class PreferredAffinity:
             if sorter:
                 # Upstream reads the name when it looks a cluster's value up; of no clusters nothing is looked up.
                 judged = index.size or not upstream
-                problem = name_problem(sorter.name, upstream=upstream) if judged else ""
+                problem = property_name_problem(sorter.name, upstream=upstream) if judged else ""
                 if problem:
                     findings.append(Problem("malformed-sorter", problem, f"{_field(number)}.name"))
                 else:

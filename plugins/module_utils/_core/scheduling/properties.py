@@ -20,7 +20,7 @@ OTHER_NAMES = {**ALIASES, **{present: older for older, present in ALIASES.items(
 BLOCK = 64
 
 
-def name_problem(name: str, *, upstream: bool = False) -> str:
+def property_name_problem(name: str, *, upstream: bool = False) -> str:
     """Why ``name`` cannot be looked up, or an empty text. Upstream also refuses a second dash in a resource name."""
     if not name.startswith(RESOURCE_PREFIX):
         return ""
@@ -33,7 +33,8 @@ def name_problem(name: str, *, upstream: bool = False) -> str:
 
 
 def path_of(name: str) -> str:
-    """The field of a MemberCluster that holds the property."""
+    """The field of a MemberCluster that holds the property, for messages. KeyError for a name that
+    ``property_name_problem`` refuses for its capacity."""
     if not name.startswith(RESOURCE_PREFIX):
         return f"status.properties[{name}].value"
     capacity, _dash, resource = name.removeprefix(RESOURCE_PREFIX).partition("-")

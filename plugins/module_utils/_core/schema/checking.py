@@ -96,7 +96,7 @@ _BAD: t.Any = object()
 
 
 def as_read(_path: str) -> str | None:
-    """For documents that nobody has the text of."""
+    """None for every path: for documents that nobody has the text of."""
     return None
 
 

@@ -55,3 +55,20 @@ def find_condition(conditions: t.Iterable[Condition], kind: str) -> Condition | 
         if each.type == kind:
             return each
     return None
+
+
+def next_condition(
+    old: Condition | None, kind: str, row: tuple[str, str, str], now: datetime, generation: int = 0
+) -> Condition:
+    """The condition with its new ``row`` of status, reason and message; its transition time changes only with the
+    status."""
+    status, reason, message = row
+    since = old.last_transition_time if old and old.status == status else now
+    return Condition(
+        type=kind,
+        status=status,
+        reason=reason,
+        message=message,
+        observed_generation=generation,
+        last_transition_time=since,
+    )

@@ -50,6 +50,7 @@ def _within(path: str, outer: str) -> bool:
 _ANY, _CRP, _MEMBER, _FLEET = "all", "ClusterResourcePlacement", "MemberCluster", "FleetMember"
 _PLACEMENTS = "ClusterResourcePlacement, ResourcePlacement"
 _MAINTENANCE, _CATALOG, _PROFILE = "FleetMaintenance", "ReleaseCatalog", "AutoUpgradeProfile"
+_ROTATION = "NodeRotation"
 _OVERRIDE, _OVERRIDES = "ClusterResourceOverride", "ClusterResourceOverride, ResourceOverride"
 _ENVELOPES = "ClusterResourceEnvelope, ResourceEnvelope"
 _EVICTION, _BUDGET = "ClusterResourcePlacementEviction", "ClusterResourcePlacementDisruptionBudget"
@@ -112,7 +113,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "invalid-label-selector",
         CORE,
-        f"{_PLACEMENTS}, {_OVERRIDES}, {_STAGED_STRATEGIES}, {_SEQUENCE}, {_MAINTENANCE}",
+        f"{_PLACEMENTS}, {_OVERRIDES}, {_STAGED_STRATEGIES}, {_SEQUENCE}, {_MAINTENANCE}, {_ROTATION}",
         "A label selector has a bad key, operator or value.",
     ),
     Rule("name-with-label-selector", SCHEMA, _PLACEMENTS, "A resource selector has both a name and a label selector."),
@@ -209,7 +210,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "number-not-text",
         REPAIR,
-        f"{_STAGED_RUNS}, {_SEQUENCE}, {_MAINTENANCE}",
+        f"{_STAGED_RUNS}, {_SEQUENCE}, {_MAINTENANCE}, {_ROTATION}",
         "A limit or an index is a bare whole number instead of text.",
     ),
     Rule("stage-selects-nothing", SCHEMA, _SEQUENCE, "A stage has neither groups nor a member selector."),
@@ -245,6 +246,8 @@ RULES: tuple[Rule, ...] = (
     Rule("duplicate-name", SCHEMA, _MAINTENANCE, "Two freezes or two budgets have one name."),
     Rule("budget-of-nothing", SCHEMA, _MAINTENANCE, "A budget limits neither members nor nodes."),
     Rule("start-date-missing", WARNING, _MAINTENANCE, "An interval of more than one is counted from no stated day."),
+    Rule("half-a-window", SCHEMA, _ROTATION, "A budget has a schedule without a duration, or the other way round."),
+    Rule("unreadable-schedule", CORE, _ROTATION, "A budget's schedule cannot be read, or never comes."),
     Rule("duplicate-location", SCHEMA, _CATALOG, "Two locations have one name."),
     Rule("duplicate-family", CORE, _CATALOG, "A location has a family of images twice."),
     Rule("duplicate-release", CORE, _CATALOG, "A location has a version, or a family an image, twice."),

@@ -67,7 +67,8 @@ def english(word: str, known: t.Collection[str]) -> str:
 
 
 def english_field(word: str, fields: t.Iterable[str]) -> str:
-    """The same for the name of a field."""
+    """A hint with the name of the field that a word of another language stands for, if it is one of ``fields``; else an
+    empty text."""
     return _hint(_ENGLISH_FIELD.get(_plain(word), ""), tuple(fields))
 
 

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from ..errors import FleetError
+
 SHORTEST = 12
 ALGORITHM = "sha256:"
 
@@ -13,6 +15,13 @@ def approves(given: str, digest: str) -> bool:
     """Whether ``given`` is the digest or begins it, with 12 hexadecimal digits or more; ``sha256:`` may be left out."""
     start = _digits(given)
     return len(start) >= SHORTEST and _digits(digest).startswith(start)
+
+
+def refuse_another(given: str, digest: str, whose: str, where: str, hint: str) -> None:
+    """FleetError ``digest-mismatch`` if one was given and is not this one. ``whose`` has its verb: "the run has"."""
+    if given and not approves(given, digest):
+        message = f"approved was {given}, {whose} {digest}{lack(given)}"
+        raise FleetError("digest-mismatch", message, where, hint)
 
 
 def lack(given: str) -> str:

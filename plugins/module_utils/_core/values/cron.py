@@ -198,8 +198,8 @@ def parse_cron(text: str) -> CronSchedule | Every:
 
 @lru_cache(maxsize=4096)
 def parse_utc(text: str) -> CronSchedule | Every:
-    """The same as Karpenter asks for it, with a zone of its own in front: spaces around vanish, and a zone in the text
-    is a sixth field."""
+    """The schedule of a text as Karpenter asks for it, with a zone of its own in front: it goes by UTC, spaces around
+    vanish, and a zone in the text is a sixth field. ValueError as of ``parse_cron``."""
     return _parse(None, _AROUND.sub("", text))
 
 

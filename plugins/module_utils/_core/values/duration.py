@@ -49,7 +49,7 @@ def parse_duration(text: str) -> int:
 
 
 def parse_or_never(text: str) -> int | None:
-    """The same for a field that knows ``Never``, which is None."""
+    """Nanoseconds, as of ``parse_duration``; None for ``Never``."""
     return None if text == NEVER else parse_duration(text)
 
 
@@ -90,7 +90,7 @@ def _decimal(size: int, unit: int) -> str:
     return f"{whole}.{digits}" if digits else str(whole)
 
 
-def in_words(span: timedelta) -> str:
+def span_words(span: timedelta) -> str:
     """``4 s``, ``3 min 20 s``, ``2 h 5 min``. Another machine's clock may be ahead: never below zero."""
     seconds = max(int(span.total_seconds()), 0)
     minutes, hours = seconds // 60, seconds // 3600

@@ -106,19 +106,6 @@ def holds(one: NodeSelectorRequirement, labels: Labels) -> bool:
     return number > bound if one.operator == GT else number < bound
 
 
-def compatible(one: NodeSelectorRequirement, labels: Labels) -> bool:
-    """Whether a node with these labels meets a requirement of Karpenter.
-
-    A label that is missing meets only a negative one; bounds may be inclusive; an unknown operator is no obstacle.
-    """
-    if one.key not in labels:
-        return one.operator in (NOT_IN, DOES_NOT_EXIST)
-    if one.operator in _KARPENTER_BOUNDS:
-        value, bound = _bound(labels[one.key]), _bound(one.values[0] if one.values else "")
-        return value is not None and bound is not None and _KARPENTER_BOUNDS[one.operator](value, bound)
-    return one.operator not in OPERATORS or holds(one, labels)
-
-
 def _term(manifest: t.Mapping[str, t.Any]) -> NodeSelectorTerm:
     return NodeSelectorTerm(requirements(manifest.get("matchExpressions")), requirements(manifest.get("matchFields")))
 
@@ -170,15 +157,3 @@ def _integer(text: str) -> int | None:
     if not _INTEGER.fullmatch(text) or len(text.lstrip("+-0")) > 19:
         return None
     return int(text) if int(text) in INT64 else None
-
-
-_KARPENTER_BOUNDS: dict[str, t.Callable[[int, int], bool]] = {
-    "Gt": lambda value, bound: value > bound,
-    "Lt": lambda value, bound: value < bound,
-    "Gte": lambda value, bound: value >= bound,
-    "Lte": lambda value, bound: value <= bound,
-}
-
-
-def _bound(text: str) -> int | None:
-    return int(text) if re.fullmatch(r"[+-]?[0-9]{1,18}", text) else None

@@ -123,7 +123,8 @@ def parse_quantity(text: str) -> Quantity:
 
 
 def read_quantity(value: object) -> Quantity:
-    """A quantity as it stands in a manifest: a text, with spaces around it ignored, or a number."""
+    """A quantity as it stands in a manifest: a text, with spaces around it ignored, or a number. ValueError for
+    anything else."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return parse_quantity(str(value))
     if not isinstance(value, str):

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Label selectors (``metav1.LabelSelector`` of k8s.io/apimachinery): checked, matched and written as text."""
+"""Label selectors (``metav1.LabelSelector`` of k8s.io/apimachinery): checked and matched."""
 
 from __future__ import annotations
 
@@ -116,13 +116,6 @@ def matches(selector: LabelSelector | None, labels: Labels) -> bool:
     )
 
 
-def selector_text(selector: LabelSelector) -> str:
-    """The text for the API's ``labelSelector`` query parameter; empty selects everything."""
-    parts = [(key, f"{key}={value}") for key, value in selector.match_labels.items()]
-    parts += [(one.key, _requirement_text(one)) for one in selector.match_expressions]
-    return ",".join(text for _key, text in sorted(parts))
-
-
 def _check_requirement(one: LabelSelectorRequirement) -> list[tuple[str, str]]:
     problems = []
     message = label_key_problem(one.key)
@@ -147,15 +140,6 @@ def _holds(one: LabelSelectorRequirement, labels: Labels) -> bool:
     if one.operator == NOT_IN:
         return one.key not in labels or labels[one.key] not in one.values
     return (one.key in labels) == (one.operator == EXISTS)
-
-
-def _requirement_text(one: LabelSelectorRequirement) -> str:
-    if one.operator == EXISTS:
-        return one.key
-    if one.operator == DOES_NOT_EXIST:
-        return f"!{one.key}"
-    word = "in" if one.operator == IN else "notin"
-    return f"{one.key} {word} ({','.join(sorted(one.values))})"
 
 
 def _nothing(_labels: Labels) -> bool:

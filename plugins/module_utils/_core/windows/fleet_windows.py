@@ -108,7 +108,7 @@ def open_spans(
 
 
 def within_windows(windows: t.Sequence[OurWindow], freezes: t.Sequence[FrozenSpan], now: datetime) -> WindowAnswer:
-    """Whether it is open at an aware instant."""
+    """Whether it is open at an aware instant, why, and until when; without windows it is, but for freezes."""
     for ahead in (SOON, AHEAD):
         end = shifted(now, ahead)
         spans = open_spans(windows, freezes, now, end)

@@ -19,13 +19,12 @@ from ..objects.updates.strategy import DAYS
 from ..values.cron import load_zone
 from .clocks import DAY, FIRST, LAST, instant, shifted
 from .recurrence import days
-from .spans import Span, Spans, joined, meeting, without
+from .spans import Spans, joined, meeting, without
 
 HOUR = timedelta(hours=1)
 # Clocks are at most a day away from UTC, and an occurrence is at most a day long.
 MARGIN = timedelta(days=3)
 # A window that never opens in so long is taken for one that never does; the rarest recurs within a year.
-HORIZONS = (timedelta(days=40), timedelta(days=400), timedelta(days=366 * 6))
 LONG_AGO = date(1970, 1, 1)
 
 
@@ -48,19 +47,10 @@ def openings(window: MaintenanceWindow, start: datetime, end: datetime, created:
 
 
 def configured(each: MaintenanceConfiguration, start: datetime, end: datetime, created: date | None = None) -> Spans:
-    """The same for either form of a window."""
+    """As ``openings``, for either form of a window: the older one has hours of weekdays in UTC."""
     if each.maintenance_window is not None:
         return openings(each.maintenance_window, start, end, created)
     return _in_week(each, start, end)
-
-
-def next_opening(each: MaintenanceConfiguration, after: datetime, created: date | None = None) -> Span | None:
-    """The span that is open at ``after``, else the next one; None if none comes."""
-    for horizon in HORIZONS:
-        found = configured(each, after, shifted(after, horizon), created)
-        if found:
-            return found[0]
-    return None
 
 
 def clock_of(utc_offset: str, time_zone: str) -> tzinfo:

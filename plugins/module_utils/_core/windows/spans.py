@@ -17,7 +17,8 @@ Extent = t.TypeVar("Extent", datetime, timedelta)
 
 
 def merged(spans: t.Iterable[tuple[Extent, Extent]]) -> list[tuple[Extent, Extent]]:
-    """Spans in the order of their starts, none of them empty: those that overlap or touch made one."""
+    """Spans that overlap or touch made one. They must come in the order of their starts, none of them empty; so does
+    what is returned."""
     out: list[tuple[Extent, Extent]] = []
     for begin, until in spans:
         if out and begin <= out[-1][1]:
@@ -29,12 +30,13 @@ def merged(spans: t.Iterable[tuple[Extent, Extent]]) -> list[tuple[Extent, Exten
 
 
 def joined(spans: t.Iterable[Span]) -> Spans:
-    """The same in any order; empty and reversed ones are left out."""
+    """As ``merged``, of spans in any order; empty and reversed ones are left out."""
     return tuple(merged(sorted(each for each in spans if each[0] < each[1])))
 
 
 def without(spans: t.Sequence[Span], blocked: t.Sequence[Span]) -> Spans:
-    """What is left of spans; both are in order and apart."""
+    """What is left of spans once those that are ``blocked`` are cut out; both must be in order and apart, and so is the
+    rest."""
     found: list[Span] = []
     for begin, until in spans:
         at = bisect_right(blocked, begin, key=_until)
@@ -50,12 +52,12 @@ def without(spans: t.Sequence[Span], blocked: t.Sequence[Span]) -> Spans:
 
 
 def meeting(spans: t.Sequence[Span], start: datetime, end: datetime) -> t.Sequence[Span]:
-    """Those that have an instant in [start, end), whole."""
+    """Those spans that have an instant in [start, end), whole; they must be in order and apart."""
     return spans[bisect_right(spans, start, key=_until) : bisect_left(spans, end, key=_begin)]
 
 
 def cut(spans: t.Sequence[Span], start: datetime, end: datetime) -> list[Span]:
-    """The same, the first and the last of them cut to it."""
+    """As ``meeting``, the first and the last of them cut to [start, end)."""
     kept = list(meeting(spans, start, end))
     if kept and kept[0][0] < start:
         kept[0] = (start, kept[0][1])

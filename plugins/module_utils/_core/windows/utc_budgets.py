@@ -14,7 +14,7 @@ from ..values.instants import write_time
 from .clocks import LAST, next_clock_change, offset, shifted
 from .fleet_windows import AHEAD, TWO_DAYS, OurWindow, open_spans, within_windows
 from .spans import cut, joined
-from .week import MINUTE, MONDAY, WEEK, Spans, as_budgets, duration_text, rest_of, week_of
+from .week import MINUTE, MONDAY, WEEK, Spans, as_budgets, duration_text, rest_of, weekly_spans
 
 A_WEEK = timedelta(weeks=1)
 NEVER = "0"
@@ -36,7 +36,8 @@ def as_utc_budgets(window: OurWindow, nodes: str, now: datetime) -> Compiled:
     window is open, and are valid until it is otherwise. FleetError ``not-weekly`` if the window is not the same every
     week, which budgets cannot say.
     """
-    week = None if window.nth else week_of([Budget(nodes, window.written, duration_text(window.duration // MINUTE))])
+    budget = Budget(nodes, window.written, duration_text(window.duration // MINUTE))
+    week = None if window.nth else weekly_spans([budget])
     if week is None:
         hint = "leave out nth, days of the month and months"
         raise FleetError("not-weekly", f"the window {window.text} is not the same every week", hint=hint)

@@ -26,8 +26,12 @@ ALL_MONTH_DAYS, ALL_MONTHS, ALL_WEEKDAYS = 2**32 - 2, 2**13 - 2, 2**7 - 1
 Spans = tuple[tuple[int, int], ...]
 
 
-def week_of(budgets: t.Iterable[Budget]) -> Spans | None:
-    """When at least one of some scheduled budgets is active; None if that is not the same every week."""
+def weekly_spans(budgets: t.Iterable[Budget]) -> Spans | None:
+    """The minutes since Monday 00:00, by the clock of the schedules, in which at least one of these budgets is active.
+
+    None if one has neither schedule nor duration, or an ``@every``, or depends on the day of the month or the month.
+    ValueError as of ``window``.
+    """
     found: list[tuple[datetime, datetime]] = []
     for each in budgets:
         this = window(each)
@@ -38,7 +42,7 @@ def week_of(budgets: t.Iterable[Budget]) -> Spans | None:
 
 
 def rest_of(week: Spans) -> Spans:
-    """The other part of the week."""
+    """The spans of the week in which no span of ``week`` is."""
     if not week:
         return ((0, WEEK),)
     if week == ((0, WEEK),):
@@ -48,7 +52,7 @@ def rest_of(week: Spans) -> Spans:
     return tuple(sorted(gaps))
 
 
-def in_words(week: Spans) -> str:
+def week_in_words(week: Spans) -> str:
     """Such as ``Mon-Fri 09:00-17:00 UTC`` or ``Sat 00:00-Mon 00:00 UTC``."""
     if not week or week == ((0, WEEK),):
         return "always" if week else "never"
@@ -76,7 +80,7 @@ def as_budgets(week: Spans, nodes: str, reasons: tuple[str, ...] | None = None) 
 
 
 def duration_text(minutes: int) -> str:
-    """As the schema takes it: ``120h``, ``30m``, ``1h30m``."""
+    """A duration in minutes as the schema takes it: ``120h``, ``30m``, ``1h30m``."""
     hours, rest = divmod(minutes, 60)
     return (f"{hours}h" if hours else "") + (f"{rest}m" if rest or not hours else "")
 

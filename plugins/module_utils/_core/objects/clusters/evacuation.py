@@ -34,7 +34,7 @@ def with_mark(cluster: MemberCluster, evacuated: bool) -> MemberCluster:
     return replace(cluster, spec=replace(spec, taints=(*kept, MARK) if evacuated else kept))
 
 
-def marked(
+def evacuation_marked(
     clusters: t.Iterable[MemberCluster], evacuated: t.Container[str], readmitted: t.Container[str]
 ) -> tuple[MemberCluster, ...]:
     """All clusters, those named in ``evacuated`` with the mark, those in ``readmitted`` without it."""

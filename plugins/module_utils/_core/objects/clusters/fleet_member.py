@@ -77,7 +77,11 @@ class NodePoolStatus:
     name: str = prop("Name of the pool.")
     count: int = prop("Number of nodes.", minimum=0)
     version: str = prop("Kubelet version, the oldest of the pool.", default="")
-    image: str = prop("Operating system image, if all nodes share one.", default="")
+    image: str = prop(
+        "Operating system image, the oldest of the pool; empty if its nodes have images of several families.",
+        default="",
+    )
+    mode: str = prop("What the pool is for, such as system or user, where its nodes tell.", default="")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -56,7 +56,7 @@ def warn_fleet_maintenance(obj: FleetMaintenance) -> t.Iterator[Finding]:
 
 
 def interval(schedule: MaintenanceSchedule) -> int:
-    """Every so many days, weeks or months."""
+    """Every how many days, weeks or months the schedule comes, in the unit of its form; 0 if it says nothing."""
     forms = schedule.daily, schedule.weekly, schedule.absolute_monthly, schedule.relative_monthly
     days, weeks, *months = forms
     return (

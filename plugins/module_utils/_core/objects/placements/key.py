@@ -9,6 +9,8 @@ import typing as t
 from dataclasses import dataclass
 
 PARENT = "kubernetes-fleet.io/parent-CRP"
+# The finalizer of a placement, and of what its end on members is read from where its namespace could go before it.
+CLEANUP = "gitops.fleet/cleanup"
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,11 @@ class PlacementKey:
     def metadata(self, name: str) -> dict[str, t.Any]:
         """Name and namespace of a record of its own."""
         return {"name": name, **({"namespace": self.namespace} if self.namespace else {})}
+
+    def kept(self, name: str) -> dict[str, t.Any]:
+        """``metadata`` of a record that tells what members hold. One in a namespace bears our finalizer, and outlives
+        the deletion of its namespace until nothing is left to be taken from members."""
+        return {**self.metadata(name), **({"finalizers": [CLEANUP]} if self.namespace else {})}
 
     def record(self, name: str) -> str:
         """What ``Records`` call a record of its own."""

@@ -47,7 +47,7 @@ def check_property_name(name: str, path: str) -> t.Iterator[Found]:
 
 
 def alias_finding(name: str, path: str) -> Finding | None:
-    """The warning about an older name."""
+    """The warning if ``name`` is an older one of a property; None if it is not."""
     if name not in ALIASES:
         return None
     return Finding("property-alias", path, path, name, name, f"{name} is an older name of {ALIASES[name]}")

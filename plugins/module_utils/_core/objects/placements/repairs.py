@@ -22,7 +22,11 @@ Document = Mapping[str, t.Any]
 
 
 def repair_placement(check: Check, document: Document) -> Document:
-    """The document with its preferred terms in the published form; the given one is not changed."""
+    """The document with the preferred terms of its cluster affinity in the published form; the given one is not
+    changed.
+
+    Each rewrite is told to ``check`` as a repair; what is wrong in another way stays, for the checks that follow.
+    """
     affinity = field(document, AFFINITY)
     if not isinstance(affinity, Mapping) or PREFERRED not in affinity:
         return document

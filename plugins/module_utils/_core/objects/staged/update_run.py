@@ -12,7 +12,9 @@ from ...schema.meta import Condition, NamespacedName, ObjectMeta
 from ...schema.prop import prop
 from ..api_groups import PLACEMENT_API
 from ..placements.eviction import REFERENCE_LENGTH
+from ..placements.key import PlacementKey
 from ..placements.rollout_strategy import ApplyStrategy
+from .key import RunKey
 from .strategy import StagedUpdateStrategySpec
 
 INITIALIZE, RUN, STOP = "Initialize", "Run", "Stop"
@@ -98,6 +100,21 @@ class ClusterStagedUpdateRun:
     @property
     def name(self) -> str:
         return self.metadata.name
+
+    @property
+    def key(self) -> RunKey:
+        """Its name among all staged runs."""
+        return RunKey(self.metadata.namespace if self.kind == "StagedUpdateRun" else "", self.metadata.name)
+
+    @property
+    def placement_key(self) -> PlacementKey:
+        """The placement that it rolls out, of its own namespace if it lies in one."""
+        return self.key.placement(self.spec.placement_name)
+
+    @property
+    def strategy_record(self) -> str:
+        """What its strategy is called among all of that kind."""
+        return self.key.record(self.spec.staged_rollout_strategy_name)
 
 
 @dataclass(frozen=True, kw_only=True)

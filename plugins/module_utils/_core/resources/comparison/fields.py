@@ -35,7 +35,7 @@ def field_path(parent: str, key: str) -> str:
 
 
 def item_path(parent: str, keys: t.Mapping[str, t.Any]) -> str:
-    """``.spec.ports[port=80,protocol="TCP"]``."""
+    """The path of an item of a list by its keys: ``.spec.ports[port=80,protocol="TCP"]``."""
     return f"{parent}[{','.join(f'{key}={_json(value)}' for key, value in keys.items())}]"
 
 

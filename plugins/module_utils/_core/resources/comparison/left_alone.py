@@ -14,7 +14,8 @@ import json
 import re
 import typing as t
 
-from ...objects.identity import Manifest, annotations_of, labels_of, metadata_of
+from ...errors import Problem
+from ...objects.identity import Manifest, ObjectId, annotations_of, labels_of, metadata_of
 from ..applyset import PART_OF_LABEL
 from .fields import ABSENT, Absent, same_json
 from .managed_fields import SET, Node, has_children, item_with, keys_of, match_items, owners, set_values
@@ -52,6 +53,15 @@ def ignored(manifest: Manifest) -> tuple[Path, ...]:
         found.append(path)
         position = _after(_BETWEEN, text, end)
     return tuple(found)
+
+
+def bad_ignores(chosen: t.Iterable[tuple[ObjectId, Manifest]]) -> t.Iterator[Problem]:
+    """The objects whose annotation cannot be read as paths."""
+    for each, manifest in chosen:
+        try:
+            ignored(manifest)
+        except ValueError as error:
+            yield Problem("bad-ignore", f"annotation {IGNORE} of {each}: {error}", str(each), IGNORE_FORM)
 
 
 def left_alone(manifest: Manifest, live: Manifest | None, manager: str) -> Manifest:

@@ -75,11 +75,6 @@ def attached(
     )
 
 
-def for_cluster(overrides: t.Iterable[Override], cluster: MemberCluster) -> tuple[Override, ...]:
-    """Those of the attached overrides of which any rule acts on the cluster; the list that a binding keeps."""
-    return tuple(each for each in overrides if any(acts_on(rule, cluster) for rule in each.spec.policy.override_rules))
-
-
 def acts_on(rule: OverrideRule, cluster: MemberCluster) -> bool:
     """No selector means no cluster, no terms mean every cluster; else one of the terms must match the labels."""
     if rule.cluster_selector is None:

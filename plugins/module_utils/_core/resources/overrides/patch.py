@@ -31,7 +31,8 @@ class PatchFailed(Exception):
 
 
 def patched(manifest: Manifest, operations: t.Sequence[Manifest]) -> dict[str, t.Any]:
-    """A copy of the manifest after all operations, in order. PatchFailed names the first that cannot be done."""
+    """A copy of the manifest after all operations, in order. PatchFailed names the first that cannot be done;
+    FleetError ``missing-library``."""
     if jsonpatch is None:
         raise FleetError(
             "missing-library", "the Python library jsonpatch is not installed", "", "pip install jsonpatch"

@@ -14,7 +14,7 @@ from ..conditions import (
     FALSE,
     TRUE,
     set_condition,
-    without,
+    without_condition,
 )
 from ..content import Content, RolloutBinding
 from ..readiness import ROLLOUT_STARTED
@@ -39,10 +39,11 @@ def bound(
 
 
 def started(held: RolloutBinding, now: datetime) -> RolloutBinding:
-    """RolloutStarted True as of now."""
+    """The binding with RolloutStarted True as of ``now``, whatever the condition said before."""
     binding = held.binding
     fresh = replace(
-        binding, status=replace(binding.status, conditions=without(binding.status.conditions, ROLLOUT_STARTED))
+        binding,
+        status=replace(binding.status, conditions=without_condition(binding.status.conditions, ROLLOUT_STARTED)),
     )
     return replace(held, binding=_with_condition(fresh, STARTED, now))
 
@@ -65,7 +66,8 @@ def removed(held: RolloutBinding, now: datetime) -> RolloutBinding:
 
 
 def with_apply_strategy(held: RolloutBinding, apply_strategy: ApplyStrategy) -> RolloutBinding:
-    """The binding with the strategy by which it is written from now on."""
+    """The binding with this apply strategy, by which its resources are applied on the cluster from now on; its
+    conditions stay as they are."""
     spec = replace(held.binding.spec, apply_strategy=apply_strategy)
     return replace(held, binding=_respecified(held.binding, spec))
 

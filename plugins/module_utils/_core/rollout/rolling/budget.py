@@ -67,7 +67,7 @@ def limits(placement: ClusterResourcePlacement, picked: int, *, upstream: bool) 
     FleetError for a number that is none; upstream takes it for 0.
     """
     rolling = rolling_update(placement)
-    target = target_of(placement, picked)
+    target = target_count(placement, picked)
     problems: list[Problem] = []
     numbers = []
     for name, value in (("maxUnavailable", rolling.max_unavailable), ("maxSurge", rolling.max_surge)):
@@ -82,8 +82,9 @@ def limits(placement: ClusterResourcePlacement, picked: int, *, upstream: bool) 
     return Limits(target=target, max_unavailable=numbers[0], max_surge=numbers[1])
 
 
-def target_of(placement: ClusterResourcePlacement, picked: int) -> int:
-    """How many clusters are to hold the placement in the end."""
+def target_count(placement: ClusterResourcePlacement, picked: int) -> int:
+    """How many clusters are to hold the placement in the end: those that PickFixed names, what PickN asks for, else all
+    that were ``picked``. FleetError ``number-of-clusters-missing``."""
     policy = placement.spec.policy or PlacementPolicy()
     if policy.placement_type == PICK_FIXED:
         return len(policy.cluster_names)

@@ -14,7 +14,7 @@ from ...schema.meta import Condition
 from ..content import RolloutBinding, WantedContent
 from ..readiness import (
     BindingReadiness,
-    failed,
+    failed_condition,
     known_unavailable,
     readiness,
     reports_difference,
@@ -62,7 +62,7 @@ class RolloutCandidate:
         return self.held.state in (SCHEDULED, BOUND)
 
 
-def judged(held: RolloutBinding, wanted: WantedContent, look: ReadinessTerms) -> RolloutCandidate:
+def rollout_candidate(held: RolloutBinding, wanted: WantedContent, look: ReadinessTerms) -> RolloutCandidate:
     """The binding under KubeFleet's rules; Scheduled ones hold nothing and are never ready."""
     if held.state not in (BOUND, UNSCHEDULED):
         wants = BIND if held.state == SCHEDULED and (look.upstream or not held.deleting) else ""
@@ -70,7 +70,7 @@ def judged(held: RolloutBinding, wanted: WantedContent, look: ReadinessTerms) ->
             held=held, readiness=BindingReadiness(False), failure=None, can_be_ready=False, wants=wants
         )
     binding = held.binding
-    failure = failed(binding, upstream=look.upstream)
+    failure = failed_condition(binding, upstream=look.upstream)
     wants = _wants(held, wanted)
     return RolloutCandidate(
         held=held,
@@ -82,7 +82,7 @@ def judged(held: RolloutBinding, wanted: WantedContent, look: ReadinessTerms) ->
     )
 
 
-def counted(all_judged: t.Iterable[RolloutCandidate]) -> list[RolloutCandidate]:
+def may_hold(all_judged: t.Iterable[RolloutCandidate]) -> list[RolloutCandidate]:
     """Those that hold, or may still hold, something on their cluster."""
     return [each for each in all_judged if each.held.state in (BOUND, UNSCHEDULED)]
 

@@ -28,7 +28,7 @@ from .budget import (
     Calculation,
     Limits,
     limits,
-    target_of,
+    target_count,
     unavailable_period,
 )
 from .candidates import (
@@ -37,8 +37,8 @@ from .candidates import (
     UPDATE,
     ReadinessTerms,
     RolloutCandidate,
-    counted,
-    judged,
+    may_hold,
+    rollout_candidate,
 )
 from .waiting import BindingWait, waiting
 
@@ -133,7 +133,9 @@ def decide(state: RolloutState, seen: RolloutSeen, now: datetime) -> RolloutDeci
     if not seen.wanted.resource_snapshot:
         return _decision(held, RolloutReport(outcome=NO_CONTENT, findings=block.findings))
     look = ReadinessTerms(unavailable_period(seen.placement), now, seen.applied_only, seen.upstream, seen.out_of_reach)
-    return _rolled(seen.placement, [judged(each, seen.wanted, look) for each in held], seen.wanted, block, look)
+    return _rolled(
+        seen.placement, [rollout_candidate(each, seen.wanted, look) for each in held], seen.wanted, block, look
+    )
 
 
 def acts_in_flight(state: RolloutState) -> tuple[RolloutAct, ...]:
@@ -169,7 +171,7 @@ def _rolled(
     look: ReadinessTerms,
 ) -> RolloutDecision:
     picked = sum(1 for each in rows if each.picked)
-    calculation = _calculation(rows, target_of(placement, picked), look)
+    calculation = _calculation(rows, target_count(placement, picked), look)
     if not any(each.wants for each in rows):
         marked = [each for each in rows if each.picked and (look.upstream or not each.held.deleting)]
         steps = [_mark(each) for each in marked if not _says(each, after.STARTED)]
@@ -202,7 +204,7 @@ def _rolled(
 
 
 def _calculation(rows: t.Sequence[RolloutCandidate], target: int, look: ReadinessTerms) -> Calculation:
-    held = counted(rows)
+    held = may_hold(rows)
     unready = [each for each in held if not each.ready]
     left = [each.readiness.at - look.now for each in unready if each.readiness.at]
     failed_updates = sum(1 for each in rows if each.wants == UPDATE and each.free)

@@ -11,9 +11,10 @@ from datetime import datetime
 
 from ...machine import Blocker, HeldBack
 from ...values.instants import write_time
+from ...values.listed import listed
 from .barrier import CLEANING_UP
 from .budget import Limits
-from .candidates import BIND, RolloutCandidate, counted
+from .candidates import BIND, RolloutCandidate, may_hold
 
 MAX_UNAVAILABLE, MAX_SURGE = "max-unavailable", "max-surge"
 LEAVING, FAILED, NOT_READY = "leaving", "failed", "not-ready"
@@ -65,8 +66,7 @@ class _Spent:
         found = list(rows)
         ends = [each.readiness.at for each in found if each.readiness.at]
         names = tuple(sorted({each.held.cluster for each in found}))
-        more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-        return cls(names, min(ends, default=None), f"{', '.join(names[:NAMED])}{more}")
+        return cls(names, min(ends, default=None), listed(names, NAMED))
 
 
 def waiting(
@@ -77,7 +77,7 @@ def waiting(
     out_of_reach: t.Mapping[str, str],
 ) -> tuple[BindingWait, ...]:
     """A reason for each binding that wants a change and was not chosen, and for each that is not ready yet."""
-    held = counted(rows)
+    held = may_hold(rows)
     unready = _Spent.by(each for each in held if not each.ready or each.leaving)
     coming = _Spent.by(each for each in held if each.can_be_ready)
     waits: list[BindingWait] = []

@@ -39,7 +39,8 @@ WHATEVER_IS_PICKED = -1
 
 
 def begin(scene: RunContext) -> RunContext:
-    """The scene with a run whose stages are laid out. Refused or NotYet if it cannot begin."""
+    """The scene with all that the run takes over fixed in its status: policy, apply strategy, strategy, stages, the
+    delete stage, resources, overrides; Initialized is left to the caller. RunRefused or NotYet if it cannot begin."""
     scene, policy = with_policy(with_placement(scene))
     scene = _with_strategy(with_bindings(scene, policy))
     status = laid_out_again(scene)
@@ -58,7 +59,10 @@ def laid_out_again(scene: RunContext) -> StagedUpdateRunStatus:
 
 
 def used_snapshot(scene: RunContext) -> ObjectMeta:
-    """The first part of the resources that the run rolls out: of the given index, or the latest. Refused if none is."""
+    """The first part of the resources that the run rolls out, of the given index or the latest.
+
+    RunRefused if there is none.
+    """
     asked = scene.run.spec.resource_snapshot_index
     snapshots = scene.world.resource_snapshots
     if asked:
@@ -77,10 +81,11 @@ def used_snapshot(scene: RunContext) -> ObjectMeta:
 
 
 def with_placement(scene: RunContext) -> RunContext:
-    """Takes over the placement's apply strategy."""
+    """The run with the placement's apply strategy in its status. RunRefused if there is no such placement, or its
+    strategy is not External."""
     placement = scene.world.placement
     if placement is None:
-        raise _refused(scene, "placement-not-found", f"there is no placement {scene.run.spec.placement_name}")
+        raise _refused(scene, "placement-not-found", f"there is no placement {scene.run.placement_key}")
     strategy = placement.spec.strategy
     if strategy.type != "External":
         message = f"the placement's strategy is {strategy.type}; a staged run needs External"
@@ -147,7 +152,7 @@ def with_bindings(scene: RunContext, policy: ClusterSchedulingPolicySnapshot) ->
 def _with_strategy(scene: RunContext) -> RunContext:
     strategy = scene.world.strategy
     if strategy is None:
-        message = f"there is no strategy {scene.run.spec.staged_rollout_strategy_name}"
+        message = f"there is no strategy {scene.run.strategy_record}"
         raise _refused(scene, "update-strategy-not-found", message)
     copy = without_approval_waits(strategy.spec)
     return _with_status(scene, replace(scene.status, staged_update_strategy_snapshot=copy))

@@ -24,7 +24,7 @@ from ...objects.staged.update_run import (
     StageUpdatingStatus,
 )
 from ...schema.meta import find_condition
-from ..conditions import FALSE, TRUE, Row, status_is
+from ..conditions import FALSE, TRUE, Conditions, Row, status_is
 from ..readiness import later
 from . import tasks as staged_tasks
 from .begin import begin
@@ -123,22 +123,28 @@ def acts_in_flight(state: StagedState) -> tuple[ClusterInFlight, ...]:
     """Clusters whose turn has begun and is not over. In a run that has ended, or was stopped, none is followed."""
     if settled(state):
         return ()
-    run = at_generation(state.run)
-    generation, deletion = run.metadata.generation, run.status.deletion_stage_status
+    deletion = state.run.status.deletion_stage_status
     return tuple(
         ClusterInFlight(stage=stage.stage_name, cluster=each.cluster_name)
-        for stage in (*run.status.stages_status, *((deletion,) if deletion else ()))
+        for stage in (*state.run.status.stages_status, *((deletion,) if deletion else ()))
         for each in stage.clusters
-        if status_is(each.conditions, STARTED, generation, TRUE)
-        and not status_is(each.conditions, SUCCEEDED, generation, TRUE)
+        if _said(each.conditions, STARTED, TRUE) and not _said(each.conditions, SUCCEEDED, TRUE)
     )
 
 
 def settled(state: StagedState) -> bool:
     """Whether it has ended, or stands until it is told to go on."""
-    run = at_generation(state.run)
-    progress = find_condition(run.status.conditions, PROGRESSING)
-    return is_over(run) or (progress is not None and progress.reason == RUN_STOPPED[1])
+    conditions = state.run.status.conditions
+    progress = find_condition(conditions, PROGRESSING)
+    stopped = progress is not None and progress.reason == RUN_STOPPED[1]
+    return stopped or _said(conditions, SUCCEEDED, TRUE, FALSE) or _said(conditions, INITIALIZED, FALSE)
+
+
+def _said(conditions: Conditions, kind: str, *statuses: str) -> bool:
+    """Whether a condition has one of these statuses, at whatever generation: all count for the present one, as of
+    ``at_generation``."""
+    found = find_condition(conditions, kind)
+    return found is not None and found.status in statuses
 
 
 def _decision(

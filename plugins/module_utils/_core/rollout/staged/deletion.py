@@ -31,7 +31,7 @@ def delete(
 
     One that has begun and is not being deleted was recorded by somebody who did not live to delete it.
 
-    Refused if a binding contradicts the record.
+    RunRefused if a binding contradicts the record.
     """
     marks = Marks(scene.generation, scene.now)
     left = {each.cluster: each for each in scene.leaving}

@@ -24,7 +24,7 @@ def staged_digest(run: ClusterStagedUpdateRun, resource_hash: str) -> str:
         return ""
     return "sha256:" + digest_of(
         {
-            "placement": run.spec.placement_name,
+            "placement": str(run.placement_key),
             "content": resource_hash,
             "applied": encode(status.applied_strategy) if status.applied_strategy else {},
             "strategy": encode(strategy),

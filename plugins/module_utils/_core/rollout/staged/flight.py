@@ -17,7 +17,7 @@ from ..readiness import (
     AVAILABLE,
     DIFF_REPORTED,
     ROLLOUT_STARTED,
-    failed,
+    failed_condition,
     later,
 )
 from .marks import (
@@ -204,7 +204,7 @@ def _result(flight: Flight, held: RolloutBinding) -> str:
     conditions, generation = binding.status.conditions, binding.metadata.generation
     if any(status_is(conditions, kind, generation, TRUE) for kind in (AVAILABLE, DIFF_REPORTED)):
         return DONE
-    failure = failed(binding, upstream=flight.scene.upstream)
+    failure = failed_condition(binding, upstream=flight.scene.upstream)
     if failure or status_is(conditions, DIFF_REPORTED, generation, FALSE):
         reason = f"{failure.type} is False, {failure.reason}" if failure else "DiffReported is False"
         message = f"stage {flight.stage.stage_name}: {reason}"

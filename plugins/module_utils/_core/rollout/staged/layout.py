@@ -71,7 +71,7 @@ def laid_out(
 ) -> StagedUpdateRunStatus:
     """The status with its stages; each selected cluster is in exactly one, in the order of its update.
 
-    Refused names the first thing that is wrong: stage by stage, tasks before clusters.
+    RunRefused names the first thing that is wrong: stage by stage, tasks before clusters.
     """
     stages = []
     placed: set[str] = set()
@@ -95,7 +95,8 @@ def laid_out(
 
 
 def concurrency(config: StageConfig, clusters: int) -> int:
-    """Clusters in flight at once; a percentage rounds down, and one may always go. ValueError if it is neither."""
+    """How many of ``clusters`` may be in flight at once; a percentage is of them and rounds down, and one may always
+    go. ValueError for what is neither a number nor a percentage."""
     return max(1, scaled(config.max_concurrency, clusters, round_up=False))
 
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import typing as t
 from dataclasses import replace
 from datetime import datetime
 
@@ -52,7 +53,7 @@ TASK_WAITING = (FALSE, "AfterStageTaskWaitTimeNotElapsed", "the wait has begun")
 
 
 def run_waiting(when: str, stage: str) -> Row:
-    """The run's condition while tasks ``when`` (before, after) a stage are not done."""
+    """The run's condition while tasks ``when`` (``before-stage``, ``after-stage``) of a stage are not done."""
     return (FALSE, "UpdateRunWaiting", f"the {when} tasks of stage {stage} are not done")
 
 
@@ -64,7 +65,7 @@ def run_stuck(stage: str, clusters: list[str]) -> Row:
 
 
 def stage_waiting(when: str) -> Row:
-    """The stage's condition while its tasks ``when`` (before, after) are not done."""
+    """The stage's condition Progressing while its tasks ``when`` (``before-stage``, ``after-stage``) are not done."""
     return (FALSE, "StageUpdatingWaiting", f"the {when} tasks are not done")
 
 
@@ -106,27 +107,33 @@ class Marks:
 
 
 def at_generation(run: ClusterStagedUpdateRun) -> ClusterStagedUpdateRun:
-    """All conditions count for the present generation, so that editing the wanted state keeps them valid."""
+    """All conditions count for the present generation, so that editing the wanted state keeps them valid. Mostly they
+    do so already: then it is the run itself, and so is each part of which that is true."""
     generation, status = run.metadata.generation, run.status
+    deletion = status.deletion_stage_status
 
     def here(conditions: Conditions) -> Conditions:
-        if all(each.observed_generation == generation for each in conditions):
+        if _count_for(generation, conditions):
             return conditions
         return tuple(replace(each, observed_generation=generation) for each in conditions)
 
-    def task(each: StageTaskStatus) -> StageTaskStatus:
-        return replace(each, conditions=here(each.conditions))
+    def all_here(parts: tuple[T, ...]) -> tuple[T, ...]:
+        if all(_count_for(generation, each.conditions) for each in parts):
+            return parts
+        return tuple(replace(each, conditions=here(each.conditions)) for each in parts)
 
     def stage(each: StageUpdatingStatus) -> StageUpdatingStatus:
         return replace(
             each,
             conditions=here(each.conditions),
-            clusters=tuple(replace(one, conditions=here(one.conditions)) for one in each.clusters),
-            before_stage_task_status=tuple(task(one) for one in each.before_stage_task_status),
-            after_stage_task_status=tuple(task(one) for one in each.after_stage_task_status),
+            clusters=all_here(each.clusters),
+            before_stage_task_status=all_here(each.before_stage_task_status),
+            after_stage_task_status=all_here(each.after_stage_task_status),
         )
 
-    deletion = status.deletion_stage_status
+    every = (*status.stages_status, *((deletion,) if deletion else ()))
+    if _count_for(generation, status.conditions) and all(_is_at(generation, each) for each in every):
+        return run
     return replace(
         run,
         status=replace(
@@ -136,3 +143,16 @@ def at_generation(run: ClusterStagedUpdateRun) -> ClusterStagedUpdateRun:
             deletion_stage_status=stage(deletion) if deletion else None,
         ),
     )
+
+
+def _is_at(generation: int, stage: StageUpdatingStatus) -> bool:
+    tasks = (*stage.before_stage_task_status, *stage.after_stage_task_status)
+    conditions = (stage.conditions, *(each.conditions for each in stage.clusters), *(each.conditions for each in tasks))
+    return all(_count_for(generation, each) for each in conditions)
+
+
+def _count_for(generation: int, conditions: Conditions) -> bool:
+    return all(each.observed_generation == generation for each in conditions)
+
+
+T = t.TypeVar("T", ClusterUpdatingStatus, StageTaskStatus)

@@ -50,7 +50,7 @@ class Tasks:
 
 
 def before(scene: RunContext, stage: StageUpdatingStatus) -> Tasks:
-    """Refused if the approval request's name is taken by another run or stage."""
+    """RunRefused if the approval request's name is taken by another run or stage."""
     done: list[StageTaskStatus] = []
     actions: list[Action] = []
     passed = True

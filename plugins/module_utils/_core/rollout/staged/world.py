@@ -237,13 +237,12 @@ def carried_out(
 
 def approval_request(run: ClusterStagedUpdateRun, action: RequestApproval) -> ClusterApprovalRequest:
     """The object that people approve by setting its condition Approved."""
-    namespaced = run.kind == "StagedUpdateRun"
-    made = ApprovalRequest if namespaced else ClusterApprovalRequest
+    made = ApprovalRequest if run.key.namespace else ClusterApprovalRequest
     return made(
         api_version=run.api_version,
         metadata=ObjectMeta(
             name=action.name,
-            namespace=run.metadata.namespace if namespaced else "",
+            namespace=run.key.namespace,
             generation=1,
             labels={RUN_LABEL: run.name, STAGE_LABEL: action.stage, TASK_LABEL: action.task},
         ),

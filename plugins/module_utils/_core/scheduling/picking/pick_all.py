@@ -16,7 +16,8 @@ from .ending import PickResult, in_order
 
 
 def pick_all(asked: SchedulingRequest, book: Bindings) -> PickResult:
-    """Holders under the current policy stay whatever the filters say. Always fulfilled."""
+    """Holds in ``book`` every cluster that passes the filters, beside those held under the current policy, which stay
+    whatever the filters say. Always fulfilled."""
     profile = Profile.of(asked)
     index = asked.index
     held = book.clusters(book.current)

@@ -13,6 +13,7 @@ from ...objects.placements.binding import ClusterResourceBinding
 from ...objects.placements.cluster_resource_placement import ClusterResourcePlacement
 from ...objects.placements.policy import PICK_N
 from ...objects.placements.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
+from ...values.listed import listed
 from ..cycle import Scheduled, schedule
 from ..explain import explain_outcome
 from ..index import FleetIndex
@@ -82,8 +83,8 @@ class Differences:
     @property
     def sentence(self) -> str:
         """What would become of the placement, in one sentence."""
-        parts = [f"leave {listed(self.lost)}"] if self.lost else []
-        parts += [f"come to {listed(self.gained)}"] if self.gained else []
+        parts = [f"leave {listed(self.lost, NAMED)}"] if self.lost else []
+        parts += [f"come to {listed(self.gained, NAMED)}"] if self.gained else []
         kept = f"{len(self.kept)} keep{'s' if len(self.kept) == 1 else ''} it"
         said = f"{self.placement} would {' and '.join(parts) or 'move nowhere'}; {kept}"
         afresh = len(self.named(KEPT))
@@ -144,12 +145,6 @@ def differences(before: Scheduled, after: Scheduled) -> Differences:
         fulfilled=(before.fulfilled, after.fulfilled),
         findings=tuple(each for each in after.findings if each not in known),
     )
-
-
-def listed(clusters: t.Sequence[str]) -> str:
-    """The first names, and how many more there are."""
-    more = f" and {len(clusters) - NAMED} more" if len(clusters) > NAMED else ""
-    return f"{', '.join(clusters[:NAMED])}{more}"
 
 
 def _gained(before: Scheduled, after: Scheduled, cluster: str) -> Difference:

@@ -75,6 +75,7 @@ def test_d4_01_names():
         "UpdateRun": ("ur",),
         "Gate": (),
         "FleetMaintenance": ("fmt",),
+        "NodeRotation": ("nr",),
         "ReleaseCatalog": ("rc",),
         "AutoUpgradeProfile": ("aup",),
     }

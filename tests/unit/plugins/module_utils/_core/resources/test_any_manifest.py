@@ -27,9 +27,9 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.clean
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.comparison.compare import differences
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.envelopes import side_effects, unpacked
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.order import in_hash_order
+from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.overrides.effect import acting
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.overrides.overrides import (
     attached,
-    for_cluster,
     overridden,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.sealing import object_hash, sealed
@@ -130,7 +130,7 @@ def test_the_order_of_overrides_does_not_matter(overrides: list[Override]) -> No
     before = copy.deepcopy(each)
     found = overridden(each, overrides, PARIS)
     assert repr(found) == repr(overridden(each, overrides[::-1], PARIS))
-    assert for_cluster(overrides, PARIS) == tuple(overrides)
+    assert [each.override for each in acting(overrides, PARIS)] == overrides
     assert each == before
 
 

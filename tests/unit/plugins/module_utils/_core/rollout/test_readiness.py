@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.readiness import (
     LAST_INSTANT,
-    failed,
+    failed_condition,
     later,
     readiness,
 )
@@ -74,16 +74,18 @@ def test_an_event_is_needed_where_nothing_is_known():
 
 @pytest.mark.parametrize("kind", ["Overridden", "WorkSynchronized", "Applied", "Available"])
 def test_a_condition_that_is_false_is_a_failure(kind):
-    assert failed(binding("a", condition(kind, "False", "Whatever")), upstream=False)
-    assert not failed(binding("a", condition(kind, "Unknown", "Whatever")), upstream=False)
-    assert not failed(binding("a", {**condition(kind, "False", "Whatever"), "observedGeneration": 0}), upstream=False)
+    assert failed_condition(binding("a", condition(kind, "False", "Whatever")), upstream=False)
+    assert not failed_condition(binding("a", condition(kind, "Unknown", "Whatever")), upstream=False)
+    assert not failed_condition(
+        binding("a", {**condition(kind, "False", "Whatever"), "observedGeneration": 0}), upstream=False
+    )
 
 
 @pytest.mark.parametrize("each", [MID_APPLY, DOWN])
 def test_the_middle_of_an_apply_is_no_failure_but_upstream_s(each):
-    assert not failed(binding("a", each), upstream=False)
-    assert failed(binding("a", each), upstream=True)
-    assert failed(binding("a", FAILED), upstream=False)
+    assert not failed_condition(binding("a", each), upstream=False)
+    assert failed_condition(binding("a", each), upstream=True)
+    assert failed_condition(binding("a", FAILED), upstream=False)
 
 
 def test_instants_saturate():

@@ -7,7 +7,8 @@ import json
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.explain import explain
+from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.cycle import schedule
+from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.explain import explain_outcome
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.scheduling.made import (
     AGENT,
     CPU,
@@ -28,7 +29,7 @@ ANIMALS = {"bravelion": "100", "smartfish": "20", "jumpingcat": "10"}
 
 
 def ask(policy, index, name, *bindings):
-    return explain(placement(policy), snapshot(), index, bindings, name)
+    return explain_outcome(schedule(placement(policy), snapshot(), index, bindings), name)
 
 
 def test_the_cpu_table_can_be_read_off_D1_35_D1_48():

@@ -9,8 +9,8 @@ import random
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling import bitset
 from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.properties import (
-    name_problem,
     path_of,
+    property_name_problem,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.quantity import parse_quantity
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.scheduling.made import (
@@ -25,17 +25,17 @@ PREFIX = "resources.kubernetes-fleet.io/"
 
 @pytest.mark.parametrize("capacity", ["total", "allocatable", "available"])
 def test_three_capacities_are_known_D1_09(capacity):
-    assert not name_problem(f"{PREFIX}{capacity}-cpu", upstream=True)
+    assert not property_name_problem(f"{PREFIX}{capacity}-cpu", upstream=True)
 
 
 @pytest.mark.parametrize("name", ["used-cpu", "cpu", "total-", ""])
 def test_other_resource_names_are_refused_D1_09(name):
-    assert name_problem(PREFIX + name)
+    assert property_name_problem(PREFIX + name)
 
 
 def test_resources_split_at_the_first_dash_only_D1_10():
-    assert not name_problem(f"{PREFIX}available-ephemeral-storage")
-    assert name_problem(f"{PREFIX}available-ephemeral-storage", upstream=True)
+    assert not property_name_problem(f"{PREFIX}available-ephemeral-storage")
+    assert property_name_problem(f"{PREFIX}available-ephemeral-storage", upstream=True)
     assert path_of(f"{PREFIX}available-ephemeral-storage") == "status.resourceUsage.available[ephemeral-storage]"
     storage = {"available": {"ephemeral-storage": "10Gi"}}
     index = fleet(cluster("a", resourceUsage=storage), cluster("b"))

@@ -13,7 +13,6 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.values.selector
     compile_selector,
     label_selector,
     matches,
-    selector_text,
 )
 
 
@@ -64,15 +63,6 @@ def test_all_problems_are_told_at_once_with_their_paths() -> None:
     ]
     with pytest.raises(ValueError, match="bad key"):
         compile_selector(selector)
-
-
-def test_text_for_the_query_parameter_is_stable() -> None:
-    selector = LabelSelector(
-        {"b": "1", "a": "2"},
-        (LabelSelectorRequirement("c", "NotIn", ("y", "x")), LabelSelectorRequirement("d", "DoesNotExist")),
-    )
-    assert selector_text(selector) == "a=2,b=1,c notin (x,y),!d"
-    assert selector_text(LabelSelector()) == ""
 
 
 def test_manifest_and_selector_are_two_forms_of_one_thing() -> None:

@@ -22,7 +22,6 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.windows.clocks 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.windows.maintenance import (
     clock_of,
     configured,
-    next_opening,
     openings,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.windows.spans import joined, without
@@ -232,18 +231,22 @@ def of(schedule: t.Any = None, **fields: t.Any) -> MaintenanceConfiguration:
 
 def test_d3_40_the_next_opening_to_the_minute() -> None:
     given = of(DAILY, startTime="01:07")
-    assert next_opening(given, utc("2026-05-01T00:30")) == (utc("2026-05-01T01:07"), utc("2026-05-01T05:07"))
-    assert next_opening(given, utc("2026-05-01T05:06")) == (utc("2026-05-01T01:07"), utc("2026-05-01T05:07"))
-    assert next_opening(given, utc("2026-05-01T05:07")) == (utc("2026-05-02T01:07"), utc("2026-05-02T05:07"))
+    for at, begin in (
+        ("2026-05-01T00:30", "01T01:07"),
+        ("2026-05-01T05:06", "01T01:07"),
+        ("2026-05-01T05:07", "02T01:07"),
+    ):
+        found = configured(given, utc(at), utc("2026-05-08"))
+        assert found[0] == (utc(f"2026-05-{begin}"), utc(f"2026-05-{begin}") + timedelta(hours=4))
 
 
 def test_a_next_opening_far_away_and_none() -> None:
     rare = of({"absoluteMonthly": {"intervalMonths": 6, "dayOfMonth": 31}}, startDate="2026-02-01")
-    found = next_opening(rare, utc("2026-09-01"))
-    assert found and found[0] == utc("2027-08-31T01:00")
+    found = configured(rare, utc("2026-09-01"), utc("2032-09-01"))
+    assert found[0][0] == utc("2027-08-31T01:00")
     never = of(DAILY, notAllowedDates=[{"start": "2026-01-01", "end": "9999-12-31"}], startDate="2026-01-01")
-    assert next_opening(never, utc("2026-09-01")) is None
-    assert next_opening(of(DAILY, startDate="9999-12-31"), utc("2026-09-01")) is None
+    assert configured(never, utc("2026-09-01"), utc("2032-09-01")) == ()
+    assert configured(of(DAILY, startDate="9999-12-31"), utc("2026-09-01"), utc("2032-09-01")) == ()
 
 
 # Rules that hold for all windows

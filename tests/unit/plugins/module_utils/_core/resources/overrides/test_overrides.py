@@ -20,9 +20,9 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.overrid
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.cluster_resource_placement import (
     ClusterResourcePlacement,
 )
+from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.overrides.effect import acting
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.overrides.overrides import (
     attached,
-    for_cluster,
     overridden,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
@@ -143,7 +143,7 @@ def test_a_local_override_reaches_its_own_namespace_only() -> None:
 def test_who_a_rule_acts_on(selector: t.Any, acts: bool) -> None:
     override = local("o", label("x", selector))
     assert bool(overridden(DEPLOYMENT, [override], PARIS).applied) is acts
-    assert names(for_cluster([override], PARIS)) == (["o"] if acts else [])
+    assert names(each.override for each in acting([override], PARIS)) == (["o"] if acts else [])
 
 
 def test_delete_leaves_the_object_out_and_ends_its_own_override() -> None:

@@ -9,7 +9,7 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.rolling.budget import (
     limits,
-    target_of,
+    target_count,
     unavailable_period,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.prop import INT32
@@ -24,15 +24,15 @@ def test_percentages_round_up_both_D4_78(number, expected):
 
 
 def test_the_target_is_what_the_policy_asks_for():
-    assert target_of(placement(pick_n(7)), picked=3) == 7
-    assert target_of(placement({"placementType": "PickFixed", "clusterNames": ["a", "b"]}), picked=1) == 2
-    assert target_of(placement({"placementType": "PickAll"}), picked=3) == 3
-    assert target_of(placement(None), picked=3) == 3
+    assert target_count(placement(pick_n(7)), picked=3) == 7
+    assert target_count(placement({"placementType": "PickFixed", "clusterNames": ["a", "b"]}), picked=1) == 2
+    assert target_count(placement({"placementType": "PickAll"}), picked=3) == 3
+    assert target_count(placement(None), picked=3) == 3
 
 
 def test_no_number_is_guessed():
     with pytest.raises(FleetError, match="numberOfClusters"):
-        target_of(placement({"placementType": "PickN"}), 1)
+        target_count(placement({"placementType": "PickN"}), 1)
 
 
 def test_all_malformed_budgets_are_named():

@@ -1,0 +1,100 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Which approvals of staged update runs count, and why another one does not.
+
+An approval is KubeFleet's condition ``Approved``, which has no field for who gave it. One of ours is signed in its
+message; one without a signature is of nobody. A hub that refuses signatures of others vouches for them, as it does for
+those of gates.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from ...objects.staged.approval import APPROVAL_ACCEPTED, APPROVED, ClusterApprovalRequest
+from ...objects.staged.update_run import ClusterStagedUpdateRun
+from ...schema.meta import Condition, find_condition
+from ...updates.approvals import MADE_BY, Terms
+from ...values.clock_skew import CLOCK_SKEW
+from ...values.instants import write_time
+from ..conditions import TRUE, status_is
+
+# Around the name in the message of an approval. The policy of role hub has the same words, and lets nobody sign who is
+# called so that a name would end elsewhere.
+_BY, _FOR = "by ", " for sha256:"
+NOBODY = "nobody who is named"
+
+
+@dataclass(frozen=True, kw_only=True)
+class StagedCourt:
+    """What approvals of one run are judged by. The hub vouches for objects that were made after ``since``; None: it
+    vouches for nothing."""
+
+    run: ClusterStagedUpdateRun
+    digest: str
+    terms: Terms = Terms()
+    since: datetime | None = None
+
+    def vouches(self, created: datetime | None) -> bool:
+        """Whether names in an object that was made then are true."""
+        return self.since is not None and created is not None and created > self.since
+
+    @property
+    def maker(self) -> str:
+        """Who made the run; nobody if nothing proves it."""
+        proven = self.vouches(self.run.metadata.creation_timestamp)
+        return self.run.metadata.annotations.get(MADE_BY, "") if proven else ""
+
+
+def signature(by: str, digest: str, reason: str) -> str:
+    """The message of an approval: who gives it, for the run's digest, and why, if a reason is given."""
+    return f"{_BY}{by} for {digest}{f': {reason}' if reason else ''}"
+
+
+def signed_by(message: str, digest: str) -> str:
+    """Who has signed the approval of this digest; empty where nobody has."""
+    by = message.removeprefix(_BY).partition(_FOR)[0]
+    signed = signature(by, digest, "")
+    return by if message == signed or message.startswith(f"{signed}: ") else ""
+
+
+def given_approval(request: ClusterApprovalRequest) -> Condition | None:
+    """The approval of a request that no run has taken yet; None without one."""
+    conditions, generation = request.status.conditions, request.metadata.generation
+    if status_is(conditions, APPROVAL_ACCEPTED, generation, TRUE):
+        return None
+    return find_condition(conditions, APPROVED) if status_is(conditions, APPROVED, generation, TRUE) else None
+
+
+def refusal(request: ClusterApprovalRequest, court: StagedCourt, now: datetime) -> str:
+    """Why the approval of the request does not count; empty if it does, or if there is none."""
+    approval = given_approval(request)
+    if approval is None:
+        return ""
+    by, terms, at = signed_by(approval.message, court.digest), court.terms, approval.last_transition_time
+    if terms.proof and not (by and court.vouches(request.metadata.creation_timestamp)):
+        return f"nothing proves that it is of {by or 'anybody'}"
+    if not terms.self_approval and not court.maker:
+        return "nothing proves who made the run, and self-approval is not allowed"
+    if not terms.self_approval and by == court.maker:
+        return f"{by} made the run, and self-approval is not allowed"
+    if terms.expires is not None:
+        given = f"given at {write_time(at)}" if at else "given at an unknown time"
+        if at is None or now - at > terms.expires:
+            return f"it was {given}, and expires after {terms.expires.total_seconds():.0f} s"
+        if at - now > CLOCK_SKEW:
+            return f"it was {given}, which is yet to come, and approvals expire here"
+    return ""
+
+
+def approver_of(request: ClusterApprovalRequest, court: StagedCourt) -> str:
+    """Who gave the approval, as people are told."""
+    approval = given_approval(request)
+    by = signed_by(approval.message, court.digest) if approval else ""
+    if not by:
+        return NOBODY
+    proven = court.vouches(request.metadata.creation_timestamp)
+    own = by == court.run.metadata.annotations.get(MADE_BY)
+    return f"{by}{'' if proven else ', unverified'}{', who made the run' if own else ''}"

@@ -1,0 +1,102 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Where a staged update run, its stages and its clusters stand, in words, by their conditions alone."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+
+from ...objects.staged.update_run import INITIALIZE, ClusterStagedUpdateRun
+from ...schema.meta import Condition, find_condition
+from ..conditions import FALSE, TRUE
+
+NOT_STARTED, RUNNING, WAITING, STUCK = "NotStarted", "Running", "Waiting", "Stuck"
+STOPPING, STOPPED, SUCCEEDED, FAILED = "Stopping", "Stopped", "Succeeded", "Failed"
+_STATES = {
+    "UpdateRunWaiting": WAITING,
+    "UpdateRunStuck": STUCK,
+    "UpdateRunStopping": STOPPING,
+    "UpdateRunStopped": STOPPED,
+}
+
+
+def state_of(run: ClusterStagedUpdateRun) -> str:
+    """Where the run stands, in one word."""
+    conditions = run.status.conditions
+    begun, ended = find_condition(conditions, "Initialized"), find_condition(conditions, "Succeeded")
+    if ended is not None:
+        return SUCCEEDED if ended.status == TRUE else FAILED
+    if begun is not None and begun.status == FALSE:
+        return FAILED
+    progress = find_condition(conditions, "Progressing")
+    if progress is None:
+        return NOT_STARTED if run.spec.state == INITIALIZE or begun is None else RUNNING
+    return _STATES.get(progress.reason, RUNNING)
+
+
+def message_of(run: ClusterStagedUpdateRun) -> str:
+    """What the condition says that tells where it stands."""
+    found = progress_of(run.status.conditions) or find_condition(run.status.conditions, "Initialized")
+    return found.message if found else ""
+
+
+def progress_of(conditions: tuple[Condition, ...]) -> Condition | None:
+    """The condition of a run or stage that tells how far it is: its end, or else its progress; None if it has
+    neither."""
+    return find_condition(conditions, "Succeeded") or find_condition(conditions, "Progressing")
+
+
+def cluster_state(conditions: tuple[Condition, ...]) -> str:
+    """``begun``, ``done`` or ``failed``; empty for a cluster whose turn has not come."""
+    ended = find_condition(conditions, "Succeeded")
+    if ended is not None:
+        return "done" if ended.status == TRUE else "failed"
+    return "begun" if find_condition(conditions, "Started") else ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunStanding:
+    """How far a run is; ``name`` and ``placement`` as keys write them. Stages and clusters are counted once its stages
+    are laid out, those that leave with them."""
+
+    name: str
+    placement: str
+    state: str
+    stages: int = 0
+    stages_done: int = 0
+    clusters: int = 0
+    clusters_done: int = 0
+    message: str = ""
+
+    def as_dict(self) -> dict[str, t.Any]:
+        """As results have it."""
+        return {
+            "name": self.name,
+            "placement": self.placement,
+            "state": self.state,
+            "stages": self.stages,
+            "stagesDone": self.stages_done,
+            "clusters": self.clusters,
+            "clustersDone": self.clusters_done,
+            "message": self.message,
+        }
+
+
+def standing_of(run: ClusterStagedUpdateRun) -> RunStanding:
+    """Where the run stands, in numbers, by its status alone; a deletion stage without clusters is none."""
+    deletion = run.status.deletion_stage_status
+    stages = (*run.status.stages_status, *((deletion,) if deletion and deletion.clusters else ()))
+    ended = [find_condition(each.conditions, "Succeeded") for each in stages]
+    states = [cluster_state(each.conditions) for stage in stages for each in stage.clusters]
+    return RunStanding(
+        name=str(run.key),
+        placement=str(run.placement_key),
+        state=state_of(run),
+        stages=len(stages),
+        stages_done=sum(each is not None and each.status == TRUE for each in ended),
+        clusters=len(states),
+        clusters_done=states.count("done"),
+        message=message_of(run),
+    )

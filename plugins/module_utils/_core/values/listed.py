@@ -1,0 +1,16 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Many names in a sentence: the first of them, and how many more there are."""
+
+from __future__ import annotations
+
+import typing as t
+
+
+def listed(names: t.Sequence[str], most: int = 6, between: str = ", ") -> str:
+    """``a, b and 3 more``; at most ``most`` are named. What holds commas itself is parted by ``between="; "``."""
+    if len(names) <= most:
+        return between.join(names)
+    comma = between.strip() if between != ", " else ""
+    return f"{between.join(names[:most])}{comma} and {len(names) - most} more"

@@ -1,0 +1,36 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Names of node images: a family, and a version of it that others are newer or older than."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+_PIECES = re.compile(r"[0-9]+|[A-Za-z]+")
+ImageOrder = tuple[tuple[int, int, str], ...]
+
+
+def image_order(version: str) -> ImageOrder:
+    """A key under which newer images come later: numbers as numbers, then words."""
+    return tuple(
+        (1, int(piece), "") if piece.isdigit() else (0, 0, piece) for piece in _PIECES.findall(version) if piece
+    )
+
+
+def split_image(name: str) -> tuple[str, str]:
+    """Family and version of a full name such as ``AKSUbuntu-2204gen2containerd-202309.26.0``."""
+    family, dash, version = name.rpartition("-")
+    return (family, version) if dash else (name, "")
+
+
+def oldest_image(images: t.Iterable[str]) -> str:
+    """The one image of all, or the oldest if they are versions of one family; empty for images of several."""
+    found = set(images)
+    if len(found) == 1:
+        return found.pop()
+    named = {name: split_image(name) for name in found}
+    if not named or len({family for family, _version in named.values()}) > 1 or not all(v for _f, v in named.values()):
+        return ""
+    return min(named, key=lambda name: image_order(named[name][1]))

@@ -1,0 +1,42 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""A window in the words of people, such as ``Mon-Fri 22:00-06:00 Europe/Berlin``."""
+
+from __future__ import annotations
+
+import re
+
+from ..errors import FleetError
+from .fleet_windows import OurWindow, read_window
+from .week import NAMES, duration_text
+
+_CLOCK = r"([01][0-9]|2[0-3]):([0-5][0-9])"
+_DAY = "|".join(NAMES)
+_WISH = re.compile(rf"(?:((?:{_DAY})(?:[,-](?:{_DAY}))*) )?{_CLOCK}-{_CLOCK}(?: ([A-Za-z][A-Za-z0-9_+/-]{{0,63}}))?")
+_HINT = "write it like 22:00-06:00 Europe/Berlin, or Mon-Fri 20:00-04:00 America/New_York; UTC without a zone"
+
+
+def wished(text: str, where: str = "window") -> OurWindow:
+    """The window that is meant: from one time of the clock to another, the next day's if that is earlier; on all days
+    unless some are named. FleetError ``unreadable-window``, and those of ``read_window``."""
+    found = _WISH.fullmatch(text.strip())
+    if found is None:
+        raise FleetError("unreadable-window", f"{text!r:.80} is no window", where, _HINT)
+    days, begin_hour, begin_minute, end_hour, end_minute, zone = found.groups()
+    begin, end = int(begin_hour) * 60 + int(begin_minute), int(end_hour) * 60 + int(end_minute)
+    minutes = (end - begin) % 1440 or 1440
+    schedule = f"{int(begin_minute)} {int(begin_hour)} * * {_weekdays(days, where) if days else '*'}"
+    return read_window({"schedule": schedule, "duration": duration_text(minutes), "timeZone": zone or "UTC"}, where)
+
+
+def _weekdays(text: str, where: str) -> str:
+    """Days of cron, where Sunday is 0; a span may run over the end of the week."""
+    days: set[int] = set()
+    for part in text.split(","):
+        names = [NAMES.index(each) for each in part.split("-")]
+        if len(names) > 2:
+            raise FleetError("unreadable-window", f"{part!r} is no span of days", where, _HINT)
+        first, last = names[0], names[-1]
+        days |= {(first + step) % 7 for step in range((last - first) % 7 + 1)}
+    return ",".join(str(each) for each in sorted((day + 1) % 7 for day in days))
