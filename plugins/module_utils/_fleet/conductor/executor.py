@@ -13,18 +13,22 @@ from collections import deque
 from ..._core.errors import FleetError
 from ..drivers.contract import Driver, Work
 from .operation import (
+    Attempt,
     Begun,
     Blocked,
     Closed,
     Ended,
     Event,
+    Followed,
     Goal,
     Operation,
+    OperationMaker,
     Pace,
+    Paused,
     Said,
 )
 
-__all__ = ["Begun", "Blocked", "Ended", "Event", "Executor", "Pace", "Said"]
+__all__ = ["Begun", "Blocked", "Ended", "Event", "Executor", "Pace", "Paused", "Said"]
 
 Clock = t.Callable[[], float]
 Sleep = t.Callable[[float], None]
@@ -34,6 +38,8 @@ class Executor:
     """Carries out work towards ``goal``, by the driver of what it is done on.
 
     Safe to use from one thread; its own threads never keep the process alive.
+
+    ``follow`` makes what follows one operation, where that is more than an ``Operation``.
 
     What was begun goes on when this object, or the whole process, ends: take it up again with ``resumed``.
     ``clock`` gives monotonic seconds; ``sleep`` is for tests, by default sleeping ends at once when it is closed.
@@ -45,12 +51,14 @@ class Executor:
         goal: Goal,
         pace: Pace | None = None,
         *,
+        follow: OperationMaker = Operation,
         clock: Clock = time.monotonic,
         sleep: Sleep | None = None,
     ) -> None:
         self._drivers = drivers
         self._goal = goal
         self._pace = pace or Pace()
+        self._follow = follow
         self._clock = clock
         self._sleep = sleep
         self._events: deque[Event] = deque()
@@ -81,7 +89,8 @@ class Executor:
         thread.start()
 
     def events(self) -> tuple[Event, ...]:
-        """What happened since the last call, oldest first. The last event of an operation is Ended or Blocked."""
+        """What happened since the last call, oldest first. The last event of an operation is Ended, Blocked or
+        Paused."""
         with self._news:
             found = tuple(self._events)
             self._events.clear()
@@ -102,12 +111,22 @@ class Executor:
             thread.join(max(0.0, end - time.monotonic()))
 
     def _run(self, work: Work, resumed: bool, only_follow: bool) -> None:
-        operation: Operation | None = None
+        operation: Followed | None = None
         try:
             driver = self._drivers.get(work.subject)
             if driver is None:
                 raise FleetError("no-driver", "nothing is known of how this is done here", work.subject)
-            operation = Operation(driver, work, self._goal, self._pace, self._tell, self._clock, self._pause)
+            operation = self._follow(
+                Attempt(
+                    driver=driver,
+                    work=work,
+                    goal=self._goal,
+                    pace=self._pace,
+                    tell=self._tell,
+                    clock=self._clock,
+                    pause=self._pause,
+                )
+            )
             self._forget(work, operation.run(resumed, only_follow))
         except Closed:
             self._forget(work)
@@ -138,7 +157,7 @@ class Executor:
             self._news.notify_all()
 
 
-def _ended_by(error: BaseException, work: Work, operation: Operation | None) -> Ended:
+def _ended_by(error: BaseException, work: Work, operation: Followed | None) -> Ended:
     known = isinstance(error, FleetError)
     text = str(error) if known else f"fault in the driver: {type(error).__name__}: {error} [internal]"
     return Ended.failed(

@@ -9,10 +9,12 @@ import multiprocessing
 import os
 import signal
 import threading
+import time
 import types
 import typing as t
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+BLINK = 0.2
 
 
 class Interrupts:
@@ -28,6 +30,7 @@ class Interrupts:
         forked_by = multiprocessing.parent_process()
         self._parent = os.getppid() if forked_by is None or forked_by.pid is None else forked_by.pid
         self._before: dict[int, t.Any] = {}
+        self._also: list[t.Callable[[], None]] = []
 
     def __enter__(self) -> Interrupts:
         if threading.current_thread() is threading.main_thread():
@@ -44,5 +47,18 @@ class Interrupts:
             self._came = "the process that started this one has ended"
         return self._came
 
+    def also(self, act: t.Callable[[], None]) -> None:
+        """What is done as soon as a signal comes; it must be short, and wait for nothing."""
+        self._also.append(act)
+
     def _note(self, number: int, _frame: types.FrameType | None) -> None:
         self._came = f"interrupted by {signal.Signals(number).name}"
+        for act in self._also:
+            act()
+
+
+def wait_unless(told: t.Callable[[], str], seconds: float) -> None:
+    """For so long, or until this process is told to end."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end and not told():
+        time.sleep(min(BLINK, seconds))

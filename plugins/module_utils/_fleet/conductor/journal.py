@@ -51,6 +51,7 @@ class Journal(t.Generic[S]):
         self._book = book
         self.lease = lease
         self._noted: list[Change[S]] = []
+        self._document: Record = {}
         self.load()
 
     def load(self) -> None:
@@ -58,8 +59,9 @@ class Journal(t.Generic[S]):
         document = self._records.get(self._book.kind, self._book.name)
         if document is None or document["metadata"].get("deletionTimestamp"):
             raise self._book.gone()
-        self._document = document
-        self._stored = self._book.read(document)
+        if document != self._document:  # else it is what was read or stored last, which costs less to see
+            self._stored = self._book.read(document)
+            self._document = document
         self.state = self._stored
         for change in self._noted:
             self.state = change(self.state)

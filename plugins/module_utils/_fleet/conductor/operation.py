@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from ..._core.errors import FleetError
 from ..._core.values import update_states as states
@@ -85,6 +86,15 @@ class Blocked:
     message: str = ""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Paused:
+    """It goes on when it is taken up again, which is worth it at ``until``; None: nobody knows when."""
+
+    operation: str
+    until: datetime | None
+    message: str = ""
+
+
 class FailureReason(t.Protocol):
     """``reason`` is one of ``_core.values.update_states``."""
 
@@ -110,9 +120,10 @@ class Goal(t.Protocol):
         """Why the step from ``version`` to ``target`` must not be made, or None."""
 
 
-Event = t.Union[Begun, Said, Ended, Blocked]  # noqa: UP007  # pylint takes the other form for an error
+Event = t.Union[Begun, Said, Ended, Blocked, Paused]  # noqa: UP007  # pylint takes the other form for an error
 Clock = t.Callable[[], float]
 Pause = t.Callable[[float], None]
+Last = t.Union[Ended, Blocked, Paused]  # noqa: UP007  # pylint takes the other form for an error
 
 # Refusals of ``Driver.begin`` that pass by themselves.
 _BUSY = frozenset({"busy", "operation-in-progress"})
@@ -122,26 +133,50 @@ class Closed(Exception):
     """Nobody wants to know any more."""
 
 
-class Operation:
-    """One operation. ``pause`` sleeps and raises Closed when nobody follows any more; ``tell`` takes Begun and Said."""
+class Followed(t.Protocol):
+    """One operation as an executor follows it, as ``Operation``."""
 
-    def __init__(
-        self,
-        driver: Driver,
-        work: Work,
-        goal: Goal,
-        pace: Pace,
-        tell: t.Callable[[Event], None],
-        clock: Clock,
-        pause: Pause,
-    ) -> None:
-        self._driver = driver
-        self._work = work
-        self._goal = goal
-        self._pace = pace
-        self._tell = tell
-        self._clock = clock
-        self._pause = pause
+    begun: bool
+
+    @property
+    def version_before(self) -> str:
+        """Of the subject when it was begun, empty if that is not known here."""
+
+    def run(self, resumed: bool, only_follow: bool = False) -> Last:
+        """To the end, whatever it is."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attempt:
+    """One attempt at ``work``, and who follows it.
+
+    ``tell`` takes Begun and Said; ``clock`` gives monotonic seconds; ``pause`` sleeps so many seconds, and raises
+    Closed when nobody follows any more.
+    """
+
+    driver: Driver
+    work: Work
+    goal: Goal
+    pace: Pace
+    tell: t.Callable[[Event], None]
+    clock: Clock
+    pause: Pause
+
+
+OperationMaker = t.Callable[[Attempt], Followed]
+
+
+class Operation:
+    """One operation, as it is followed."""
+
+    def __init__(self, attempt: Attempt) -> None:
+        self._driver = attempt.driver
+        self._work = attempt.work
+        self._goal = attempt.goal
+        self._pace = attempt.pace
+        self._tell = attempt.tell
+        self._clock = attempt.clock
+        self._pause = attempt.pause
         self._said = ""
         self.begun = False
         self.version_before = ""
@@ -153,11 +188,13 @@ class Operation:
         never with ``only_follow``.
         """
         self._pause(0)
-        if not resumed:
-            return self._start()
+        return (self.resumed(only_follow) if resumed else None) or self._start()
+
+    def resumed(self, only_follow: bool) -> Ended | Blocked | None:
+        """The same for one whose intent was recorded; None if it was not begun, and may be."""
         progress = self._poll()
         if progress.state == NOT_BEGUN and not only_follow:
-            return self._start()
+            return None
         self.begun = True
         return self._follow(progress)
 

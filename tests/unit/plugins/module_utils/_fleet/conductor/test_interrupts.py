@@ -56,6 +56,15 @@ def test_all_signals_are_equal(number: signal.Signals):
     assert signal.getsignal(number) == before
 
 
+def test_what_else_is_to_be_done_is_done_as_soon_as_a_signal_comes():
+    done: list[str] = []
+    with Interrupts() as told:
+        told.also(lambda: done.append("stopped"))
+        assert done == []
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert done == ["stopped"]
+
+
 def test_beside_the_main_thread_no_handler_is_set():
     found: list[t.Any] = []
 
