@@ -3,11 +3,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The driver ``command``: commands of the user, each a list of arguments, run without a shell.
 
-In every argument ``{member} {target} {operation} {attempt} {run} {reference}`` are replaced, and each command has them
-in its environment as ``GITOPS_FLEET_MEMBER`` and so on.
+In every argument ``{member} {target} {operation} {attempt} {run} {type} {pool} {image} {reference}`` are replaced, and
+each command has them in its environment as ``GITOPS_FLEET_MEMBER`` and so on.
 
 ``observe``  prints the member's version, or JSON ``{"version": "v1.36.3", "busy": "name of an operation"}``, as its
-             last line. Without it the member's own ``/version`` is read.
+             last line; with ``"pools"``, a list of ``{"name", "count", "version", "image"}``, its nodes are not asked.
+             Without it the member's own ``/version`` is read.
 ``begin``    is run once per attempt, detached, as long as it takes. An exit code other than 0 is a failure; its last
              lines say why. Without ``poll``, 0 is the end of the upgrade. If the platform has a name for the operation,
              ``begin`` prints it as its last line: ``{"reference": "..."}``; another machine can follow it then.
@@ -15,19 +16,23 @@ in its environment as ``GITOPS_FLEET_MEMBER`` and so on.
              ``"failed"``, ``"in progress"`` or ``"unknown"`` (with a ``"message"`` for people); without such a line
              exit code 0 is success, 1 failure and 75 (EX_TEMPFAIL) in progress. Anything else says nothing: it is asked
              again. It must not change anything.
+``begin_pool`` upgrades one node pool, to the version ``{target}`` and the image ``{image}``, either of which may be
+             empty; run once per attempt and pool, detached, as ``begin`` is, and 0 is its end.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import signal
 import subprocess
 import typing as t
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..._core.errors import FleetError
+from ..._core.foreign import in_line
+from ..._core.objects.clusters.fleet_member import FleetMemberStatus, NodePoolStatus
+from ..._core.schema.codec import decode
+from ..._core.values.kube_version import KubeVersion
 from ..._kube.access import version
 from ..members.members import Clients
 from . import detached
@@ -42,6 +47,7 @@ from .contract import (
 )
 from .environment import allowed
 from .placeholders import filled, values
+from .started import Started
 
 PLATFORM = "platform:"
 _STATES = (SUCCEEDED, FAILED, IN_PROGRESS, UNKNOWN)
@@ -61,6 +67,7 @@ class CommandDriver:
     begin_argv: tuple[str, ...]
     observe_argv: tuple[str, ...] = ()
     poll_argv: tuple[str, ...] = ()
+    pool_argv: tuple[str, ...] = ()
     environment: tuple[str, ...] = ()
     timeout: float = 60.0
 
@@ -77,13 +84,14 @@ class CommandDriver:
         found = str(told.get("version") or "") if told is not None else line
         if not found:
             raise FleetError("observe-failed", "observe printed no version", member)
-        return Observation(version=found, busy=str((told or {}).get("busy") or ""))
+        busy = str((told or {}).get("busy") or "")
+        return Observation(version=found, busy=busy, pools=_pools((told or {}).get("pools"), member))
 
     def begin(self, work: Work) -> str:
         known = values(work, "")
         request = detached.Request(
             member=work.member,
-            argv=filled(self.begin_argv, known),
+            argv=filled(self.pool_argv if work.pool_step else self.begin_argv, known),
             environ=self._environ(known),
             cwd=self.cwd,
             files={},
@@ -96,7 +104,7 @@ class CommandDriver:
             return self._poll_platform(work, work.reference)
         folder = self._folder(work)
         progress = detached.look(folder, work.reference)
-        if progress.state != SUCCEEDED or not self.poll_argv:
+        if progress.state != SUCCEEDED or not self.poll_argv or work.pool_step:
             return progress
         told = _document(detached.output(folder, 1)) or {}
         return self._poll_platform(work, f"{PLATFORM}{told.get('reference') or ''}")
@@ -121,29 +129,27 @@ class CommandDriver:
     def _run(
         self, argv: tuple[str, ...], known: t.Mapping[str, str], member: str, code: str
     ) -> subprocess.CompletedProcess[str]:
-        """One that answers soon. In a session of its own, so that all of it can be ended."""
-        command = filled(argv, known)
-        try:
-            child = subprocess.Popen(  # pylint: disable=ansible-bad-function  # runs on the controller
-                command,
-                cwd=self.cwd,
-                env=self._environ(known),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                encoding="utf-8",
-                errors="replace",
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise FleetError(code, f"{command[0]} cannot be started: {error.strerror}", member) from None
-        try:
-            out, err = child.communicate(timeout=self.timeout)
-        except subprocess.TimeoutExpired:
-            os.killpg(child.pid, signal.SIGKILL)
-            child.communicate()
-            raise FleetError(code, f"{command[0]} gave no answer within {self.timeout:g} s", member) from None
-        return subprocess.CompletedProcess(command, child.returncode, out, err)
+        """One that answers soon."""
+        child = Started(filled(argv, known), self._environ(known), code, member, self.cwd)
+        done = child.ended(self.timeout)
+        if done is None:
+            child.kill()
+            raise FleetError(code, f"{child.program} gave no answer within {self.timeout:g} s", member)
+        return done
+
+
+def _pools(told: t.Any, member: str) -> tuple[NodePoolStatus, ...] | None:
+    """None if nothing is told of them. FleetError ``observe-failed`` for what is no list of pools."""
+    if told is None:
+        return None
+    try:
+        found = decode(FleetMemberStatus, {"nodePools": told}).node_pools
+        for each in found:
+            if each.version:
+                KubeVersion.parse(each.version)
+    except (ValueError, TypeError, AttributeError) as error:
+        raise FleetError("observe-failed", f"observe printed pools that cannot be read: {error}", member) from None
+    return tuple(replace(each, name=in_line(each.name), image=in_line(each.image)) for each in found)
 
 
 def _document(line: str) -> dict[str, t.Any] | None:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
+from ..._core.objects.clusters.fleet_member import NodePoolStatus
+
 IN_PROGRESS, SUCCEEDED, FAILED, UNKNOWN = "in progress", "succeeded", "failed", "unknown"
 NOT_BEGUN = "not begun"
 
@@ -17,6 +19,8 @@ class Work:
     """One attempt at one member. ``operation`` is the same however often the attempt is taken up again.
 
     ``target`` is a Kubernetes version, ``x.y.z`` or ``x.y``. ``reference`` is what ``begin`` gave back, empty before.
+    With ``pool_step`` one node pool is upgraded, ``pool``; ``target`` is empty then if its kubelets keep their version,
+    and ``image`` if its nodes keep their image.
     """
 
     operation: str
@@ -26,6 +30,9 @@ class Work:
     target: str
     attempt: int = 1
     reference: str = ""
+    pool: str = ""
+    image: str = ""
+    pool_step: bool = False
 
     @property
     def subject(self) -> str:
@@ -35,10 +42,12 @@ class Work:
 
 @dataclass(frozen=True, kw_only=True)
 class Observation:
-    """What is true of a member now. ``busy`` names an operation in flight that its platform tells of."""
+    """What is true of a member now. ``busy`` names an operation in flight that its platform tells of; ``pools`` are its
+    node pools, None if its nodes have to be asked."""
 
     version: str
     busy: str = ""
+    pools: tuple[NodePoolStatus, ...] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -44,7 +44,7 @@ from .host import (
 SCRIPT = Path(__file__).with_name("detached_process.py")
 # Isolated from the user's settings of Python and without site packages: it needs none, and starts faster.
 _PYTHON_FLAGS = ("-I", "-S")
-_START_TIMEOUT = 20.0
+_START_TIMEOUT = 120.0
 _PAUSE = 0.01
 _TAIL = 8
 _LONGEST_NAME = 200
@@ -128,7 +128,7 @@ def look(folder: Path, reference: str = "") -> OperationProgress:
 
 
 def output(folder: Path, lines: int = _TAIL) -> str:
-    """The end of what the operation wrote."""
+    """The last ``lines`` of what the operation wrote; empty if it wrote nothing."""
     return processes.last_lines(folder / "output.log", lines).strip()
 
 
@@ -203,7 +203,7 @@ def _read(path: Path) -> dict[str, t.Any] | None:
 
 def _clear_up(folder: Path) -> dict[str, t.Any]:
     """Its process is gone and has recorded nothing. Whoever was below it may be about to, or be there alone."""
-    left = processes.marked(str(folder))
+    left = processes.processes_marked(str(folder))
     processes.stop(left)
     words = f"; {len(left)} process{'es' if len(left) > 1 else ''} that it left behind had to be ended" if left else ""
     for name in (_read(folder / "request.json") or {}).get("private", ()):

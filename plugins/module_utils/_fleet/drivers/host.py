@@ -52,7 +52,8 @@ def known(operations: Path) -> str:
 
 
 def is_intent(reference: str) -> bool:
-    """Whether that is where something is about to be begun, and nothing is known of its beginning."""
+    """Whether the reference says only where an operation is about to be begun, so that nothing is known of its
+    beginning."""
     return reference.startswith(PREFIX) and ":" not in reference.removeprefix(PREFIX)
 
 

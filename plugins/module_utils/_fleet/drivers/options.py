@@ -13,9 +13,25 @@ from pathlib import Path
 
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.clusters.fleet_member import FleetMember
+from ..._core.values.listed import listed
 from ..._local.cluster import TIMEOUT
 from ..._local.state import default_root
 from ..members.members import Clients
+from .choosing import (
+    CLUSTER_API,
+    COMMAND,
+    LOCAL,
+    ROLE,
+    SUPPORTED,
+    definition_problems,
+    filled_in,
+    member_settings,
+    missing_settings,
+    unfit_names,
+    unsupported,
+)
+from .clouds.ready import DEFINITIONS, argv_of, environ_of
+from .cluster_api import ClusterApiDriver
 from .command import CommandDriver
 from .contract import Driver
 from .local import LocalDriver
@@ -24,16 +40,25 @@ from .role import RoleDriver
 
 Options = t.Mapping[str, t.Any]
 
-LOCAL, COMMAND, ROLE = "local", "command", "role"
-_SUPPORTED = (LOCAL, COMMAND, ROLE)
 _WITHOUT_REFERENCE = tuple(name for name in NAMES if name != "reference")
 # Option of each driver: its kind, and whether it has to be there.
 _KNOWN: t.Mapping[str, t.Mapping[str, tuple[str, bool]]] = {
     LOCAL: {"root": ("path", False), "binaries_dir": ("path", False), "timeout": ("seconds", False)},
+    CLUSTER_API: {
+        "kubeconfig": ("path", True),
+        "context": ("name", False),
+        "namespace": ("name", False),
+        "name": ("name", False),
+        "timeout": ("seconds", False),
+    },
     COMMAND: {
+        "definition": ("name", False),
+        "settings": ("settings", False),
+        "members": ("settings", False),
         "begin": ("argv", True),
         "observe": ("argv", False),
         "poll": ("argv", False),
+        "begin_pool": ("argv", False),
         "environment": ("texts", False),
         "timeout": ("seconds", False),
     },
@@ -46,7 +71,12 @@ _KNOWN: t.Mapping[str, t.Mapping[str, tuple[str, bool]]] = {
         "collections_path": ("texts", False),
     },
 }
-_PLACEHOLDERS = {"observe": ("member",), "begin": _WITHOUT_REFERENCE, "poll": NAMES}
+_PLACEHOLDERS = {
+    "observe": ("member",),
+    "begin": _WITHOUT_REFERENCE,
+    "begin_pool": _WITHOUT_REFERENCE,
+    "poll": NAMES,
+}
 _NAMED = 10
 
 
@@ -68,7 +98,9 @@ def drivers_from(
     """The driver of each member by its ``spec.driver``; ``options`` has a mapping for each driver, by name.
 
     ``local``:   ``root``, ``binaries_dir``, ``timeout`` (seconds, 120). Needs no options.
-    ``command``: ``begin``, ``observe``, ``poll`` (lists of arguments), ``environment`` (names), ``timeout`` (60).
+    ``command``: ``begin``, ``observe``, ``poll``, ``begin_pool`` (lists of arguments), or ``definition`` with
+                 ``settings``, and ``members`` with settings of single ones; ``environment`` (names), ``timeout`` (60).
+    ``cluster_api``: ``kubeconfig``, ``context``, ``namespace``, ``name``, ``timeout`` (10).
     ``role``:    ``role``, ``inventory``, ``extra_vars``, ``environment``, ``roles_path``, ``collections_path``.
 
     FleetError with all problems: ``no-driver``, ``driver-not-supported``, ``driver-without-options``, ``bad-option``.
@@ -77,24 +109,39 @@ def drivers_from(
     for name in sorted(members):
         used.setdefault(members[name].spec.driver, []).append(name)
     problems = [*_choice_problems(options, used), *_option_problems(options, place.cwd)]
+    ready = (options.get(COMMAND) or {}) if not problems else {}
+    if ready.get("definition"):
+        problems += missing_settings(ready, (members[name] for name in used.get(COMMAND, ())), f"drivers.{COMMAND}")
+    if not problems and CLUSTER_API in used:
+        names, where = (members[name] for name in used[CLUSTER_API]), f"drivers.{CLUSTER_API}"
+        problems += unfit_names(options[CLUSTER_API], names, where)
     if problems:
         raise FleetError.of(problems)
     makers = {LOCAL: _local, COMMAND: _command, ROLE: _role}
-    made = {driver: makers[driver](options.get(driver) or {}, clients, place) for driver in used}
-    return {name: made[members[name].spec.driver] for name in sorted(members)}
+    single: dict[str, t.Callable[[Options, FleetMember, Clients, OptionPlace], Driver]] = {CLUSTER_API: _cluster_api}
+    if ready.get("definition"):
+        single[COMMAND] = _defined
+    shared = [driver for driver in used if driver not in single]
+    made = {driver: makers[driver](options.get(driver) or {}, clients, place) for driver in shared}
+
+    def driver_of(member: FleetMember) -> Driver:
+        name = member.spec.driver
+        return made[name] if name in made else single[name](options.get(name) or {}, member, clients, place)
+
+    return {name: driver_of(members[name]) for name in sorted(members)}
 
 
 def _choice_problems(options: Options, used: t.Mapping[str, t.Sequence[str]]) -> t.Iterator[Problem]:
     for driver, names in used.items():
-        where = f"member{'s' if len(names) > 1 else ''} {_listed(names)}"
+        where = f"member{'s' if len(names) > 1 else ''} {listed(names, _NAMED)}"
         if not driver:
-            hint = f"set spec.driver of the FleetMember to one of {', '.join(_SUPPORTED)}"
+            hint = f"set spec.driver of the FleetMember to one of {', '.join(SUPPORTED)}"
             yield Problem("no-driver", "nothing says how to upgrade the cluster", where, hint)
-        elif driver not in _SUPPORTED:
-            hint = f"use one of {', '.join(_SUPPORTED)}"
-            yield Problem("driver-not-supported", f"the driver {driver} cannot be used yet", where, hint)
+        elif driver not in SUPPORTED:
+            yield unsupported(driver, where)
         elif driver != LOCAL and not options.get(driver):
             needed = ", ".join(name for name, (_kind, needs) in _KNOWN[driver].items() if needs)
+            needed += " or definition" if driver == COMMAND else ""
             hint = f"give drivers.{driver} with at least {needed}"
             yield Problem("driver-without-options", f"the driver {driver} has no options", where, hint)
 
@@ -112,13 +159,15 @@ def _option_problems(options: Options, cwd: Path) -> t.Iterator[Problem]:
 
 def _problems_of(driver: str, given: Options, where: str, cwd: Path) -> t.Iterator[Problem]:
     known = _KNOWN[driver]
+    if driver == COMMAND:
+        yield from definition_problems(given, where)
     for name in given:
         if name not in known:
             yield Problem("bad-option", "there is no such option", f"{where}.{name}", f"one of {', '.join(known)}")
     for name, (kind, needed) in known.items():
         value = given.get(name)
         if value is None:
-            if needed:
+            if needed and not given.get("definition"):
                 yield Problem("bad-option", "this option is needed", f"{where}.{name}")
             continue
         wrong = _wrong(kind, value)
@@ -134,7 +183,9 @@ def _problems_of(driver: str, given: Options, where: str, cwd: Path) -> t.Iterat
 
 def _wrong(kind: str, value: t.Any) -> str:
     """Why ``value`` is not of that kind; empty if it is."""
-    if kind == "path":
+    if kind == "settings":
+        return ""
+    if kind in ("path", "name"):
         return "" if isinstance(value, str) and value else "a text is wanted"
     if kind == "seconds":
         number = isinstance(value, (int, float)) and not isinstance(value, bool)
@@ -178,8 +229,37 @@ def _command(given: Options, clients: Clients, place: OptionPlace) -> Driver:
         begin_argv=tuple(given["begin"]),
         observe_argv=tuple(given.get("observe") or ()),
         poll_argv=tuple(given.get("poll") or ()),
+        pool_argv=tuple(given.get("begin_pool") or ()),
         environment=tuple(given.get("environment") or ()),
         timeout=float(given.get("timeout") or 60.0),
+    )
+
+
+def _defined(given: Options, member: FleetMember, clients: Clients, place: OptionPlace) -> Driver:
+    """By a ready definition, with the settings of that member."""
+    name, settings = given["definition"], member_settings(given, member)
+    return CommandDriver(
+        clients=clients,
+        operations=place.operations,
+        environ=environ_of(place.environ),
+        cwd=place.cwd,
+        begin_argv=argv_of(name, "begin", settings),
+        observe_argv=argv_of(name, "observe", settings),
+        poll_argv=argv_of(name, "poll", settings),
+        pool_argv=argv_of(name, "begin_pool", settings),
+        environment=(*DEFINITIONS[name].environment, *(given.get("environment") or ())),
+        timeout=float(given.get("timeout") or 60.0),
+    )
+
+
+def _cluster_api(given: Options, member: FleetMember, clients: Clients, place: OptionPlace) -> Driver:
+    return ClusterApiDriver(
+        clients=clients,
+        kubeconfig=str(_path(given["kubeconfig"], place.cwd)),
+        context=given.get("context") or "",
+        namespace=filled_in(given.get("namespace") or "default", member),
+        name=filled_in(given.get("name") or "{member}", member),
+        timeout=float(given.get("timeout") or 10.0),
     )
 
 
@@ -201,8 +281,3 @@ def _role(given: Options, clients: Clients, place: OptionPlace) -> Driver:
 
 def _path(text: str, cwd: Path) -> Path:
     return cwd / Path(text).expanduser()
-
-
-def _listed(names: t.Sequence[str]) -> str:
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more

@@ -11,7 +11,7 @@ import typing as t
 from ..._core.errors import FleetError
 from .contract import Work
 
-NAMES = ("member", "target", "operation", "attempt", "run", "reference")
+NAMES = ("member", "target", "operation", "attempt", "run", "type", "pool", "image", "reference")
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 # What makes an argument look like a script, and what means the same inside of one and outside.
@@ -28,6 +28,9 @@ def values(work: Work, reference: str) -> dict[str, str]:
         "operation": work.operation,
         "attempt": str(work.attempt),
         "run": work.run,
+        "type": work.upgrade_type,
+        "pool": work.pool,
+        "image": work.image,
         "reference": reference,
     }
     for name, value in found.items():

@@ -45,7 +45,7 @@ def shell(script: str, **fields: t.Any) -> detached.Request:
 def folder(tmp_path: Path) -> t.Iterator[Path]:
     """Of one operation; whatever a test leaves running in it is ended."""
     yield tmp_path / "operations" / "one"
-    processes.stop(processes.marked(str(tmp_path / "operations" / "one")), grace=1)
+    processes.stop(processes.processes_marked(str(tmp_path / "operations" / "one")), grace=1)
 
 
 def until(folder: Path, holds: t.Callable[[OperationProgress], bool], reference: str = "") -> OperationProgress:
@@ -132,7 +132,8 @@ def test_it_survives_its_beginner_and_its_group(folder: Path, number: signal.Sig
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         f"sys.path.insert(0, {str(TREE)!r})\n"
         "from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers import detached\n"
-        "request = detached.Request(member='east', argv=('/bin/sh', '-c', 'echo up; sleep 0.5; echo end'),"
+        f"script = 'echo up; until test -e {folder}/go; do sleep 0.05; done; echo end'\n"
+        "request = detached.Request(member='east', argv=('/bin/sh', '-c', script),"
         " environ={'PATH': '/bin:/usr/bin'}, cwd=Path('/'), files={})\n"
         f"print(detached.start(Path({str(folder)!r}), request), flush=True)\n"
         "time.sleep(60)\n"
@@ -144,6 +145,7 @@ def test_it_survives_its_beginner_and_its_group(folder: Path, number: signal.Sig
     os.killpg(beginner.pid, number)
     beginner.wait(300)
     assert detached.look(folder, reference).state == IN_PROGRESS
+    (folder / "go").touch()
     assert ended(folder) == OperationProgress(state=SUCCEEDED, message="up\nend")
 
 
@@ -157,7 +159,7 @@ def test_the_end_of_its_process_is_the_end_of_all_and_recorded(folder: Path, num
     until(folder, says("up"))
     os.kill(pid_of(reference), number)
     _wait_for(folder / "result.json")
-    assert processes.marked(str(folder)) == () or _wait_for_none(folder)
+    assert processes.processes_marked(str(folder)) == () or _wait_for_none(folder)
     progress = detached.look(folder, reference)
     assert progress.state == FAILED and words in progress.message and "ended with it" in progress.message
 
@@ -179,7 +181,7 @@ def test_if_all_that_stands_over_it_is_killed_the_next_look_ends_what_is_left(fo
     progress = ended(folder)
     assert progress.state == FAILED
     assert "its process was killed" in progress.message and "left behind" in progress.message
-    assert processes.marked(str(folder)) == () and not (folder / "extra").exists()
+    assert processes.processes_marked(str(folder)) == () and not (folder / "extra").exists()
     assert detached.start(folder, shell(TWO)) == reference, "an operation is never started twice"
 
 
@@ -265,7 +267,7 @@ def test_nothing_is_begun_beside_another_operation_on_the_member(folder: Path):
         detached.start(folder.parent / "next-2.east.1", shell("true"))
     assert refused.value.code == "operation-in-progress" and "run-1.east.1" in refused.value.message
     for each in (first, other):
-        processes.stop(processes.marked(str(each)), grace=1)
+        processes.stop(processes.processes_marked(str(each)), grace=1)
     detached.look(first)
     detached.start(folder.parent / "next-2.east.1", shell("true"))
     assert ended(folder.parent / "next-2.east.1").state == SUCCEEDED
@@ -324,7 +326,7 @@ def _wait_for(path: Path) -> None:
 
 def _wait_for_none(folder: Path) -> bool:
     end = time.monotonic() + 120
-    while processes.marked(str(folder)):
+    while processes.processes_marked(str(folder)):
         assert time.monotonic() < end, "processes are left"
         time.sleep(0.01)
     return True

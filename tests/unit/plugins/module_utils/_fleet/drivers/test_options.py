@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import json
 import typing as t
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.fleet_member import FleetMember
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.cluster_api import ClusterApiDriver
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.command import CommandDriver
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import Work
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.local import LocalDriver
@@ -59,12 +61,13 @@ def test_a_role_may_be_a_name_in_a_collection():
 
 
 def test_all_problems_at_once_each_with_its_members():
-    found = refused({"command": {}}, a="", b="cluster_api", c="command", d="", e="role")
+    found = refused({"command": {}}, a="", b="helm", c="command", d="", e="role", f="cluster_api")
     assert [(code, where) for code, where, _message in found] == [
         ("no-driver", "members a, d"),
         ("driver-not-supported", "member b"),
         ("driver-without-options", "member c"),
         ("driver-without-options", "member e"),
+        ("driver-without-options", "member f"),
     ]
 
 
@@ -84,6 +87,22 @@ def test_of_many_members_some_are_named():
         ({"command": {"poll": ["x"]}}, "drivers.command.begin", "needed"),
         ({"command": {**COMMAND, "timeout": 0}}, "drivers.command.timeout", "seconds"),
         ({"command": {**COMMAND, "shell": True}}, "drivers.command.shell", "no such option"),
+        ({"command": {"definition": "aks"}}, "drivers.command.definition", "no ready definition"),
+        ({"command": {"definition": "az_aks", "poll": ["x"]}}, "drivers.command.poll", "has a command for this"),
+        ({"command": {**COMMAND, "settings": {"name": "x"}}}, "drivers.command.settings", "only a ready definition"),
+        (
+            {"command": {"definition": "az_aks", "settings": {"x": "y"}}},
+            "drivers.command.settings.x",
+            "no such setting",
+        ),
+        ({"command": {"definition": "gcloud", "settings": {"name": ["y"]}}}, "drivers.command.settings.name", "a text"),
+        ({"command": {"definition": "gcloud", "settings": ["y"]}}, "drivers.command.settings", "a mapping"),
+        ({"command": {"definition": "gcloud", "members": ["y"]}}, "drivers.command.members", "by name of the member"),
+        (
+            {"command": {"definition": "gcloud", "members": {"a": {"interval": "soon"}}}},
+            "drivers.command.members.a.interval",
+            "seconds above 0",
+        ),
         ({"role": {"role": "./nowhere"}}, "drivers.role.role", "/base/nowhere"),
         ({"role": {"role": "x", "extra_vars": {"a": object()}}}, "drivers.role.extra_vars", "only texts"),
         ({"role": {"role": "x", "inventory": "hosts"}}, "drivers.role.inventory", "list"),
@@ -95,6 +114,60 @@ def test_bad_options_are_refused_whether_used_or_not(options: dict[str, t.Any], 
     found = refused(options, east="local")
     assert [(code, place) for code, place, _message in found] == [("bad-option", where)]
     assert words in found[0][2]
+
+
+def test_a_cluster_of_cluster_api_is_found_by_what_its_member_says(tmp_path: Path):
+    options = {"cluster_api": {"kubeconfig": "management", "namespace": "team-{group}"}}
+    place = OptionPlace(operations=Path("/operations"), environ={}, cwd=tmp_path)
+    one = member("east", "cluster_api")
+    members = {"east": replace(one, spec=replace(one.spec, group="blue"))}
+    found = drivers_from(options, members, Clients(members), place)["east"]
+    assert isinstance(found, ClusterApiDriver) and found.kubeconfig == str(tmp_path / "management")
+    assert (found.namespace, found.name) == ("team-blue", "east")
+    ((code, where, _words),) = refused(options, east="cluster_api")
+    assert (code, where) == ("bad-option", "drivers.cluster_api.namespace"), "it has no group"
+
+
+class TestReadyDefinitions:
+    """Each member has a driver of its own, by what holds for it."""
+
+    def settings(self, driver: CommandDriver, argv: str = "begin_argv") -> dict[str, str]:
+        words = [each.removeprefix("--set=") for each in getattr(driver, argv) if each.startswith("--set=")]
+        return dict(each.partition("=")[::2] for each in words)
+
+    def test_settings_of_a_member_stand_above_those_of_all(self):
+        options = {
+            "definition": "az_aks",
+            "settings": {"resource_group": "rg-{member}", "interval": 5},
+            "members": {"west": {"resource_group": "old", "name": "aks-1"}},
+        }
+        found = made({"command": options}, east="command", west="command", home="local")
+        east, west = self.settings(found["east"]), self.settings(found["west"])
+        assert (east["name"], east["resource_group"], east["interval"]) == ("east", "rg-east", "5")
+        assert (west["name"], west["resource_group"], west["patience"]) == ("aks-1", "old", "600")
+        assert found["east"].pool_argv and isinstance(found["home"], LocalDriver)
+
+    def test_what_a_fleet_member_says_of_its_place_counts(self):
+        place = OptionPlace(operations=Path("/operations"), environ={}, cwd=Path("/"))
+        one = member("east", "command")
+        members = {"east": replace(one, spec=replace(one.spec, location="eu-west-1"))}
+        options = {"command": {"definition": "eksctl"}}
+        found = drivers_from(options, members, Clients(members), place)["east"]
+        assert isinstance(found, CommandDriver) and self.settings(found)["region"] == "eu-west-1"
+        assert found.poll_argv == (), "eksctl ends with the upgrade"
+
+    def test_settings_that_are_missing_are_told_with_the_members(self):
+        found = refused({"command": {"definition": "az_aks"}}, east="command", west="command")
+        where = "drivers.command.settings.resource_group"
+        assert found == [("bad-option", where, "nothing says the resource_group of east, west")]
+        ((_code, where, _words),) = refused({"command": {"definition": "gcloud"}}, east="command")
+        assert where == "drivers.command.settings.location"
+
+    @pytest.mark.parametrize("value", ["--output=yaml", "a\nb"])
+    def test_what_would_be_another_argument_is_refused(self, value: str):
+        options = {"definition": "gcloud", "settings": {"location": "x", "name": value}}
+        ((code, where, _words),) = refused({"command": options}, east="command")
+        assert (code, where) == ("bad-option", "drivers.command.settings.name")
 
 
 class TestWhatARoleIsTold:

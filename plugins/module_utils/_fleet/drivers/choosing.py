@@ -1,0 +1,128 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Which drivers can be carried out, and which settings of a ready definition hold for a member."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+from ..._core.errors import Problem
+from ..._core.objects.clusters.fleet_member import FleetMember
+from ..._core.values.listed import listed
+from .clouds.ready import DEFINITIONS, settings_of
+
+LOCAL, COMMAND, ROLE, CLUSTER_API = "local", "command", "role", "cluster_api"
+SUPPORTED = (LOCAL, CLUSTER_API, COMMAND, ROLE)
+# Names in settings, and what of a member stands for them.
+_NAMES: t.Mapping[str, t.Callable[[FleetMember], str]] = {
+    "member": lambda member: member.name,
+    "location": lambda member: member.spec.location,
+    "group": lambda member: member.spec.group,
+}
+_PLACEHOLDER = re.compile(r"\{(" + "|".join(_NAMES) + r")\}")
+_UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f]|^-")
+_OBJECT_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
+_NAMED = 10
+Options = t.Mapping[str, t.Any]
+
+
+def unsupported(driver: str, where: str) -> Problem:
+    """For a driver that FleetMembers may name, and nobody can carry out yet."""
+    hint = f"use one of {', '.join(SUPPORTED)}"
+    return Problem("driver-not-supported", f"the driver {driver} cannot be used yet", where, hint)
+
+
+def definition_problems(given: Options, where: str) -> t.Iterator[Problem]:
+    """What is wrong with ``definition`` and its ``settings``, whoever they are for."""
+    own = [name for name in ("begin", "observe", "poll", "begin_pool") if given.get(name)]
+    name = given.get("definition")
+    if not name:
+        for each in ("settings", "members"):
+            if given.get(each):
+                yield Problem("bad-option", "only a ready definition has settings", f"{where}.{each}")
+        return
+    if name not in DEFINITIONS:
+        hint = f"one of {', '.join(sorted(DEFINITIONS))}"
+        yield Problem("bad-option", f"there is no ready definition {name!r:.80}", f"{where}.definition", hint)
+        return
+    for each in own:
+        yield Problem("bad-option", f"the definition {name} has a command for this", f"{where}.{each}")
+    yield from _unknown(name, given.get("settings"), f"{where}.settings")
+    members = given.get("members") or {}
+    if not isinstance(members, t.Mapping):
+        yield Problem("bad-option", "settings by name of the member are wanted", f"{where}.members")
+        return
+    for member, settings in members.items():
+        yield from _unknown(name, settings, f"{where}.members.{member}")
+
+
+def missing_settings(given: Options, members: t.Iterable[FleetMember], where: str) -> t.Iterator[Problem]:
+    """Settings that a member of a good definition would need, or that cannot be put on a command line."""
+    lacking: dict[str, list[str]] = {}
+    for member in members:
+        for name, value in _filled(given, member).items():
+            if value is None or (not value and _needed(given["definition"], name)):
+                lacking.setdefault(name, []).append(member.name)
+            elif _UNFIT.search(value):
+                words = f"{value!r:.80} begins with - or holds control characters"
+                yield Problem("bad-option", words, f"{where}.settings.{name}", f"of member {member.name}")
+    for name, names in lacking.items():
+        hint = f"give it in settings, or in members.{names[0]}"
+        if _PLACEHOLDER.search(str(settings_of(given["definition"])[name] or "")):
+            hint += "; without it, what the FleetMember says counts"
+        words = f"nothing says the {name} of {listed(names, _NAMED)}"
+        yield Problem("bad-option", words, f"{where}.settings.{name}", hint)
+
+
+def unfit_names(given: Options, members: t.Iterable[FleetMember], where: str) -> t.Iterator[Problem]:
+    """Names of objects in the options, with what FleetMembers say, that no object has."""
+    for member in members:
+        for name in ("namespace", "name"):
+            found = filled_in(given.get(name) or "x", member)
+            if not _OBJECT_NAME.fullmatch(found):
+                words = f"{found!r:.80} is no name of an object"
+                yield Problem("bad-option", words, f"{where}.{name}", f"of member {member.name}")
+
+
+def member_settings(given: Options, member: FleetMember) -> dict[str, str]:
+    """All settings of the definition for that member, for options without problems."""
+    return {name: value or "" for name, value in _filled(given, member).items()}
+
+
+def filled_in(text: str, member: FleetMember) -> str:
+    """The text with what the FleetMember says in place of ``{member}``, ``{location}`` and ``{group}``."""
+    return _PLACEHOLDER.sub(lambda place: _NAMES[place[1]](member), text)
+
+
+def _filled(given: Options, member: FleetMember) -> dict[str, str | None]:
+    mine = (given.get("members") or {}).get(member.name) or {}
+    found = {**settings_of(given["definition"]), **(given.get("settings") or {}), **mine}
+
+    return {name: None if value is None else filled_in(str(value), member) for name, value in found.items()}
+
+
+def _needed(definition: str, name: str) -> bool:
+    return settings_of(definition)[name] != ""
+
+
+def _unknown(definition: str, settings: t.Any, where: str) -> t.Iterator[Problem]:
+    known = settings_of(definition)
+    if settings is not None and not isinstance(settings, t.Mapping):
+        yield Problem("bad-option", "a mapping of settings is wanted", where, f"known: {', '.join(known)}")
+        return
+    for name, value in (settings or {}).items():
+        if name not in known:
+            yield Problem("bad-option", "there is no such setting", f"{where}.{name}", f"one of {', '.join(known)}")
+        elif isinstance(value, bool) or not isinstance(value, (str, int, float)):
+            yield Problem("bad-option", "a text or a number is wanted", f"{where}.{name}")
+        elif name in ("patience", "interval") and not _seconds(value):
+            yield Problem("bad-option", "a number of seconds above 0 is wanted", f"{where}.{name}")
+
+
+def _seconds(value: t.Any) -> bool:
+    try:
+        return 0 < float(value) < float("inf")
+    except ValueError:
+        return False

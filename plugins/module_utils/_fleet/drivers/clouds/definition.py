@@ -1,0 +1,71 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a ready definition of the driver ``command`` is made of."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+
+from ...._core.values.kube_version import KubeVersion
+from ..contract import OperationProgress
+from .tool import Refusals, Tool
+
+Settings = t.Mapping[str, str]
+Document = dict[str, t.Any]
+# Settings that every definition has: seconds.
+PACE = {"patience": "600", "interval": "15"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class PoolWork:
+    """One node pool of the cluster, to a version or to an image; where both are given the image comes with the
+    version."""
+
+    pool: str
+    version: str = ""
+    image: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Definition:
+    """``settings`` by name with their defaults, None where there is none. ``environment`` are the names, or patterns
+    of names, of the variables that the tool logs in with.
+
+    ``observe`` gives ``version``, ``busy`` and ``pools`` as the driver ``command`` reads them. ``begin`` gives the
+    platform's reference of the upgrade of the control plane, which ``poll`` follows; without ``poll`` it gives nothing
+    and returns at the end of it. ``begin_pool`` returns at the end.
+    """
+
+    program: str
+    settings: t.Mapping[str, str | None]
+    environment: tuple[str, ...]
+    refusals: Refusals
+    observe: t.Callable[[Tool, Settings], Document]
+    begin: t.Callable[[Tool, Settings, str], str]
+    begin_pool: t.Callable[[Tool, Settings, PoolWork], None]
+    poll: t.Callable[[Tool, Settings, str], OperationProgress] | None = None
+
+
+def minor(version: str) -> str:
+    """Such as ``1.36``. ValueError if it is no version."""
+    found = KubeVersion.parse(version)
+    return f"{found.major}.{found.minor}"
+
+
+def image_name(kind: str, release: str, kubernetes: str) -> str:
+    """Of images that are made for one minor of Kubernetes: the kind and that minor are its family. Dashes of the
+    release become ``_``, for a family ends at the last dash."""
+    return f"{kind}.{minor(kubernetes)}-{release.replace('-', '_')}" if kind and release and kubernetes else ""
+
+
+def release_of(image: str) -> str:
+    """The release in a name that ``image_name`` has made."""
+    return image.rpartition("-")[2].replace("_", "-")
+
+
+def under_way(cluster: str, pools: t.Mapping[str, str], busy: t.Callable[[str], bool]) -> str:
+    """What the platform works on, in words: states of the cluster and, by name, of its pools that are ``busy``."""
+    states = {"cluster": cluster, **{f"pool {name}": state for name, state in pools.items()}}
+    return "; ".join(f"{what}: {state}" for what, state in states.items() if busy(state))

@@ -1,0 +1,119 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Google Kubernetes Engine by ``gcloud container``. The image of a node comes with its GKE version, so a newer image is
+a newer GKE version of the same minor."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+from ...._core.errors import FleetError
+from ..contract import FAILED, IN_PROGRESS, SUCCEEDED, OperationProgress
+from .definition import Definition, Document, PoolWork, Settings, image_name, release_of, under_way
+from .tool import Refusals, Tool
+
+_BUSY = ("PROVISIONING", "RECONCILING", "STOPPING")
+_MASTER, _NODES = "UPGRADE_MASTER", "UPGRADE_NODES"
+
+
+def _observe(tool: Tool, settings: Settings) -> Document:
+    """``count`` is what each zone of a pool was made with."""
+    shown = tool.told("gcloud", "container", "clusters", "describe", settings["name"], *_where(settings), *_JSON)
+    pools = shown.get("nodePools") or []
+    return {
+        "version": shown.get("currentMasterVersion") or "",
+        "busy": under_way(_state(shown), {each["name"]: _state(each) for each in pools}, _is_busy),
+        "pools": [
+            {
+                "name": each["name"],
+                "count": each.get("initialNodeCount") or 0,
+                "version": each.get("version") or "",
+                "image": image_name(
+                    (each.get("config") or {}).get("imageType") or "",
+                    each.get("version") or "",
+                    each.get("version") or "",
+                ),
+            }
+            for each in pools
+        ],
+    }
+
+
+def _begin(tool: Tool, settings: Settings, target: str) -> str:
+    return _upgrade(tool, settings, _MASTER, "--master", f"--cluster-version={target}")
+
+
+def _poll(tool: Tool, settings: Settings, reference: str) -> OperationProgress:
+    told = tool.told("gcloud", "container", "operations", "describe", reference, *_where(settings), *_JSON)
+    if told.get("status") != "DONE":
+        message = f"{reference} is {told.get('status')}: {told.get('detail') or ''}".removesuffix(": ")
+        return OperationProgress(state=IN_PROGRESS, message=message)
+    wrong = (told.get("error") or {}).get("message") or told.get("statusMessage") or ""
+    return OperationProgress(state=FAILED if wrong else SUCCEEDED, message=wrong)
+
+
+def _begin_pool(tool: Tool, settings: Settings, work: PoolWork) -> None:
+    """FleetError ``upgrade-failed``."""
+    version = work.version or release_of(work.image)
+    operation = _upgrade(tool, settings, _NODES, f"--node-pool={work.pool}", f"--cluster-version={version}")
+
+    def ended() -> OperationProgress | None:
+        found = _poll(tool, settings, operation)
+        return None if found.state == IN_PROGRESS else found
+
+    progress = tool.until(ended)
+    if progress.state == FAILED:
+        raise FleetError("upgrade-failed", f"{operation}: {progress.message}")
+
+
+def _upgrade(tool: Tool, settings: Settings, kind: str, *what: str) -> str:
+    """The name of the operation, which is the one that was not there before: ``gcloud`` itself prints none."""
+    before = _operations(tool, settings, kind)
+    tool.do(
+        "gcloud", "container", "clusters", "upgrade", settings["name"], *what, *_where(settings), "--async", "--quiet"
+    )
+
+    def new() -> list[str]:
+        return [name for name in _operations(tool, settings, kind) if name not in before]
+
+    return str(tool.until(new)[0])
+
+
+def _operations(tool: Tool, settings: Settings, kind: str) -> list[str]:
+    """Of the cluster, the newest first."""
+    options = (f"--filter=operationType={kind}", "--sort-by=~startTime", *_where(settings), *_JSON)
+    mine = re.compile(rf"/clusters/{re.escape(settings['name'])}(/|$)")
+    listed = tool.told("gcloud", "container", "operations", "list", *options)
+    return [each["name"] for each in listed or [] if mine.search(each.get("targetLink") or "")]
+
+
+def _where(settings: Settings) -> tuple[str, ...]:
+    project = (f"--project={settings['project']}",) if settings["project"] else ()
+    return (f"--location={settings['location']}", *project)
+
+
+def _state(shown: t.Mapping[str, t.Any]) -> str:
+    return shown.get("status") or ""
+
+
+def _is_busy(state: str) -> bool:
+    return state in _BUSY
+
+
+_JSON = ("--format=json", "--quiet")
+
+GCLOUD = Definition(
+    program="gcloud",
+    settings={"name": "{member}", "location": "{location}", "project": ""},
+    environment=("CLOUDSDK_*", "GOOGLE_*"),
+    refusals=Refusals(
+        busy=re.compile(r"running incompatible operation|is currently \w+ing (cluster|node ?pool)|code=409"),
+        throttled=re.compile(r"code=429|RESOURCE_EXHAUSTED|RATE_LIMIT_EXCEEDED|Quota exceeded for quota metric"),
+    ),
+    observe=_observe,
+    begin=_begin,
+    begin_pool=_begin_pool,
+    poll=_poll,
+)

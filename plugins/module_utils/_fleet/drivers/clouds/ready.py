@@ -1,0 +1,100 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The ready definitions of the driver ``command``, and how one is run: as a program of ours, for each cluster with its
+own settings."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import typing as t
+from pathlib import Path
+
+from ...._core.errors import FleetError
+from ..contract import FAILED, IN_PROGRESS, SUCCEEDED
+from .az_aks import AZ_AKS
+from .definition import PACE, Definition, Document, PoolWork, Settings
+from .eksctl import EKSCTL
+from .gcloud import GCLOUD
+from .tool import Tool, without
+
+DEFINITIONS: t.Mapping[str, Definition] = {"az_aks": AZ_AKS, "eksctl": EKSCTL, "gcloud": GCLOUD}
+VERBS = ("observe", "begin", "poll", "begin_pool")
+PLUGINS = Path(__file__).absolute().parents[4]
+# Found by its place in the collection, whatever the collection is called and by whomever it was loaded.
+_MODULE = "module_utils._fleet.drivers.clouds.ready"
+_EXIT_CODES = {SUCCEEDED: 0, FAILED: 1, IN_PROGRESS: 75}
+_NOTHING_TOLD = 4
+
+
+def settings_of(name: str) -> dict[str, str | None]:
+    """All settings of a definition with their defaults; None for one that has to be given."""
+    return {**DEFINITIONS[name].settings, **PACE}
+
+
+def argv_of(name: str, verb: str, settings: Settings) -> tuple[str, ...]:
+    """The command for that verb; empty if the definition does without it."""
+    if verb == "poll" and DEFINITIONS[name].poll is None:
+        return ()
+    given = (f"--set={key}={value}" for key, value in settings.items())
+    return (sys.executable, "-P", "-m", _MODULE, name, verb, *given)
+
+
+def environ_of(environ: t.Mapping[str, str]) -> dict[str, str]:
+    """With the folder where the command finds itself."""
+    found = os.pathsep.join(filter(None, (str(PLUGINS), environ.get("PYTHONPATH", ""))))
+    return {**environ, "PYTHONPATH": found}
+
+
+def main(arguments: t.Sequence[str], environ: t.Mapping[str, str]) -> int:
+    """The exit code; what is to be done comes by the variables that the driver ``command`` sets."""
+    parser = argparse.ArgumentParser(prog="ready")
+    parser.add_argument("definition", choices=sorted(DEFINITIONS))
+    parser.add_argument("verb", choices=VERBS)
+    parser.add_argument("--set", action="append", default=[])
+    given = parser.parse_args(arguments)
+    settings = dict(each.partition("=")[::2] for each in given.set)
+    definition = DEFINITIONS[given.definition]
+    tool = Tool(
+        environ=without(environ, PLUGINS),
+        refusals=definition.refusals,
+        patience=float(settings["patience"]),
+        interval=float(settings["interval"]),
+    )
+    try:
+        return _carried_out(definition, given.verb, tool, settings, environ)
+    except FleetError as error:
+        for problem in error.problems:
+            sys.stderr.write("; ".join(filter(None, (problem.message, problem.hint))) + "\n")
+        return _NOTHING_TOLD if given.verb == "poll" else 1
+
+
+def _carried_out(
+    definition: Definition, verb: str, tool: Tool, settings: Settings, environ: t.Mapping[str, str]
+) -> int:
+    def value(name: str) -> str:
+        return environ.get(f"GITOPS_FLEET_{name}", "")
+
+    if verb == "observe":
+        _tell(definition.observe(tool, settings))
+    elif verb == "begin":
+        _tell({"reference": definition.begin(tool, settings, value("TARGET"))})
+    elif verb == "begin_pool":
+        work = PoolWork(pool=value("POOL"), version=value("TARGET"), image=value("IMAGE"))
+        definition.begin_pool(tool, settings, work)
+    elif definition.poll is not None:
+        progress = definition.poll(tool, settings, value("REFERENCE"))
+        _tell({"state": progress.state, "message": progress.message})
+        return _EXIT_CODES[progress.state]
+    return 0
+
+
+def _tell(document: Document) -> None:
+    sys.stdout.write(json.dumps(document) + "\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:], os.environ))  # pylint: disable=ansible-bad-function  # a command

@@ -1,0 +1,213 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The driver ``cluster_api``: clusters with a managed topology, upgraded by the controllers of Cluster API.
+
+The version of the topology is what they bring everything to: the control plane at once, and then each MachineDeployment
+and MachinePool. Pools are put off by the annotation that Cluster API has for it, in the same write as the version, and
+let go one after another by the steps of a whole upgrade. All there is to know of an operation stands in the Cluster, so
+that it is followed from anywhere, and begun again without harm.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+
+from ..._core.errors import FleetError
+from ..._core.objects.clusters.fleet_member import NodePoolStatus
+from ..._core.updates.releases.versions import reached
+from ..._core.values.kube_version import KubeVersion
+from ..._kube.access import version
+from ..._kube.client import KubeClient, Timeouts
+from ..._kube.errors import ApiError
+from ..._kube.login.credentials import connection_from_kubeconfig
+from ..members.members import Clients
+from .contract import IN_PROGRESS, NOT_BEGUN, SUCCEEDED, Observation, OperationProgress, Work
+
+API = "/apis/cluster.x-k8s.io/v1beta2"
+REFERENCE = "cluster-api:"
+DEFERRED = "topology.cluster.x-k8s.io/defer-upgrade"
+OF_CLUSTER = "cluster.x-k8s.io/cluster-name"
+# What is put off or being rolled out, by the condition TopologyReconciled.
+_PUT_OFF = ("MachineDeploymentsUpgradeDeferred", "MachinePoolsUpgradeDeferred")
+_ROLLING = (
+    "ClusterCreating",
+    "ClusterUpgrading",
+    "ControlPlaneUpgradePending",
+    "LifecycleHookBlocking",
+    "MachineDeploymentsUpgradePending",
+    "MachinePoolsUpgradePending",
+)
+_ATTEMPTS = 10
+Document = dict[str, t.Any]
+
+
+@dataclass(frozen=True)
+class PoolKind:
+    """Pools of a topology: their list in it, the resource that is made of each, and its label with the pool's name."""
+
+    field: str
+    resource: str
+    label: str
+
+
+POOLS = (
+    PoolKind("machineDeployments", "machinedeployments", "topology.cluster.x-k8s.io/deployment-name"),
+    PoolKind("machinePools", "machinepools", "topology.cluster.x-k8s.io/pool-name"),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterApiDriver:
+    """The member is the Cluster ``namespace/name`` of the management cluster that the kubeconfig leads to."""
+
+    clients: Clients
+    kubeconfig: str
+    context: str
+    namespace: str
+    name: str
+    timeout: float = 10.0
+
+    def observe(self, member: str) -> Observation:
+        """The member's own ``/version``; pools by their Machines. FleetError ``no-topology``, and of both clusters."""
+        with self._management() as client:
+            cluster = self._cluster(client)
+            rolling = _rolling(cluster)
+            pools = [pool for kind in POOLS for pool in self._pools(client, cluster, kind)]
+        return Observation(version=version(self.clients.get(member)), busy=rolling, pools=tuple(pools))
+
+    def begin(self, work: Work) -> str:
+        """FleetError ``target-not-offered`` for a version of two parts, ``no-such-pool``, ``conflict``."""
+        with self._management() as client:
+            for _attempt in range(_ATTEMPTS):
+                cluster = self._cluster(client)
+                _let_go(cluster, work) if work.pool_step else _put_off(cluster, work.target)
+                try:
+                    client.put(self._path("clusters", self.name), cluster)
+                    return f"{REFERENCE}{self.namespace}/{self.name}"
+                except ApiError as error:
+                    if error.code != "conflict":
+                        raise
+        raise FleetError("conflict", "the Cluster is being written all the time", work.member, "try again")
+
+    def poll(self, work: Work) -> OperationProgress:
+        with self._management() as client:
+            cluster = self._cluster(client)
+            return self._pool_progress(client, cluster, work) if work.pool_step else _progress(cluster, work.target)
+
+    def _pool_progress(self, client: KubeClient, cluster: Document, work: Work) -> OperationProgress:
+        kind, pool = _pool(cluster, work)
+        if DEFERRED in _annotations(pool):
+            return OperationProgress(state=NOT_BEGUN, message=f"{work.pool} is put off")
+        (found,) = self._made(client, kind, work.pool) or ({},)
+        wanted = (found.get("spec") or {}).get("template", {}).get("spec", {}).get("version") or ""
+        status, count = found.get("status") or {}, (found.get("spec") or {}).get("replicas") or 0
+        fresh = status.get("observedGeneration", 0) >= found.get("metadata", {}).get("generation", 1)
+        ready = [status.get(each) or 0 for each in ("replicas", "upToDateReplicas", "readyReplicas")]
+        if wanted and reached(wanted, work.target) and fresh and ready == [count] * 3:
+            return OperationProgress(state=SUCCEEDED)
+        words = f"{ready[1]} of {count} machines of {work.pool} are up to date, {ready[2]} ready"
+        return OperationProgress(state=IN_PROGRESS, message=words)
+
+    def _pools(self, client: KubeClient, cluster: Document, kind: PoolKind) -> t.Iterator[NodePoolStatus]:
+        """The version of a pool is that of its oldest Machine."""
+        names = [each["name"] for each in _listed(cluster, kind)]
+        if not names:
+            return
+        machines = self._list(client, "machines")
+        made = {each["metadata"]["labels"].get(kind.label): each for each in self._list(client, kind.resource)}
+        for name in names:
+            spec = (made.get(name) or {}).get("spec") or {}
+            mine = [each for each in machines if (each["metadata"].get("labels") or {}).get(kind.label) == name]
+            versions = [each["spec"]["version"] for each in mine if each["spec"].get("version")]
+            template = spec.get("template", {}).get("spec", {}).get("version") or ""
+            oldest = min([*versions, *([template] if template else [])], key=KubeVersion.parse, default="")
+            yield NodePoolStatus(name=name, count=spec.get("replicas") or 0, version=oldest)
+
+    def _made(self, client: KubeClient, kind: PoolKind, pool: str) -> list[Document]:
+        return [
+            each for each in self._list(client, kind.resource) if each["metadata"]["labels"].get(kind.label) == pool
+        ]
+
+    def _list(self, client: KubeClient, resource: str) -> list[Document]:
+        found = client.get(self._path(resource), {"labelSelector": f"{OF_CLUSTER}={self.name}"})
+        return t.cast(list[Document], found.get("items") or [])
+
+    def _cluster(self, client: KubeClient) -> Document:
+        found = client.get(self._path("clusters", self.name))
+        if not ((found.get("spec") or {}).get("topology") or {}).get("version"):
+            hint = "only clusters of a ClusterClass have one; use driver command or role for others"
+            where = f"Cluster/{self.namespace}/{self.name} spec.topology"
+            raise FleetError("no-topology", "the Cluster has no managed topology", where, hint)
+        return found
+
+    def _path(self, resource: str, name: str = "") -> str:
+        return f"{API}/namespaces/{self.namespace}/{resource}" + (f"/{name}" if name else "")
+
+    def _management(self) -> KubeClient:
+        connection = connection_from_kubeconfig(self.kubeconfig, self.context)
+        return KubeClient(connection, timeout=Timeouts(connect=self.timeout))
+
+
+def _put_off(cluster: Document, target: str) -> None:
+    """The topology at the target, with all pools where they are. One at or above it is left as it is."""
+    topology, wanted = cluster["spec"]["topology"], f"v{target.removeprefix('v')}"
+    if len(target.split(".")) < 3:
+        hint = "write kubernetesVersion with three parts, such as 1.36.3"
+        raise FleetError("target-not-offered", f"a topology has a whole version, and {target} is none", hint=hint)
+    if reached(topology["version"], target):
+        return
+    topology["version"] = wanted
+    for kind in POOLS:
+        for each in _listed(cluster, kind):
+            each.setdefault("metadata", {}).setdefault("annotations", {})[DEFERRED] = ""
+
+
+def _let_go(cluster: Document, work: Work) -> None:
+    at = cluster["spec"]["topology"]["version"]
+    if not work.target or not reached(at, work.target):
+        raise FleetError("target-not-offered", f"its topology is at {at}, which {work.pool} goes to", work.member)
+    _kind, pool = _pool(cluster, work)
+    _annotations(pool).pop(DEFERRED, None)
+    if not _annotations(pool):
+        (pool.get("metadata") or {}).pop("annotations", None)
+    if not pool.get("metadata"):
+        pool.pop("metadata", None)
+
+
+def _progress(cluster: Document, target: str) -> OperationProgress:
+    topology, condition = cluster["spec"]["topology"], _condition(cluster)
+    if not reached(topology["version"], target):
+        return OperationProgress(state=NOT_BEGUN, message=f"the topology is at {topology['version']}")
+    seen = condition.get("observedGeneration", 0) >= cluster["metadata"].get("generation", 1)
+    settled = condition.get("status") == "True" or condition.get("reason") in _PUT_OFF
+    words = f"{condition.get('reason') or 'not seen yet'}: {condition.get('message') or ''}".removesuffix(": ")
+    return OperationProgress(state=SUCCEEDED if seen and settled else IN_PROGRESS, message=words)
+
+
+def _rolling(cluster: Document) -> str:
+    condition = _condition(cluster)
+    return f"topology: {condition['reason']}" if condition.get("reason") in _ROLLING else ""
+
+
+def _condition(cluster: Document) -> Document:
+    conditions = (cluster.get("status") or {}).get("conditions") or ()
+    return next((each for each in conditions if each.get("type") == "TopologyReconciled"), {})
+
+
+def _listed(cluster: Document, kind: PoolKind) -> list[Document]:
+    workers = cluster["spec"]["topology"].get("workers") or {}
+    return t.cast(list[Document], workers.get(kind.field) or [])
+
+
+def _pool(cluster: Document, work: Work) -> tuple[PoolKind, Document]:
+    for kind in POOLS:
+        for each in _listed(cluster, kind):
+            if each["name"] == work.pool:
+                return kind, each
+    raise FleetError("no-such-pool", f"its topology has no pool {work.pool}", work.member)
+
+
+def _annotations(pool: Document) -> Document:
+    return t.cast(Document, (pool.get("metadata") or {}).get("annotations") or {})
