@@ -6,12 +6,8 @@
 from __future__ import annotations
 
 from conducting import Conducting, Plays
-from update_fleet import NEW, OLD, Document, UpdateFleet
-
-
-def allowing(failures: int) -> Document:
-    group = {"name": "all", "maxConcurrency": "2", "maxAllowedFailures": str(failures)}
-    return {"stages": [{"name": "all", "groups": [group], "maxAllowedFailures": str(failures)}]}
+from update_fleet import NEW, OLD, UpdateFleet
+from update_rules import allowing
 
 
 def test_one_broken_member_of_four(fleet: UpdateFleet, plays: Plays) -> None:

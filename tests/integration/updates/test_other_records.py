@@ -16,7 +16,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import F
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join import join
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.member_lease import MemberLeases
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gates import GateKeeper
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gate_objects import GateKeeper
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.run_record import read_run
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
@@ -84,7 +84,7 @@ def test_two_runs_of_two_records_at_once_upgrade_the_cluster_once(
         "gitops.fleet.update", **fleet.variables(records=_options(fleet), operations=operations, events=events)
     )
     for each in (first, second):
-        assert each.ended(150).code(0).fleet["outcome"] == "done"
+        assert each.ended(600).code(0).fleet["outcome"] == "done"
     assert fleet.version(name) == NEW and fleet.upgrades() == {name: 1}
     runs = [fleet.recorded(), read_run(other_records, fleet.run_name)]
     states = [run.status.stages[0].groups[0].members[0].status.state for run in runs]

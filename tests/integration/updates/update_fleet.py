@@ -33,10 +33,10 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.conduc
     carry_on,
     verdict,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gate import user
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gate_completion import user
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.run_record import read_run
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import written
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import present
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import update_manifests
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import define_run
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.access import version
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
@@ -44,8 +44,10 @@ from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.credentia
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.parallel import in_parallel
 from ansible_collections.gitops.fleet.plugins.module_utils._local import cluster, processes, upgrades
 from ansible_collections.gitops.fleet.plugins.module_utils._local.outcome import LocalOutcome
+from ansible_collections.gitops.fleet.plugins.module_utils._local.spec import NodesSpec
 from ansible_collections.gitops.fleet.plugins.module_utils._store.open_records import open_records
 from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Records
+from small_fleet import Server
 
 Document = dict[str, t.Any]
 OLD, NEW = "v1.35.4", "v1.36.3"
@@ -81,6 +83,7 @@ class UpdateFleet:
     number: int
     made: list[str] = field(default_factory=list)
     said: list[str] = field(default_factory=list)
+    outcomes: dict[str, LocalOutcome] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.client = KubeClient(connection_from_kubeconfig(self.hub.kubeconfig))
@@ -104,15 +107,20 @@ class UpdateFleet:
 
     # Members.
 
-    def members(self, *groups: str, version: str = "1.35", driver: str = "local") -> list[str]:
-        """Joins a real local cluster for each name of a group, and gives their names."""
+    def members(
+        self, *groups: str, version: str = "1.35", driver: str = "local", nodes: tuple[NodesSpec, ...] = ()
+    ) -> list[str]:
+        """Joins a real local cluster for each name of a group, and gives their names; with ``nodes``, these are kept
+        ready and replaced, and requests are in its audit log."""
         names = [f"u{self.number}-{letter}" for letter, _group in zip("abcdefgh", groups, strict=False)]
-        made = in_parallel({name: self._maker(name, version) for name in names}, threads=2)
+        more = {"profile": "fleet", "nodes": nodes, "audit": True} if nodes else {}
+        made = in_parallel({name: self._maker(name, version, more) for name in names}, threads=2)
         self.made += names
         wishes = []
         for name, group in zip(names, groups, strict=True):
             outcome = made[name]
             assert isinstance(outcome, LocalOutcome), outcome
+            self.outcomes[name] = outcome
             wishes.append(self._wish(name, outcome.kubeconfig, group, driver))
         join(self.session(), wishes, write=True)
         return names
@@ -164,12 +172,16 @@ class UpdateFleet:
         log = self.folder / "files" / "begun.log"
         return log.read_text().split() if log.exists() else []
 
-    def _maker(self, name: str, minor: str) -> t.Callable[[], LocalOutcome]:
-        return lambda: t.cast(LocalOutcome, self.clusters(name, version=minor))
+    def _maker(self, name: str, minor: str, more: Document) -> t.Callable[[], LocalOutcome]:
+        return lambda: t.cast(LocalOutcome, self.clusters(name, version=minor, **more))
 
     def _wish(self, name: str, kubeconfig: t.Any, group: str, driver: str) -> MemberSpec:
         fields = {"group": group, "driver": driver}
         return MemberSpec(name=name, connection={"kubeconfig": str(kubeconfig)}, labels={}, fields=fields)
+
+    def server(self, member: str) -> Server:
+        """With its audit log, for members with nodes."""
+        return Server(self.outcomes[member])
 
     def version(self, member: str) -> str:
         """What the member itself says."""
@@ -184,9 +196,14 @@ class UpdateFleet:
 
     # The run.
 
-    def run(self, strategy: Document | None = None, target: str = TARGET, **spec: t.Any) -> Document:
-        upgrade = {"type": "ControlPlaneOnly", "kubernetesVersion": target}
-        spec = {"managedClusterUpdate": {"upgrade": upgrade}, **({"strategy": strategy} if strategy else {}), **spec}
+    def run(
+        self, strategy: Document | None = None, target: str = TARGET, kind: str = "ControlPlaneOnly", **spec: t.Any
+    ) -> Document:
+        """``images`` is the selection of node images."""
+        update: Document = {"upgrade": {"type": kind, **({"kubernetesVersion": target} if target else {})}}
+        if images := spec.pop("images", None):
+            update["nodeImageSelection"] = images
+        spec = {"managedClusterUpdate": update, **({"strategy": strategy} if strategy else {}), **spec}
         return {"apiVersion": API, "kind": "UpdateRun", "metadata": {"name": self.run_name}, "spec": spec}
 
     def write(self, strategy: Document | None = None, **spec: t.Any) -> None:
@@ -216,10 +233,10 @@ class UpdateFleet:
     ) -> RunVerdict:
         """In this process; what it came to. Without a definition the recorded run."""
         wish = {"pace": Pace(interval=0.2, settle=20), "timeout": 2.0, "operations": str(self.operations), **wish}
-        given = written([], [run] if run else [], strict=False)
+        given = update_manifests([], [run] if run else [], strict=False)
         session = self.session(clock=clock)
         who = user(session)
-        made = present(self.records, self.run_name, given, write=True, who=who).run
+        made = define_run(self.records, self.run_name, given, write=True, who=who).run
         wanted = ConductOptions(drivers=drivers or self.drivers(), **wish)
         ending = carry_on(session, made, wanted, who)
         return verdict(ending)
@@ -291,12 +308,12 @@ class UpdateFleet:
 
     def leftovers(self) -> list[tuple[str, ...]]:
         """Commands of processes that belong to an operation of this test."""
-        found = [one for folder in self.folders() for one in processes.marked(str(folder))]
+        found = [one for folder in self.folders() for one in processes.processes_marked(str(folder))]
         return [processes.command(one) for one in found]
 
     def end(self) -> None:
         for folder in self.folders():
-            processes.stop(processes.marked(str(folder)), grace=5)
+            processes.stop(processes.processes_marked(str(folder)), grace=5)
         ended = cluster.many({name: self._absent(name) for name in self.made}, at_once=4)
         self.records.close()
         self.client.close()

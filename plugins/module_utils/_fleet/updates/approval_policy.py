@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The admission policies by which a hub vouches for names: who approved a gate, who made and who started a run."""
+"""The admission policies by which a hub vouches for names: who approved, who made and who started a run."""
 
 from __future__ import annotations
 
@@ -16,6 +16,9 @@ from ..._kube.errors import ApiError
 from ..._kube.paths import BUILT_IN, object_path
 
 FOLDER = Path(__file__).resolve().parents[4] / "roles" / "hub" / "files" / "policies"
+# By the objects in which names are believed.
+OF_UPDATES = ("gates.gitops.fleet", "updateruns.gitops.fleet")
+OF_STAGED_RUNS = ("approvalrequests.gitops.fleet", "stagedupdateruns.gitops.fleet")
 # The server has no such policies, not ours, or does not show them to us.
 _UNKNOWN = ("not-found", "forbidden", "unauthorized")
 
@@ -37,8 +40,9 @@ def is_shipped(policy: Policy, live: t.Mapping[str, t.Any] | None) -> bool:
     return live is not None and live.get("spec") == policy["spec"] and not live["metadata"].get("deletionTimestamp")
 
 
-def vouched_since(hub: KubeClient | None) -> datetime | None:
+def vouched_since(hub: KubeClient | None, names: t.Container[str] = OF_UPDATES) -> datetime | None:
     """From when on the hub has refused what names somebody else; None if it does not, or if that cannot be read.
+    ``names`` are the policies that this hangs on.
 
     Objects that were made later bear true names for as long as they live. ApiError if the hub does not answer.
     """
@@ -46,6 +50,8 @@ def vouched_since(hub: KubeClient | None) -> datetime | None:
         return None
     made: list[datetime] = []
     for policy in shipped():
+        if policy["metadata"]["name"] not in names:
+            continue
         try:
             live = hub.get(path_of(policy))
         except ApiError as error:

@@ -36,8 +36,12 @@ def claim(records: Records, member: str, operation: str, holder: str) -> Lease |
     return found
 
 
-def release(records: Records, member: str, operation: str, lease: Lease | None) -> None:
-    """Takes the mark off and gives the lease up, if they are still this operation's."""
+def unclaim(records: Records, member: str, operation: str, lease: Lease | None) -> None:
+    """Undoes ``claim``: takes the mark of this operation off the member, if it still bears it, and gives the lease up,
+    if there is one and it was not lost.
+
+    A mark that others' writing keeps there is stale once the operation is over. An empty ``operation``: only the lease.
+    """
     for _attempt in range(_ATTEMPTS):
         document = records.get("FleetMember", member)
         if document is None or mark_of(document) != operation or _marked(records, document, ""):

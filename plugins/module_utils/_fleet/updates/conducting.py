@@ -16,11 +16,14 @@ from ..._core.errors import FleetError
 from ..._core.objects.clusters.fleet_member import FleetMember
 from ..._core.objects.updates.update_run import UpdateRun
 from ..._core.updates.approvals import Terms
+from ..._core.updates.preflight import Judge
 from ..._core.updates.record.run_state import run_of
 from ..._core.updates.record.summary import first_line
 from ..._core.updates.releases import versions
+from ..._core.updates.releases.targets import target_of
 from ..._core.updates.run import MemberRow, RunState
 from ..._core.updates.status import derive
+from ..._core.values.kube_version import KubeVersion
 from ..._core.values.update_states import (
     COMPLETED,
     FAILED,
@@ -42,7 +45,8 @@ from ..._store.records import Records
 from ..conductor.executor import Executor, Pace
 from ..conductor.interrupts import Interrupts
 from ..conductor.loop import RunLimits
-from ..drivers.contract import Driver, Observation
+from ..conductor.operation import Operation, OperationMaker
+from ..drivers.contract import Driver
 from ..drivers.host import here
 from ..drivers.options import OptionPlace, drivers_from
 from ..files import refuse_unwritable
@@ -57,12 +61,14 @@ from .approval_policy import vouched_since
 from .claims import KIND
 from .constraints import StartConstraints
 from .events import events_file
-from .gates import gates_of
-from .leases import held, upgrade_leases
-from .monitor import MemberMonitor
+from .gate_objects import gates_of
+from .leases import behind_leases, upgrade_leases
+from .monitor import ControlPlaneJudge, MemberMonitor
+from .pools import WholeJudge, pools_seen, refuse_type, whole_run
 from .progress import RunProgress
 from .sources import UpdateManifests
 from .steering import ApprovalRules, RunEnding, conduct_run
+from .steps.member_steps import MemberSteps, Pooling
 from .update_run import Outcome, started
 
 DONE, WAITING, PARTIAL, FAILURE = "done", "waiting", "partial", "failed"
@@ -100,21 +106,31 @@ def carry_on(session: Session, run: UpdateRun, wish: ConductOptions, who: str = 
     records, say = session.records, session.say
     members_to_write(session)
     with _drivers(session, run, wish, strict=True) as (drivers, clients):
+        refuse_type(records, run, drivers)
         if run.status.phase == NEW:
             run = started(session, run, observed(drivers, wish.threads), write=True, who=who).run
         task = f"run/{run.name}/{run.metadata.uid}"
         leases = upgrade_leases(clients, drivers, task, say, wish.pace.lost_after)
+        whole, permits = whole_run(run), _permits(records, run)
+        pools = pools_seen(clients, drivers, whole)
         sight = MemberMonitor(
             records=records,
             drivers=drivers,
-            target=run.target,
+            judge=_judge(run, permits, clients),
             holder=task,
             members=tuple(row.name for row in run_of(run).members),
-            permits=_permits(records, run),
+            permits=permits,
             leases=leases,
             clock_ahead=clients.clock_ahead,
+            pools=pools,
         )
-        works = Executor(held(drivers, leases), versions, wish.pace)
+        place = partial(here, operations_folder(wish.operations, session.environ))
+        follow: OperationMaker = Operation
+        if whole:
+            steps = MemberSteps(session=session, run=run, clients=clients, permits=permits, pools=pools, holder=task,
+                                max_idle=wish.max_idle, pace=wish.pace, here=place)  # fmt: skip
+            follow = steps.parts.follow
+        works = Executor(behind_leases(drivers, leases), versions, wish.pace, follow=follow)
         with Interrupts() as interrupts, events_file(wish.events, say) as emit:
             progress = RunProgress(
                 run=run, say=say, emit=emit, journal=_journal(session, run.name), versions=sight.versions
@@ -122,10 +138,9 @@ def carry_on(session: Session, run: UpdateRun, wish: ConductOptions, who: str = 
             limits = RunLimits(
                 holder=session.holder, time_limit=wish.time_limit, max_idle=wish.max_idle, interrupted=interrupts
             )
-            place = partial(here, operations_folder(wish.operations, session.environ))
             rules = ApprovalRules(terms=wish.terms, since=lambda: vouched_since(session.hub))
             ending = conduct_run(session, run.name, sight, works, progress, limits, place, rules)
-            return replace(ending, behind=_behind(ending, drivers, wish.threads))
+            return replace(ending, behind=_behind(ending, drivers, wish.threads, pools if whole else None))
 
 
 def refuse_unfit(session: Session, run: UpdateRun, given: UpdateManifests, wish: ConductOptions) -> None:
@@ -133,6 +148,7 @@ def refuse_unfit(session: Session, run: UpdateRun, given: UpdateManifests, wish:
     members that name a FleetMaintenance which is not there."""
     members_to_write(session)
     with _drivers(session, run, wish) as (drivers, _clients):
+        refuse_type(session.records, run, drivers)
         refuse_unwritable(wish.events)
         _refuse_without_windows(session, run, given, drivers)
     if not _settled(run_of(run)):
@@ -143,26 +159,35 @@ def rehearse(session: Session, run: UpdateRun, given: UpdateManifests, wish: Con
     """What ``carry_on`` would begin with: everything checked, nothing written, members only read."""
     refuse_unwritable(wish.events)
     with _drivers(session, run, wish) as (drivers, _clients):
+        refuse_type(session.records, run, drivers)
         _refuse_without_windows(session, run, given, drivers)
         if run.status.phase != NEW:
             return Outcome(run=run, changed=not _settled(run_of(run)))
         return started(session, run, observed(drivers, wish.threads), write=False)
 
 
-def observed(drivers: t.Mapping[str, Driver], threads: int) -> dict[str, str]:
-    """Versions of the members that answer."""
-    answers = in_parallel({name: _observe(driver, name) for name, driver in drivers.items()}, threads=threads)
-    return {name: answer.version for name, answer in answers.items() if isinstance(answer, Observation)}
+def observed(drivers: t.Mapping[str, Driver], threads: int, pools: Pooling | None = None) -> dict[str, str]:
+    """Versions of the members that answer; the lowest, with those of their ``pools``."""
+    work = {name: _observe(driver, name, pools) for name, driver in drivers.items()}
+    answers = in_parallel(work, threads=threads)
+    return {name: answer for name, answer in answers.items() if isinstance(answer, str)}
 
 
-def _behind(ending: RunEnding, drivers: t.Mapping[str, Driver], threads: int) -> dict[str, str]:
-    """Members that count as being at the target and answer with a lower version. A record is no witness: whoever may
-    write the run's status can write such a word there. Members that do not answer now are believed."""
-    if ending.why != "settled":
+def _judge(run: UpdateRun, permits: StartConstraints, clients: Clients) -> Judge:
+    if not whole_run(run):
+        return ControlPlaneJudge(run.target, bool(run.spec.auto_upgrade_profile_id))
+    return WholeJudge(target=target_of(run), known=permits.releases, member=clients.members.get)
+
+
+def _behind(ending: RunEnding, drivers: t.Mapping[str, Driver], threads: int, pools: Pooling | None) -> dict[str, str]:
+    """Members that count as being at the target and answer with a lower version, of their nodes too where ``pools`` are
+    upgraded. A record is no witness: whoever may write the run's status can write such a word there. Members that do
+    not answer now are believed."""
+    if ending.why != "settled" or not ending.run.target:
         return {}
     rows = ending.state.members
     asked = {row.name: drivers[row.name] for row in rows if _there(row) and row.name in drivers}
-    found = observed({name: each for name, each in asked.items() if name not in ending.witnessed}, threads)
+    found = observed({name: each for name, each in asked.items() if name not in ending.witnessed}, threads, pools)
     return {name: version for name, version in found.items() if not _reached(version, ending.run.target)}
 
 
@@ -205,17 +230,9 @@ def verdict(ending: RunEnding) -> RunVerdict:
     return RunVerdict(outcome=WAITING, code=code, message=status.message)
 
 
-def terms_of(self_approval: bool, verified: bool, expires: int | None) -> Terms:
-    """What approvals have to be; ``expires`` is in seconds."""
-    return Terms(
-        self_approval=self_approval,
-        verified=verified,
-        expires=timedelta(seconds=expires) if expires else None,
-    )
-
-
 def operations_folder(given: str, environ: t.Mapping[str, str]) -> Path:
-    """Where operations are kept from run to run."""
+    """The folder where operations are kept from run to run: the ``given`` one, else one in the user's folder for
+    state."""
     if given:
         return Path(with_home(given, environ)).absolute()
     return Path(environ.get("XDG_STATE_HOME") or with_home("~/.local/state", environ), "gitops-fleet", "operations")
@@ -250,7 +267,11 @@ def _drivers(
     """Those of the run's members, while entered; with ``strict`` they are to be upgraded."""
     members, timeout = _members_of(session.records, run), Timeouts(connect=wish.timeout)
     operations = operations_folder(wish.operations, session.environ)
-    with open_clients(session, members, timeout=timeout, strict=strict) as clients:
+    # Budgets of node pools may be over members that are not in the run.
+    asked = members
+    if strict and whole_run(run):
+        asked = {name: each.fleet for name, each in recorded_members(session.records).items()}
+    with open_clients(session, asked, timeout=timeout, strict=strict) as clients:
         place = OptionPlace(operations=operations, environ=session.environ, cwd=Path.cwd())
         yield drivers_from(wish.drivers, members, clients, place), clients
 
@@ -261,17 +282,17 @@ def _members_of(records: Records, run: UpdateRun) -> dict[str, FleetMember]:
     return {name: member.fleet for name, member in recorded_members(records).items() if name in names}
 
 
-def _observe(driver: Driver, name: str) -> t.Callable[[], Observation]:
-    return lambda: driver.observe(name)
+def _observe(driver: Driver, name: str, pools: Pooling | None) -> t.Callable[[], str]:
+    def look() -> str:
+        seen = driver.observe(name)
+        kubelets = [each.version for each in pools(name, seen) if each.version] if pools else []
+        try:
+            return min((seen.version, *kubelets), key=KubeVersion.parse) if kubelets else seen.version
+        except ValueError:
+            return seen.version
+
+    return look
 
 
 def _journal(session: Session, run: str) -> t.Callable[[str, str, str], None]:
-    """The journal is for people; a line that cannot be kept stops no upgrade."""
-
-    def keep(kind: str, reason: str, message: str) -> None:
-        try:
-            session.records.event(KIND, run, kind, reason, message, session.clock())
-        except FleetError:
-            return
-
-    return keep
+    return lambda kind, reason, message: session.journal(KIND, run, reason, message, kind)

@@ -16,6 +16,7 @@ from ..._core.updates.releases.releases import Releases, releases, version_obsta
 from ..._core.updates.run import MemberBlocker, MemberView
 from ..._core.updates.timing.maintenance import Calendar, Site, calendar
 from ..._core.values.update_states import WINDOW_CLOSED
+from ..._core.windows.spans import Span
 from ..._store.records import Record, Records
 from ..recorded import recorded
 from .sources import UpdateManifests
@@ -41,6 +42,12 @@ class StartConstraints:
         labels = self._labels() if times.windows or times.freezes else {}
         return {each["metadata"]["name"]: self._view(each, labels, times, known, now) for each in members}
 
+    def freezes(self, members: t.Sequence[Record]) -> dict[str, tuple[tuple[str, Span], ...]]:
+        """Those of each FleetMember: what they are called, and when they hold."""
+        times, _known = self._read()
+        labels = self._labels() if times.freezes else {}
+        return {each["metadata"]["name"]: times.freezes_of(_site(each, labels)) for each in members}
+
     def problems(self, members: t.Sequence[Record], now: datetime) -> list[Problem]:
         """Members of which it is not known when they may begin."""
         times, _known = self._read()
@@ -51,6 +58,10 @@ class StartConstraints:
             except FleetError as error:
                 found += error.problems
         return found
+
+    def releases(self) -> Releases:
+        """What platforms offer where, as it is recorded now."""
+        return self._read()[1]
 
     def _read(self) -> tuple[Calendar, Releases]:
         maintenance = {**self._recorded(FleetMaintenance), **self.given.maintenance}
@@ -76,7 +87,8 @@ class StartConstraints:
         site, spec = _site(member, labels), member["spec"]
         obstacles = [times.frozen(site, now)]
         place = known.at(spec.get("provider", ""), spec.get("location", ""))
-        obstacles.append(version_obstacle(place, self.target, spec.get("location", ""), now))
+        if self.target:
+            obstacles.append(version_obstacle(place, self.target, spec.get("location", ""), now))
         windows = None
         try:
             windows = times.open(site, self.run_type, *_span(now))

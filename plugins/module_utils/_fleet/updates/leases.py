@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from ..._core.errors import FleetError
+from ..._core.updates.releases.versions import reached
 from ..._core.updates.run import MemberBlocker
 from ..._core.values.instants import SECONDS, write_time
 from ..._core.values.update_states import OPERATION_IN_PROGRESS, PRECONDITION_FAILED, UNREACHABLE
@@ -68,6 +69,7 @@ class UpgradeLeases:
     revived: t.Container[str] = ()
     _kept: dict[str, KeptLease] = field(default_factory=dict)
     _without: set[str] = field(default_factory=set)
+    _inherited: set[str] = field(default_factory=set)
     _tried: dict[str, datetime] = field(default_factory=dict)
     _locks: defaultdict[str, threading.Lock] = field(default_factory=lambda: defaultdict(threading.Lock))
 
@@ -100,8 +102,17 @@ class UpgradeLeases:
         self._tried |= dict.fromkeys(due, now + AGAIN)
         in_parallel({name: self._renewal(name) for name in due}, deadline=DEADLINE)
 
+    def inherit(self, member: str) -> None:
+        """Takes what an earlier conductor of the run may have left there. Where that cannot be had now, it is asked for
+        once more when the member is given up, or it would keep others off until it has run out."""
+        self._inherited.add(member)
+        self.claim(member)
+
     def release(self, member: str) -> None:
         """Gives the member's lease up, if it is held."""
+        if member in self._inherited and member not in self._kept:
+            self.claim(member, again=True)
+        self._inherited.discard(member)
         self._tried.pop(member, None)
         with self._locks[member]:
             self._without.discard(member)
@@ -111,8 +122,8 @@ class UpgradeLeases:
 
     def clear(self, member: str) -> None:
         """Gives up what an earlier conductor of the run left there."""
-        if self.claim(member) is None:
-            self.release(member)
+        self._inherited.add(member)
+        self.release(member)
 
     def _take(self, member: str) -> KeptLease:
         if self.clients.leases is None:
@@ -159,7 +170,17 @@ class LeasedDriver:
         found = self.leases.claim(work.member)
         if found is not None:
             raise FleetError("busy", found.message, work.member, "it is tried again")
+        if work.target and not work.pool_step and self._is_there(work):
+            message = "it was upgraded by others just before it was held"
+            raise FleetError("busy", message, work.member, "it is looked at again")
         return self.driver.begin(work)
+
+    def _is_there(self, work: Work) -> bool:
+        """Whether whoever held the member until now has brought it to the target: it was looked at before."""
+        try:
+            return reached(self.driver.observe(work.member).version, work.target)
+        except (FleetError, ValueError):
+            return False
 
     def poll(self, work: Work) -> OperationProgress:
         return self.driver.poll(work)
@@ -179,6 +200,6 @@ def upgrade_leases(
     )
 
 
-def held(drivers: t.Mapping[str, Driver], leases: UpgradeLeases) -> dict[str, Driver]:
-    """The same drivers, behind the leases."""
+def behind_leases(drivers: t.Mapping[str, Driver], leases: UpgradeLeases) -> dict[str, Driver]:
+    """Drivers by the same names that begin nothing on a member which others hold."""
     return {name: LeasedDriver(each, leases) for name, each in drivers.items()}

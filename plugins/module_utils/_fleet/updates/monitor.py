@@ -13,7 +13,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from ..._core.errors import FleetError
-from ..._core.updates.releases.versions import nothing_to_do, step_refused
+from ..._core.objects.clusters.fleet_member import NodePoolStatus
+from ..._core.updates.preflight import Judge
+from ..._core.updates.releases.versions import skewed, view_at_version
 from ..._core.updates.run import Begin, MemberBlocker, MemberView
 from ..._core.values.clock_skew import CLOCK_SKEW as MOST_SKEW
 from ..._core.values.update_states import CLOCK_SKEW, OPERATION_IN_PROGRESS, PRECONDITION_FAILED
@@ -25,7 +27,7 @@ from .claims import (
     claim,
     lease_name,
     mark_of,
-    release,
+    unclaim,
 )
 from .constraints import StartConstraints
 from .leases import UpgradeLeases, obstacle
@@ -37,21 +39,44 @@ LIST_AFTER = timedelta(seconds=15)
 GONE = MemberBlocker(reason=PRECONDITION_FAILED, message="the member has no driver any more")
 
 
+Pools = tuple[NodePoolStatus, ...]
+
+
+def no_pools(_member: str, _seen: Observation) -> Pools:
+    """Nothing is known of nodes."""
+    return ()
+
+
+@dataclass(frozen=True)
+class ControlPlaneJudge:
+    """For runs that upgrade control planes alone: kubelets are left as they are, and have to be young enough."""
+
+    target: str
+    automatic: bool = False
+
+    def __call__(self, view: MemberView, version: str, pools: Pools, _now: datetime, /) -> MemberView:
+        view = view_at_version(view, version, self.target, self.automatic)
+        if view.skip or view.fail:
+            return view
+        return replace(view, fail=skewed({each.name: each.version for each in pools}, self.target))
+
+
 @dataclass
 class MemberMonitor:
     """Views for ``decide``, and the claims of members that are in flight. ``holder`` is the same for every conductor of
     the run, so that its next one has the members at once. Without ``permits`` members may begin at any time; without
     ``leases`` other records do not see that a member is in flight. ``clock_ahead`` says how far the servers' clocks are
-    ahead of ours."""
+    ahead of ours; ``pools`` are a member's node pools, once it was observed; ``judge`` says what it has to do."""
 
     records: Records
     drivers: t.Mapping[str, Driver]
-    target: str
+    judge: Judge
     holder: str
     members: t.Collection[str]
     permits: StartConstraints | None = None
     leases: UpgradeLeases | None = None
     clock_ahead: t.Callable[[], timedelta] = timedelta
+    pools: t.Callable[[str, Observation], Pools] = no_pools
     views: dict[str, MemberView] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
     _plain: dict[str, MemberView] = field(default_factory=dict)
@@ -60,6 +85,7 @@ class MemberMonitor:
     _left: dict[str, tuple[str, Lease | None]] = field(default_factory=dict)
     _again: dict[str, datetime] = field(default_factory=dict)
     _seen: dict[str, datetime] = field(default_factory=dict)
+    _pools: dict[str, Pools] = field(default_factory=dict)
     _listed: datetime | None = None
 
     def refresh(self, now: datetime) -> None:
@@ -124,7 +150,7 @@ class MemberMonitor:
         if isinstance(found, Lease):
             self._claims[member] = (operation, found)
             if self.leases:
-                self.leases.claim(member)
+                self.leases.inherit(member)
 
     def keep_only(self, in_flight: t.Mapping[str, str], ours: str) -> None:
         """Gives up every claim but those of operations in flight, by member. ``ours`` begins the name of each operation
@@ -133,7 +159,7 @@ class MemberMonitor:
             if in_flight.get(member) != operation:
                 if self.leases:
                     self.leases.release(member)
-                release(self.records, member, operation, lease)
+                unclaim(self.records, member, operation, lease)
                 del self._claims[member]
         for member, (mark, left) in list(self._left.items()):
             if mark and (in_flight.get(member) == mark or not mark.startswith(ours)):
@@ -141,7 +167,7 @@ class MemberMonitor:
             if member not in self._claims:
                 if self.leases:
                     self.leases.clear(member)
-                release(self.records, member, mark, left)
+                unclaim(self.records, member, mark, left)
             del self._left[member]
 
     def _left_by_others(self, marks: t.Mapping[str, str]) -> dict[str, tuple[str, Lease | None]]:
@@ -160,7 +186,13 @@ class MemberMonitor:
 
     def _observe(self, member: str) -> t.Callable[[], Observation]:
         driver = self.drivers[member]
-        return lambda: driver.observe(member)
+
+        def look() -> Observation:
+            seen = driver.observe(member)
+            self._pools[member] = self.pools(member, seen)
+            return seen
+
+        return look
 
     def _judge(self, begin: Begin, found: Observation | FleetError | None, now: datetime) -> None:
         view = self._plain[begin.member]
@@ -181,7 +213,11 @@ class MemberMonitor:
         if skew:
             self._blocked(view, skew, now)
             return
-        view = _verdict(view, self.versions[begin.member], self.target)
+        view = self.judge(view, self.versions[begin.member], self._pools.get(begin.member, ()), now)
+        waits = len(view.obstacles) > len(self._plain[begin.member].obstacles)
+        if waits and not (view.skip or view.fail):
+            self._blocked(self._plain[begin.member], view.obstacles[-1], now)
+            return
         self.views[begin.member] = view
         if view.skip or view.fail:
             return
@@ -193,7 +229,7 @@ class MemberMonitor:
         if held is None:
             self._claims[begin.member] = (begin.operation, claimed)
             return
-        release(self.records, begin.member, begin.operation, claimed)
+        unclaim(self.records, begin.member, begin.operation, claimed)
         self._stopped(view, held, now)
 
     def _stopped(self, view: MemberView, found: MemberBlocker, now: datetime) -> None:
@@ -217,10 +253,3 @@ def _clock_skew(ahead: timedelta) -> MemberBlocker | None:
     minutes = abs(ahead) // timedelta(minutes=1)
     words = f"our clock is {minutes} min {where} those of the clusters, so that no window, freeze or wait can be judged"
     return MemberBlocker(reason=CLOCK_SKEW, message=f"{words}; set the runner's clock")
-
-
-def _verdict(view: MemberView, version: str, target: str) -> MemberView:
-    try:
-        return replace(view, skip=nothing_to_do(version, target), fail=step_refused(version, target))
-    except ValueError as error:
-        return replace(view, fail=MemberBlocker(reason=PRECONDITION_FAILED, message=str(error)))

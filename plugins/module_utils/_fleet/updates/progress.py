@@ -28,7 +28,7 @@ from ..._core.values.update_states import (
     SKIPPED,
     TERMINAL,
 )
-from .gates import gates_of
+from .gate_objects import gates_of
 
 REMIND = timedelta(minutes=1)
 Line = t.Mapping[str, t.Any]
@@ -159,7 +159,8 @@ class RunProgress:
         words = f"{row.name} {row.state}"
         if row.state == RUNNING:
             again = f", attempt {row.attempt}" if row.attempt > 1 else ""
-            return f"{words} ({self.versions.get(row.name, '?')} -> {self.run.target}{again})"
+            goal = self.run.target or "newer node images"
+            return f"{words} ({self.versions.get(row.name, '?')} -> {goal}{again})"
         if row.state in (PENDING, SKIPPED, FAILED):
             why = first_line(row.message) or row.reason
             return f"{words}: {why}" if why else words

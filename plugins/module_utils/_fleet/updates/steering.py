@@ -43,12 +43,13 @@ from ..conductor.operation import (
     Blocked,
     Ended,
     Event,
+    Paused,
     Said,
 )
 from ..drivers.contract import Work
 from ..drivers.host import is_intent
 from ..session import Session
-from .gates import GateKeeper
+from .gate_objects import GateKeeper
 from .monitor import MemberMonitor
 from .progress import RunProgress
 from .run_record import RunBook
@@ -112,21 +113,23 @@ def conduct_run(
     here: t.Callable[[], str],
     rules: ApprovalRules = ApprovalRules(),
 ) -> RunEnding:
-    """Conducts the run as ``conduct`` does. ``here`` says where operations are begun, as in ``drivers.host``; it is
-    asked when one is about to be.
+    """Conducts the run as ``conduct`` does, and ends also when all that is in flight waits for later by itself.
+    ``here`` says where operations are begun, as in ``drivers.host``; it is asked when one is about to be.
 
     FleetError ``run-deleted``, and those of ``conduct``.
     """
     book, records = RunBook(name), session.records
     gates = GateKeeper(records, rules.since, rules.terms, progress.warned)
     steering = UpdateSteering(book, sight, works, gates, progress, here)
+    told = limits.interrupted
+    limits = replace(limits, interrupted=lambda: told() or steering.rests())
     ending = conduct(records, f"run/{name}", steering, session.clock, progress, limits)
     return RunEnding(
         run=book.run,
         state=ending.state,
         why=ending.why,
         changed=ending.changed,
-        resume_at=ending.resume_at,
+        resume_at=ending.resume_at or (steering.resumes if ending.why == "waiting" else None),
         witnessed=steering.witnessed(ending.state),
     )
 
@@ -152,6 +155,9 @@ class UpdateSteering:
         self._completed: set[str] = set()
         self._retries: dict[str, datetime] = {}
         self._blocked_since: dict[str, datetime] = {}
+        self._paused: dict[str, datetime | None] = {}
+        self._resting = False
+        self._wake: datetime | None = None
 
     def see(self, state: RunState, now: datetime) -> UpdateSeen:
         self._sight.refresh(now)
@@ -160,7 +166,9 @@ class UpdateSteering:
         return UpdateSeen(members=dict(self._sight.views), approvals=approvals, gates=shown)
 
     def decide(self, state: RunState, seen: UpdateSeen, now: datetime) -> Decision[RunState, UpdateAct]:
-        return machine.decide(state, seen, now)
+        found = machine.decide(state, seen, now)
+        self._wake = found.wake_at
+        return found
 
     def acts_in_flight(self, state: RunState) -> tuple[UpdateAct, ...]:
         return machine.acts_in_flight(state)
@@ -192,11 +200,16 @@ class UpdateSteering:
 
     def release(self, state: RunState) -> None:
         flying = {each.member: each.operation for each in machine.acts_in_flight(state)}
+        self._resting = bool(flying) and self._paused.keys() >= set(flying.values())
         self._sight.keep_only(flying, operations_of(state))
 
     def record(self, state: RunState, now: datetime) -> t.Iterator[RunChange]:
         for event in self._works.events():
             if isinstance(event, Said):
+                self._progress.said(event.operation, event.message)
+                yield _nothing
+            elif isinstance(event, Paused):
+                self._paused[event.operation] = event.until
                 self._progress.said(event.operation, event.message)
                 yield _nothing
             elif isinstance(event, Blocked):
@@ -209,11 +222,23 @@ class UpdateSteering:
 
     def keep(self, state: RunState, now: datetime) -> None:
         self._sight.renew(now)
-        for operation in [one for one, at in self._retries.items() if now >= at]:
-            del self._retries[operation]
+        due = [one for one, at in self._retries.items() if now >= at]
+        due += [one for one, at in self._paused.items() if at and now >= at]
+        for operation in due:
+            self._retries.pop(operation, None)
+            self._paused.pop(operation, None)
             act = next((each for each in machine.acts_in_flight(state) if each.operation == operation), None)
             if act:
                 self._works.begin(self._work(act, state), resumed=True)
+
+    def rests(self) -> str:
+        """``waiting`` if all that is in flight stands still until later, and nothing else has begun."""
+        return "waiting" if self._resting and self._paused else ""
+
+    @property
+    def resumes(self) -> datetime | None:
+        """When the first of what stands still goes on, or something may begin, where that is known."""
+        return min((each for each in (*self._paused.values(), self._wake) if each), default=None)
 
     def settled(self, state: RunState) -> bool:
         return derive(state).state in (*TERMINAL, STOPPED)

@@ -11,9 +11,9 @@ from datetime import timedelta
 
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.api_groups import FLEET_API
-from ..._core.objects.updates.run_status import UpdateRunStatus
+from ..._core.objects.updates.run_status import NodeImageSelectionStatus, UpdateRunStatus
 from ..._core.objects.updates.strategy import UpdateRunStrategy, UpdateStrategy
-from ..._core.objects.updates.update_run import CONTROL_PLANE_ONLY, REFUSE_ON_CONFLICT, UpdateRun
+from ..._core.objects.updates.update_run import REFUSE_ON_CONFLICT, UpdateRun
 from ..._core.schema.codec import encode
 from ..._core.updates import commands
 from ..._core.updates.approvals import MADE_BY
@@ -21,11 +21,11 @@ from ..._core.updates.integrity import DIGEST, problems_of, recorded_digest
 from ..._core.updates.record.digest import run_digest
 from ..._core.updates.record.run_state import run_of, status_of
 from ..._core.updates.releases.versions import step_refused
-from ..._core.updates.retry import limited_to
+from ..._core.updates.retry import follow_up, limited_to, retry_name
 from ..._core.updates.run import RunState
 from ..._core.updates.status import derive
 from ..._core.updates.strategy import Candidate, Resolved, resolve
-from ..._core.values.approved_digest import approves, lack
+from ..._core.values.approved_digest import refuse_another
 from ..._core.values.update_states import (
     NEW,
     RUNNING,
@@ -33,13 +33,16 @@ from ..._core.values.update_states import (
     TERMINAL,
 )
 from ..._store.records import Record, Records, replaced
+from ..given import keep
 from ..recorded import recorded
 from ..session import Session
 from .claims import KIND, busy
-from .gates import KIND as GATE
-from .gates import RUN_LABEL
+from .constraints import StartConstraints
+from .gate_objects import KIND as GATE
+from .gate_objects import RUN_LABEL
+from .pools import images_of, refuse_type, skew_problems
 from .run_record import proven, read_run, run_document
-from .sources import UpdateManifests, keep
+from .sources import UpdateManifests
 
 _ATTEMPTS = 10
 
@@ -53,15 +56,17 @@ class Outcome:
     notes: tuple[Problem, ...] = ()
 
 
-def present(
+def define_run(
     records: Records, name: str, given: UpdateManifests, write: bool, approved: str = "", who: str = ""
 ) -> Outcome:
-    """The run as it is defined, with its sequence and members fixed. One that was started stands as it is.
+    """The run as it is defined, or as it is recorded where ``given`` does not have it, with its sequence and members
+    fixed; with ``write`` it is recorded, and the given strategies too. One that was started stands as it is.
 
-    ``who`` is recorded as its maker if its spec is new or another.
+    ``approved`` is the digest that it must have, if not empty. ``who`` is recorded as its maker if its spec is new or
+    another.
 
     FleetError: ``no-such-run``, ``no-such-strategy``, ``run-started`` (its definition has changed since),
-    ``digest-mismatch``, and the problems of the sequence over the members.
+    ``digest-mismatch``, ``upgrade-type-not-supported``, those of ``proven``, and those of ``resolve``.
     """
     defined, stored = given.runs.get(name), records.get(KIND, name)
     if defined is None and stored is None:
@@ -76,16 +81,18 @@ def present(
             raise FleetError("run-started", "the run was started and its definition has changed since", name, hint)
         before = proven(stored)
         _check_digest(before, approved)
-        return Outcome(run=before, changed=False, notes=given.findings)
-    _refuse_type(wanted)
-    strategy = _strategy(records, wanted, given)
+        return Outcome(run=before, changed=False, notes=(*given.findings, *_not_evaluated(given)))
+    named = run_strategy(records, wanted.spec.strategy_name, f"{KIND}/{name}", given)
+    strategy = named or wanted.spec.strategy
     uid = before.metadata.uid if before else ""
     taking = limited_to(candidates(records), wanted.spec.members)
     resolved = resolve(strategy, taking, uid or "00000000-0000-0000-0000-000000000000")
     run = _prepared(wanted, before, strategy, resolved)
+    refuse_type(records, run)
     _check_digest(run, approved)
     notes = (
         *given.findings,
+        *_not_evaluated(given),
         *(Problem(each.code, each.message, f"{KIND}/{name} {each.path}") for each in resolved.warnings),
     )
     if before is not None and stored is not None and _same(before, run):
@@ -93,6 +100,29 @@ def present(
     if write:
         run = _kept(records, run, stored, strategy, given, who)
     return Outcome(run=run, changed=True, notes=notes)
+
+
+def _not_evaluated(given: UpdateManifests) -> t.Iterator[Problem]:
+    """Profiles that lie beside the run: whoever put them there may wait for what they would make."""
+    hint = "ansible-playbook gitops.fleet.tick, or state evaluated of gitops.fleet.auto_upgrade_profile"
+    for name in given.profiles:
+        words = f"AutoUpgradeProfile {name} is not evaluated by this verb, and makes no run here"
+        yield Problem("profile-beside", words, f"AutoUpgradeProfile/{name}", hint)
+
+
+def retried(records: Records, name: str, write: bool, approved: str = "", who: str = "") -> Outcome:
+    """The run that repeats what a finished one left behind, made as ``define_run`` does and not started; the same
+    each time it is asked for.
+
+    FleetError: those of ``follow_up`` and of ``define_run``, and ``name-taken``.
+    """
+    before = read_run(records, name)
+    wanted = follow_up(before, retry_name(before))
+    taken = records.get(KIND, wanted.name)
+    if taken is not None and recorded(UpdateRun, taken).spec.retry_of != before.name:
+        hint = f"delete {wanted.name}, or make the run by hand with spec.retryOf and spec.members"
+        raise FleetError("name-taken", f"there is another run {wanted.name}", f"{KIND}/{name}", hint)
+    return define_run(records, wanted.name, UpdateManifests(runs={wanted.name: wanted}), write, approved, who)
 
 
 def candidates(records: Records) -> tuple[Candidate, ...]:
@@ -111,16 +141,21 @@ def candidates(records: Records) -> tuple[Candidate, ...]:
 def started(session: Session, run: UpdateRun, versions: t.Mapping[str, str], write: bool, who: str = "") -> Outcome:
     """The run started, or started again. Nothing changes if it is on its way. ``who`` is recorded at the first start.
 
-    ``versions`` are those of members as far as they are known: one that would have to skip a minor refuses the start.
+    ``versions`` are those of members as far as they are known: one that would have to skip a minor refuses the start,
+    unless a profile made the run, which leaves it out.
     """
     state = run_of(run)
     if state.phase != NEW and not state.stop_requested and derive(state).state in ("Running", "Pending"):
         return Outcome(run=run, changed=False)
-    problems = [*_too_far(state, run.target, versions), *_held(session.records, run, state)]
+    far = [] if run.spec.auto_upgrade_profile_id or not run.target else _too_far(state, run.target, versions)
+    now, kind = session.clock(), run.spec.managed_cluster_update.upgrade.type
+    known = StartConstraints(session.records, kind, run.target).releases()
+    skewed = skew_problems(session.records, run, known, now)
+    problems = [*far, *skewed, *_held(session.records, run, state)]
     if problems:
         raise FleetError.of(problems)
-    now = session.clock()
-    return _commanded(session.records, run, lambda at: commands.start(at, now), write, who)
+    images = images_of(session.records, run, known, now) if state.phase == NEW else None
+    return _commanded(session.records, run, lambda at: commands.start(at, now), write, who, images)
 
 
 def stopped(session: Session, name: str, write: bool) -> Outcome:
@@ -184,8 +219,11 @@ def recorded_runs(records: Records, names: t.Sequence[str]) -> tuple[tuple[Updat
 
 
 def absent(records: Records, name: str, force: bool, write: bool) -> bool:
-    """Deletes the run with its gates. What is in flight goes on unobserved, which ``force`` has to say is meant; so has
-    it of a run that cannot be read."""
+    """Deletes the run with its gates; whether there was one to delete. What is in flight goes on unobserved, which
+    ``force`` has to say is meant; so has it of a run that cannot be read.
+
+    FleetError ``run-in-flight``, ``record-damaged``. Without ``write`` nothing is deleted.
+    """
     document = records.get(KIND, name)
     if document is None:
         return False
@@ -208,9 +246,15 @@ def absent(records: Records, name: str, force: bool, write: bool) -> bool:
 
 
 def _commanded(
-    records: Records, run: UpdateRun, change: t.Callable[[RunState], RunState], write: bool, who: str = ""
+    records: Records,
+    run: UpdateRun,
+    change: t.Callable[[RunState], RunState],
+    write: bool,
+    who: str = "",
+    images: NodeImageSelectionStatus | None = None,
 ) -> Outcome:
-    """The run after a command. It takes no lease: the conductor, if there is one, meets the change and goes on."""
+    """The run after a command; ``who`` and ``images`` are for its first start.
+    It takes no lease: the conductor, if there is one, meets the change and goes on."""
     for _attempt in range(_ATTEMPTS):
         state = run_of(run)
         after = change(state)
@@ -218,7 +262,7 @@ def _commanded(
             return Outcome(run=run, changed=False)
         status = status_of(after, derive(after), run.status)
         if state.phase == NEW and after.phase != NEW:
-            status = replace(status, started_by=who)
+            status = replace(status, started_by=who, node_image_selection=images)
         if not write:
             return Outcome(run=replace(run, status=status), changed=True)
         kept = replaced(records, {**run_document(records, run.name), **_versioned(records, run, status)})
@@ -237,17 +281,17 @@ def _versioned(records: Records, run: UpdateRun, status: t.Any) -> Record:
     }
 
 
-def _strategy(records: Records, run: UpdateRun, given: UpdateManifests) -> UpdateRunStrategy | None:
-    name = run.spec.strategy_name
+def run_strategy(records: Records, name: str, where: str, given: UpdateManifests) -> UpdateRunStrategy | None:
+    """The sequence of that name, given or recorded; None for no name. FleetError ``no-such-strategy``."""
     if not name:
-        return run.spec.strategy
+        return None
     if name in given.strategies:
         return given.strategies[name].spec.strategy
     document = records.get("UpdateStrategy", name)
     if document is None:
         there = sorted({*given.strategies, *(each["metadata"]["name"] for each in records.list("UpdateStrategy"))})
         hint = f"known, here and in {records.place}: {', '.join(there) or 'none'}"
-        raise FleetError("no-such-strategy", f"there is no UpdateStrategy {name}", f"{KIND}/{run.name}", hint)
+        raise FleetError("no-such-strategy", f"there is no UpdateStrategy {name}", where, hint)
     return recorded(UpdateStrategy, document).spec.strategy
 
 
@@ -312,24 +356,8 @@ def _kept(
 
 
 def _check_digest(run: UpdateRun, approved: str) -> None:
-    if approved and not approves(approved, run.status.digest):
-        raise FleetError(
-            "digest-mismatch",
-            f"approved was {approved}, the run now is {run.status.digest}{lack(approved)}",
-            run.name,
-            "members or the definition have changed; look at it again and have the new digest approved",
-        )
-
-
-def _refuse_type(run: UpdateRun) -> None:
-    kind = run.spec.managed_cluster_update.upgrade.type
-    if kind != CONTROL_PLANE_ONLY:
-        raise FleetError(
-            "upgrade-type-not-supported",
-            f"runs of type {kind} cannot be carried out yet",
-            f"{KIND}/{run.name} spec.managedClusterUpdate.upgrade.type",
-            f"use {CONTROL_PLANE_ONLY}",
-        )
+    hint = "members or the definition have changed; look at it again and have the new digest approved"
+    refuse_another(approved, run.status.digest, "the run now is", run.name, hint)
 
 
 def _too_far(state: RunState, target: str, versions: t.Mapping[str, str]) -> list[Problem]:

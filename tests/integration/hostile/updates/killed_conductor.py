@@ -22,9 +22,9 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.exec
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers import detached
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import open_session
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.conducting import ConductOptions, carry_on
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gate import user
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import written
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import present
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gate_completion import user
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import update_manifests
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import define_run
 
 
 def die(*_arguments: t.Any, **_options: t.Any) -> t.NoReturn:
@@ -41,7 +41,9 @@ def main() -> None:
     options = {"records": told["options"], "holder": "first"}
     session = open_session(options, dict(os.environ), writes=False)
     who = user(session)
-    run = present(session.records, told["name"], written([], [told["run"]], strict=False), write=True, who=who).run
+    run = define_run(
+        session.records, told["name"], update_manifests([], [told["run"]], strict=False), write=True, who=who
+    ).run
     wish = ConductOptions(drivers=told["drivers"], operations=told["operations"], pace=Pace(interval=0.2))
     carry_on(session, run, wish, who)
 

@@ -16,11 +16,17 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import F
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.approvals import Terms
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.environments.hub import install
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.approval_policy import (
+    OF_STAGED_RUNS,
+    OF_UPDATES,
     path_of,
     shipped,
     vouched_since,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gate import Approver, Which, complete
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gate_completion import (
+    Approver,
+    Which,
+    complete,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.credentials import connection_from_kubeconfig
@@ -273,17 +279,18 @@ WEAKENED: dict[str, tuple[str, Document]] = {
 }
 
 
+@pytest.mark.parametrize("names", [OF_UPDATES, OF_STAGED_RUNS])
 @pytest.mark.parametrize("how", WEAKENED)
-def test_a_policy_that_was_weakened_vouches_for_nothing(fleet: UpdateFleet, how: str) -> None:
+def test_a_policy_that_was_weakened_vouches_for_nothing(fleet: UpdateFleet, how: str, names: tuple[str, ...]) -> None:
     kind, body = WEAKENED[how]
-    policy = next(each for each in shipped() if each["kind"] == kind)
-    assert vouched_since(fleet.client)
+    policy = next(each for each in shipped() if each["kind"] == kind and each["metadata"]["name"] in names)
+    assert vouched_since(fleet.client, names)
     try:
         fleet.patch(path_of(policy), body)
-        assert vouched_since(fleet.client) is None
+        assert vouched_since(fleet.client, names) is None
     finally:
         assert install(fleet.client, write=True).policies[f"{kind}/{policy['metadata']['name']}"] == "updated"
-    assert vouched_since(fleet.client) and not install(fleet.client, write=True).changed
+    assert vouched_since(fleet.client, names) and not install(fleet.client, write=True).changed
 
 
 def test_who_may_not_read_the_policies_verifies_nothing(fleet: UpdateFleet, drivers: t.Any, anna: User) -> None:
@@ -303,7 +310,8 @@ def test_every_api_server_that_we_know_keeps_the_policies_as_they_are(
     fleet.made.append(name)
     with KubeClient(connection_from_kubeconfig(local_cluster_factory(name, version=minor).kubeconfig)) as client:
         assert set(install(client, write=True).policies.values()) == {"created"}
-        assert not install(client, write=False).changed and vouched_since(client)
+        assert not install(client, write=False).changed
+        assert vouched_since(client) and vouched_since(client, OF_STAGED_RUNS)
 
 
 def _now() -> datetime:

@@ -30,6 +30,7 @@ from template_documents import TEMPLATE, all_at_once, documents
 from update_fleet import API, NEW, OLD, Document, UpdateFleet, sequence, until
 
 ROOT = Path(__file__).parents[4]
+SMALL = ROOT / "tests" / "integration" / "pulumi" / "small_program"
 VERBS = sorted(each.stem for each in (ROOT / "plugins" / "modules").glob("*.py"))
 # What a playbook read somewhere and passes on.
 FOREIGN = "{{ lookup('ansible.builtin.file', foreign_file) }}"
@@ -71,7 +72,7 @@ class Canary:
         book = self.folder / f"{verb}.json"
         book.write_text(json.dumps([play]))
         given = {"foreign_file": str(self.folder / "foreign.txt"), **variables}
-        done = self.plays.start(str(book), environ={"CANARY": str(self.path)}, **given).ended(300)
+        done = self.plays.start(str(book), environ={"CANARY": str(self.path)}, **given).ended(900)
         assert not self.path.exists(), f"{verb} ran a template\n{done.output[-4000:]}"
         assert done.process.returncode == 0 and "Traceback" not in done.output, done.output[-4000:]
         assert not told or "touch $CANARY" in done.output, f"nothing of it was seen by {verb}\n{done.output[-2000:]}"
@@ -151,9 +152,22 @@ def test_verbs_over_records(canary: Canary, fleet: UpdateFleet, records: SqliteR
     """Objects that came past the definitions: a hub with older ones, a file that somebody else wrote."""
     given = {"records": fleet.options}
     canary.played("fleet_info", given)
+    canary.played("fleet_report", {**given, "dest": "report"})
     canary.played("update_run_info", given)
-    canary.played("update_run_info", {**given, "names": ["hostile"]})
+    canary.played("update_run_info", {"forecast": True, "calendar": True, **given, "names": ["hostile"]})
     canary.played("placement_info", given)
+    canary.played("release_catalog_info", given, told=False)
+    canary.played("release_catalog", {**given, "name": "own", "versions": [FOREIGN], "provider": FOREIGN}, told=False)
+    for state in ("evaluated", "generated", "absent"):
+        canary.played("auto_upgrade_profile", {**given, "state": state, "names": [FOREIGN]}, told=False)
+    canary.played("auto_upgrade_profile", {**given, "state": "evaluated"}, told=False)
+    canary.played("node_disruption_budget_info", {**given, "timeout": 1, "window": FOREIGN})
+    canary.played("node_disruption_budget_info", {**given, "timeout": 1, "pools": [FOREIGN]})
+    canary.played("node_disruption_info", {**given, "timeout": 1, "members": [FOREIGN]})
+    canary.played("node_disruption", {**given, "member": FOREIGN, "state": "deleted", "nodes": [FOREIGN], "timeout": 1})
+    canary.played("node_rotation", {**given, "name": FOREIGN, "timeout": 1})
+    for state in ("conducted", "stopped", "absent"):
+        canary.played("node_rotation", {**given, "name": "hostile", "state": state, "timeout": 1}, told=False)
     canary.played("fleet_facts", {**given, "dest": "facts.out", "timeout": 1})
     canary.played("gate", {**given, "run": "hostile", "kind": "UpdateRun", "reason": FOREIGN})
     for state in ("present", "started", "stopped", "conducted", "absent"):
@@ -219,6 +233,19 @@ def test_verbs_over_files(canary: Canary, fleet: UpdateFleet) -> None:
     canary.played("fleet_recover", {**given, **sources}, told=False)
 
 
+def test_stacks_of_pulumi(canary: Canary, fleet: UpdateFleet) -> None:
+    """In settings, in names and texts of resources, in outputs, and in what the engine says of errors."""
+    made = canary.folder / "made"
+    made.mkdir()
+    (canary.folder / "passphrase").write_text(TEMPLATE)
+    where = {"project_dir": str(SMALL), "stack": "hostile", "backend_url": f"file://{canary.folder}/state",
+             "passphrase_file": str(canary.folder / "passphrase")}  # fmt: skip
+    config = {"folder": str(made), "greeting": FOREIGN, "files": {"a": FOREIGN}}
+    canary.played("pulumi_stack", {**where, "config": config})
+    canary.played("pulumi_stack_info", where)
+    canary.played("pulumi_stack", {**where, "config": {**config, "folder": f"/none/{FOREIGN}"}, "allow_delete": True})
+
+
 def test_a_run_by_commands(canary: Canary, fleet: UpdateFleet, records: SqliteRecords) -> None:
     """Words of people and of programs: gates, reasons, versions, the output of an upgrade, its name at a platform."""
     member(records, fleet, "command", kubeconfig=str(fleet.hub.kubeconfig), context=TEMPLATE)
@@ -238,7 +265,7 @@ def test_a_run_by_commands(canary: Canary, fleet: UpdateFleet, records: SqliteRe
     canary.played("gate", approve, told=False)
     ended = canary.played("update_run", wanted, drivers=drivers)
     assert '"outcome": "done"' in ended
-    canary.played("update_run_info", {"records": fleet.options})
+    canary.played("update_run_info", {"forecast": True, "calendar": True, "records": fleet.options})
 
 
 TOLD = ("member", "target", "operation", "attempt", "run", "type", "kubeconfig", "context", "secret")
@@ -279,7 +306,7 @@ def test_whatever_a_driver_hands_to_a_role_is_data(canary: Canary, fleet: Update
             environment=("CANARY",),
         )
         driver.begin(work)
-        progress = until(lambda: _ended(driver, work), 120)
+        progress = until(lambda: _ended(driver, work), 600)
     output = detached.output(detached.folder_of(fleet.operations, work.operation), 200)
     assert progress.state == contract.SUCCEEDED, output
     assert not canary.path.exists(), output

@@ -12,7 +12,11 @@ from pathlib import Path
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import MemberView
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.constraints import StartConstraints
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.monitor import LIST_AFTER, MemberMonitor
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.monitor import (
+    LIST_AFTER,
+    ControlPlaneJudge,
+    MemberMonitor,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
 
 NOW = datetime(2026, 8, 17, 12, 0, tzinfo=UTC)  # a Monday
@@ -115,7 +119,9 @@ def test_a_window_that_is_changed_is_seen_with_the_next_list(records):
     member(records, "a", maintenance="nights")
     nights(records)
     permits = StartConstraints(records, "ControlPlaneOnly", "1.36.3")
-    sight = MemberMonitor(records=records, drivers={}, target="1.36.3", holder="tests", members=("a",), permits=permits)
+    sight = MemberMonitor(
+        records=records, drivers={}, judge=ControlPlaneJudge("1.36.3"), holder="tests", members=("a",), permits=permits
+    )
     sight.refresh(NOW)
     closed = sight.views["a"]
     stored = records.get("FleetMaintenance", "nights")

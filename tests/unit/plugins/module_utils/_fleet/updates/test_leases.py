@@ -6,13 +6,14 @@
 from __future__ import annotations
 
 import typing as t
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.command import CommandDriver
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import Driver, Work
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import Driver, Observation, Work
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.local import LocalDriver
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.leases import (
     LeasedDriver,
@@ -182,11 +183,28 @@ def test_what_an_earlier_conductor_left_is_taken_and_given_up(member: Member) ->
     leases(member).clear("east")
 
 
+@pytest.mark.parametrize("unseen", [True, False])
+def test_what_could_not_be_taken_up_is_given_up_with_its_operation(member: Member, unseen: bool) -> None:
+    """A member that did not answer for a moment keeps nobody off for the rest of the lease."""
+    found = leases(member, unseen={"east"} if unseen else ())
+    member.error = AWAY
+    found.inherit("east")
+    member.error = None
+    found.release("east")
+    assert [each.released for each in member.kept] == [True]
+    found.release("east")
+    assert len(member.kept) == 1
+
+
 class Begins:
-    """A driver that only begins."""
+    """A driver that begins, and tells the version at which the member is."""
 
     def __init__(self) -> None:
         self.begun: list[str] = []
+        self.version = "1.35.4"
+
+    def observe(self, _member: str) -> Observation:
+        return Observation(version=self.version)
 
     def begin(self, work: Work) -> str:
         self.begun.append(work.operation)
@@ -205,6 +223,17 @@ def test_nothing_is_begun_on_a_member_that_is_not_held(member: Member) -> None:
     assert refused.value.code == "busy" and driver.begun == []
     member.error = None
     assert guarded.begin(WORK) == "reference" and driver.begun == ["o"]
+
+
+def test_what_others_upgraded_just_before_is_not_begun_again(member: Member) -> None:
+    """F6: it was looked at before it was held, and whoever held it may have ended in between."""
+    driver = Begins()
+    driver.version = WORK.target
+    guarded = LeasedDriver(t.cast(Driver, driver), leases(member))
+    with pytest.raises(FleetError, match="upgraded by others") as refused:
+        guarded.begin(WORK)
+    assert refused.value.code == "busy" and driver.begun == []
+    assert guarded.begin(replace(WORK, pool_step=True, pool="web")) == "reference"
 
 
 def test_which_drivers_look_elsewhere() -> None:

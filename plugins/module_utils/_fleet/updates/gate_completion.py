@@ -9,15 +9,15 @@ import os
 import pwd
 import typing as t
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from ..._core.errors import FleetError
 from ..._core.objects.updates.gate import Gate
 from ..._core.objects.updates.update_run import UpdateRun
-from ..._core.updates.approvals import mistaken, named_makers
+from ..._core.updates.approvals import Terms, mistaken, named_makers
 from ..._core.updates.record.run_state import run_of
 from ..._core.updates.run import RunState
-from ..._core.values.approved_digest import approves, lack
+from ..._core.values.approved_digest import refuse_another
 from ..._core.values.instants import write_time
 from ..._core.values.update_states import (
     COMPLETED,
@@ -31,11 +31,11 @@ from ..recorded import recorded
 from ..session import Session
 from .approval_policy import vouched_since
 from .claims import KIND as RUN
-from .gates import (
+from .gate_objects import (
     KIND,
     PlacedGate,
+    gate_target,
     gates_of,
-    target_of,
 )
 from .run_record import read_run
 
@@ -84,8 +84,17 @@ def user(session: Session) -> str:
 
 
 def approver(session: Session) -> Approver:
-    """We, with what the hub vouches for."""
+    """Who we are as one who approves, and since when the hub vouches for names."""
     return Approver(name=user(session), since=vouched_since(session.hub))
+
+
+def terms_of(self_approval: bool, verified: bool, expires: int | None) -> Terms:
+    """What approvals have to be; ``expires`` is in seconds."""
+    return Terms(
+        self_approval=self_approval,
+        verified=verified,
+        expires=timedelta(seconds=expires) if expires else None,
+    )
 
 
 def complete(
@@ -107,13 +116,8 @@ def complete(
     """
     records = session.records
     found = read_run(records, run)
-    if digest and not approves(digest, found.status.digest):
-        raise FleetError(
-            "digest-mismatch",
-            f"approved was {digest}, the run has {found.status.digest}{lack(digest)}",
-            run,
-            "look at the run again: what it will do is not what was approved",
-        )
+    hint = "look at the run again: what it will do is not what was approved"
+    refuse_another(digest, found.status.digest, "the run has", run, hint)
     placed = _find(run_of(found), which)
     done = Completed(
         gate=placed, state=COMPLETED, run=run, digest=found.status.digest, by=placed.gate.by, changed=False
@@ -142,7 +146,7 @@ def _opened(records: Records, run: UpdateRun, placed: PlacedGate) -> tuple[Gate,
     if document is None:
         raise FleetError("gate-not-open", f"gate {placed.position} is not known yet", run.name, hint)
     gate = recorded(Gate, document)
-    other = mistaken(gate, target_of(run.name, placed), run)
+    other = mistaken(gate, gate_target(run.name, placed), run)
     if other:
         raise FleetError("gate-unproven", f"gate {placed.position}: {other}", f"{KIND}/{gate.name}", hint)
     return gate, document

@@ -18,7 +18,7 @@ from ..._core.updates.approvals import (
     Court,
     Terms,
     as_shown,
-    judged,
+    judged_approval,
     mistaken,
     unproven,
 )
@@ -75,7 +75,7 @@ class GateKeeper:
             if gate.state != COMPLETED or (gate.id, gate.by) in self._proven:
                 continue
             try:
-                why = unproven(gate, self._object(gate.id), target_of(run.name, placed), self._court(run), now)
+                why = unproven(gate, self._object(gate.id), gate_target(run.name, placed), self._court(run), now)
             except FleetError as error:
                 if error.code != DAMAGED:
                     raise
@@ -105,9 +105,9 @@ class GateKeeper:
                     raise
                 why = f"its Gate cannot be read: {error.message}"
             if gate is not None and gate.status.state != COMPLETED:
-                why = mistaken(gate, target_of(run.name, placed), run)
+                why = mistaken(gate, gate_target(run.name, placed), run)
             elif gate is not None:
-                given = judged(gate, target_of(run.name, placed), self._court(run), now)
+                given = judged_approval(gate, gate_target(run.name, placed), self._court(run), now)
                 if isinstance(given, Approval):
                     found.append(given)
                 else:
@@ -150,7 +150,7 @@ def _publish(records: Records, run: UpdateRun, placed: PlacedGate, lease: Lease)
     replaced(records, {**stored, "status": {**status, "state": placed.gate.state}}, lease)
 
 
-def target_of(run: str, placed: PlacedGate) -> UpdateRunGateTarget:
+def gate_target(run: str, placed: PlacedGate) -> UpdateRunGateTarget:
     """The place of the gate, as its object names it."""
     return UpdateRunGateTarget(name=run, stage=placed.stage, group=placed.group, timing=placed.timing)
 
@@ -162,7 +162,7 @@ def _document(run: UpdateRun, placed: PlacedGate) -> Record:
         "gateType": "ScheduledStart" if gate.schedule else "Approval",
         "target": {
             "id": f"updateruns/{run.name}",
-            "updateRunProperties": encode(target_of(run.name, placed)),
+            "updateRunProperties": encode(gate_target(run.name, placed)),
         },
         "digest": recorded_digest(run),
     }

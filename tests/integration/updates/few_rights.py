@@ -8,6 +8,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.rights import rights
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.apply import apply_object
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.credentials import connection_from_kubeconfig
@@ -19,29 +20,17 @@ from update_fleet import API, MERGE, Document, UpdateFleet
 Rules = tuple[Document, ...]
 RBAC = "rbac.authorization.k8s.io"
 OURS = "gitops.fleet"
-POLICIES = ("validatingadmissionpolicies", "validatingadmissionpolicybindings")
 
 
 def rule(verbs: str, *resources: str, group: str = OURS) -> Document:
     return {"apiGroups": [group], "resources": list(resources), "verbs": verbs.split()}
 
 
-# As docs/updates.md has them.
-APPROVER: Rules = (
-    rule("get", "updateruns", "gates"),
-    rule("update patch", "gates/status"),
-    rule("get", *POLICIES, group="admissionregistration.k8s.io"),
-)
-CONDUCTOR: Rules = (
-    rule("get list create update delete", "updateruns", "updatestrategies", "gates"),
-    rule("get list create update", "fleetmaintenances", "releasecatalogs"),
-    rule("update", "updateruns/status", "gates/status", "fleetmembers/status"),
-    rule("get list", "fleetmembers"),
-    rule("get list", "memberclusters", group="cluster.kubernetes-fleet.io"),
-    rule("get list create update delete", "leases", group="coordination.k8s.io"),
-    rule("get list create", "events", group=""),
-    rule("get", *POLICIES, group="admissionregistration.k8s.io"),
-)
+# As fleet_rbac_info prints them; whoever approves may also patch, as kubectl does.
+APPROVER: Rules = ({"purpose": "hub_approver"}, rule("patch", "gates/status"))
+CONDUCTOR: Rules = ({"purpose": "hub_conductor"},)
+SCHEDULER: Rules = ({"purpose": "hub_scheduler"},)
+READER: Rules = ({"purpose": "hub_reader"},)
 # Whoever may do nothing but write what is recorded of runs.
 STATUS_WRITER: Rules = (rule("get list", "updateruns"), rule("update patch", "updateruns/status"))
 
@@ -54,9 +43,11 @@ class User:
         metadata = {"name": f"tests-{name}"}
         subject = {"kind": "User", "name": name, "apiGroup": RBAC}
         reference = {"apiGroup": RBAC, "kind": "ClusterRole", "name": metadata["name"]}
-        role = {"apiVersion": f"{RBAC}/v1", "kind": "ClusterRole", "metadata": metadata, "rules": list(rules)}
+        own = [each for each in rules if "purpose" not in each]
+        printed = [one for each in rules if "purpose" in each for one in rights(each["purpose"], subject, [])]
+        role = {"apiVersion": f"{RBAC}/v1", "kind": "ClusterRole", "metadata": metadata, "rules": own}
         bound = {"kind": "ClusterRoleBinding", "metadata": metadata, "roleRef": reference, "subjects": [subject]}
-        for each in (role, {"apiVersion": f"{RBAC}/v1", **bound}):
+        for each in (*printed, role, {"apiVersion": f"{RBAC}/v1", **bound}):
             apply_object(fleet.client, each, "administrator", force=True)
         self.kubeconfig = client_kubeconfig(Path(fleet.hub.after.folder), name)
         self.client = KubeClient(connection_from_kubeconfig(self.kubeconfig))

@@ -1,0 +1,199 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Release catalogues: from manifests, lists, what members report, and published feeds in files; and what they hold."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+
+from ...._core.errors import FleetError, Problem
+from ...._core.objects.clusters.fleet_member import FleetMember
+from ...._core.objects.reading import read
+from ...._core.objects.updates.release_catalog import (
+    EVERYWHERE,
+    CatalogLocation,
+    ReleaseCatalog,
+    ReleaseCatalogSpec,
+)
+from ...._core.schema.codec import encode
+from ...._core.schema.meta import ObjectMeta
+from ...._core.updates.releases.feeds import versions_in, with_versions
+from ...._core.updates.releases.releases import LocationReleases, Releases, releases
+from ...._kube.files import read_file
+from ...._store.records import Records
+from ...._store.yaml_documents import read_yaml
+from ...given import keep
+from ...recorded import recorded
+from ..sources import UpdateManifests
+
+KIND = "ReleaseCatalog"
+MAX_FEED = 20_000_000  # bytes
+
+
+@dataclass(frozen=True, kw_only=True)
+class CatalogSources:
+    """What a catalogue is made of beside manifests. ``exact``: of nothing else, not even of what is recorded."""
+
+    name: str = ""
+    provider: str = ""
+    location: str = EVERYWHERE
+    versions: tuple[str, ...] = ()
+    feeds: tuple[str, ...] = ()
+    from_members: bool = False
+    supported_minors: int | None = None
+    exact: bool = False
+
+    @property
+    def any(self) -> bool:
+        return bool(self.versions or self.feeds or self.from_members)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Catalogued:
+    """The catalogues as they are now, or would be."""
+
+    catalogues: tuple[ReleaseCatalog, ...]
+    changed: bool
+    notes: tuple[Problem, ...] = ()
+
+
+def catalogued(
+    records: Records, given: UpdateManifests, asked: CatalogSources, now: datetime, write: bool
+) -> Catalogued:
+    """Records the catalogues that are given, and the one that is made of ``asked``.
+
+    FleetError ``which-catalogue``, ``no-member``, ``feed-missing``, ``unknown-feed``, ``bad-feed``,
+    ``duplicate-location``, and those of reading what was made.
+    """
+    wanted = dict(given.catalogues)
+    if asked.any:
+        name = asked.name or _only(wanted)
+        wanted[name] = _made(records, name, wanted.get(name), asked, now)
+    elif not wanted:
+        hint = "give src or definition, or versions, feeds or from_members with a name"
+        raise FleetError("nothing-asked", "nothing says what is in the catalogue", "versions", hint)
+    releases({**_recorded(records), **wanted}.values())
+    changed = keep(records, wanted.values(), write)
+    return Catalogued(catalogues=tuple(wanted.values()), changed=changed, notes=given.findings)
+
+
+def absent(records: Records, name: str, write: bool) -> bool:
+    """Deletes the catalogue; whether it was there."""
+    there = records.get(KIND, name) is not None
+    if there and write:
+        records.delete(KIND, name)
+    return there
+
+
+def told(records: Records, names: t.Sequence[str], now: datetime) -> list[dict[str, t.Any]]:
+    """Each catalogue for results: where it is known from, what is supported, what each place offers now.
+
+    FleetError ``no-such-catalogue``, ``record-damaged``, ``duplicate-location``.
+    """
+    found = _recorded(records)
+    missing = [name for name in names if name not in found]
+    if missing:
+        hint = f"recorded in {records.place}: {', '.join(sorted(found)) or 'none'}"
+        raise FleetError("no-such-catalogue", f"there is no ReleaseCatalog {', '.join(missing)}", "names", hint)
+    known = releases(found.values())
+    return [_as_data(each, known, now) for name, each in sorted(found.items()) if not names or name in names]
+
+
+def known_releases(records: Records, given: UpdateManifests) -> Releases:
+    """All catalogues, recorded and given; FleetError ``record-damaged``, ``duplicate-location``."""
+    return releases({**_recorded(records), **given.catalogues}.values())
+
+
+def _recorded(records: Records) -> dict[str, ReleaseCatalog]:
+    return {each["metadata"]["name"]: recorded(ReleaseCatalog, each) for each in records.list(KIND)}
+
+
+def _only(given: t.Mapping[str, ReleaseCatalog]) -> str:
+    if len(given) == 1:
+        return next(iter(given))
+    hint = "name the catalogue that they go into"
+    raise FleetError("which-catalogue", "versions, feeds and members need the name of a catalogue", "name", hint)
+
+
+def _made(
+    records: Records, name: str, given: ReleaseCatalog | None, asked: CatalogSources, now: datetime
+) -> ReleaseCatalog:
+    """Over the given one, else over the recorded one."""
+    stored = records.get(KIND, name)
+    before = given or (recorded(ReleaseCatalog, stored) if stored and not asked.exact else None)
+    provider = asked.provider or (before.spec.provider if before else "")
+    releases_told = [*versions_in(list(asked.versions), "versions", now)] if asked.versions else []
+    for path in asked.feeds:
+        releases_told += versions_in(_feed(path), path, now)
+    if asked.from_members:
+        releases_told += versions_in(_reported(records, provider, asked.location), "from_members", now)
+    places: t.Sequence[CatalogLocation] = before.spec.locations if before else ()
+    locations = with_versions(places, asked.location, releases_told, asked.exact)
+    spec = before.spec if before else ReleaseCatalogSpec(locations=locations)
+    spec = replace(spec, provider=provider, locations=locations)
+    if asked.supported_minors is not None:
+        spec = replace(spec, supported_minors=asked.supported_minors)
+    made = replace(before or ReleaseCatalog(metadata=ObjectMeta(name=name), spec=spec), spec=spec)
+    checked = read(encode(made), f"{KIND}/{name}").object
+    return t.cast(ReleaseCatalog, checked)
+
+
+def _feed(path: str) -> t.Any:
+    """The one document of a file, YAML or JSON; lines of text are one text."""
+    try:
+        text = read_file(Path(path), MAX_FEED).decode()
+    except (OSError, ValueError) as error:
+        words = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
+        raise FleetError("feed-missing", f"the feed cannot be read: {words}", path) from None
+    found = list(read_yaml(text, path))
+    problems = [each for each in found if isinstance(each, Problem)]
+    if problems:
+        raise FleetError.of(problems)
+    return found[0].value if len(found) == 1 and not isinstance(found[0], Problem) else None
+
+
+def _reported(records: Records, provider: str, location: str) -> list[str]:
+    """Versions that control planes of the provider have, in the location: they can be had there, or could be."""
+    members = [recorded(FleetMember, each) for each in records.list("FleetMember")]
+    mine = [each for each in members if each.spec.provider == provider and location in (EVERYWHERE, each.spec.location)]
+    found = {each.status.version for each in mine if each.status.version}
+    if not found:
+        hint = "read them first (gitops.fleet.fleet_facts), or name the provider that members have"
+        message = f"no member of provider {provider!r} in {location} was read"
+        raise FleetError("no-member", message, "from_members", hint)
+    return sorted(found)
+
+
+def _as_data(catalogue: ReleaseCatalog, known: Releases, now: datetime) -> dict[str, t.Any]:
+    provider = catalogue.spec.provider
+    span = known.support(provider, now)
+    supported = [f"{major}.{minor}" for major, minor in span] if span else []
+    places = [known.places[provider, each.name] for each in catalogue.spec.locations]
+    return {
+        "name": catalogue.name,
+        "provider": provider,
+        "source": catalogue.spec.source,
+        "supported": {"oldest": supported[0], "newest": supported[1]} if supported else {},
+        "locations": [_place(each, now) for each in places],
+    }
+
+
+def _place(place: LocationReleases, now: datetime) -> dict[str, t.Any]:
+    """The newest patch of each minor that is generally available now, what is still to come, and the newest images."""
+    newest: dict[str, str] = {}
+    for each in place.versions:
+        if each.generally(now):
+            newest[f"{each.version.major}.{each.version.minor}"] = each.text
+    coming = [each.text for each in place.versions if not each.offered(now)]
+    images = {family: place.newest_image(family, now) for family in sorted(place.images)}
+    return {
+        "location": place.location,
+        "newest": newest,
+        "coming": coming,
+        "images": {family: each.version for family, each in images.items() if each},
+        "versions": len(place.versions),
+    }

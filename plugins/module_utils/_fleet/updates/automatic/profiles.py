@@ -1,0 +1,265 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Auto-upgrade profiles carried out: evaluated against catalogues and members as they were read last, runs made of what
+is new, and why there are none. One at a time evaluates, in all of a fleet's records."""
+
+from __future__ import annotations
+
+import contextlib
+import typing as t
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from ...._core.errors import FleetError, Problem
+from ...._core.objects.clusters.fleet_member import FleetMember
+from ...._core.objects.updates.auto_upgrade_profile import AutoUpgradeProfile
+from ...._core.objects.updates.update_run import FULL, UpdateRun
+from ...._core.schema.codec import encode
+from ...._core.updates.profiles.auto_upgrade import Evaluation, Reason, evaluate, generate, triggered
+from ...._core.updates.profiles.levelling import ProposedRun, levelling
+from ...._core.updates.releases.node_images import Cluster, cluster_of
+from ...._core.updates.releases.releases import Releases
+from ...._core.updates.strategy import Candidate, resolve
+from ...._core.values.listed import listed
+from ...._core.values.update_states import MINOR_GAP, OUT_OF_SUPPORT, TERMINAL
+from ...._store.records import Records, replaced
+from ...given import Named, keep
+from ...recorded import recorded
+from ...session import Session
+from ..constraints import StartConstraints
+from ..sources import UpdateManifests
+from ..update_run import candidates, define_run, recorded_runs, run_strategy, started
+from .catalogue import known_releases
+
+KIND, LEASE = "AutoUpgradeProfile", "auto-upgrade"
+LEASE_SECONDS = 120
+_NAMED = 10
+_PROBE = "00000000-0000-0000-0000-000000000000"
+_FIXED = ("update_strategy_id", "node_image_selection")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluated:
+    """What came of one profile: ``made`` and ``started`` say whether its run was so now. ``steps`` would bring members
+    level that no profile moves; ``notes`` are worth a word."""
+
+    found: Evaluation
+    made: bool = False
+    started: bool = False
+    steps: tuple[ProposedRun, ...] = ()
+    notes: tuple[Problem, ...] = ()
+
+    @property
+    def run(self) -> str:
+        """The run that is there now for what the profile aims at, or would be; empty for none."""
+        return self.found.run.name if self.found.run else self.found.existing
+
+    def as_dict(self) -> dict[str, t.Any]:
+        """As results have it."""
+        found, target = self.found, self.found.target
+        return {
+            "name": found.profile,
+            "type": target.type if target else "",
+            "target": target.version if target else "",
+            "images": dict(target.images) if target else {},
+            "run": self.run,
+            "made": self.made,
+            "started": self.started,
+            "behind": list(found.behind),
+            "reasons": [{"code": each.code, "message": each.message, "member": each.member} for each in found.reasons],
+            "levelling": [{"version": each.version, "members": list(each.members)} for each in self.steps],
+            "notes": [each.as_dict() for each in self.notes],
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProfilesReport:
+    """``held`` names who evaluates at this very moment, if somebody does: nothing was done then."""
+
+    profiles: tuple[Evaluated, ...] = ()
+    changed: bool = False
+    held: str = ""
+
+
+def recorded_profiles(records: Records, given: UpdateManifests, write: bool) -> bool:
+    """Records the profiles that are given, and strategies and catalogues with them; whether any was new or another.
+
+    FleetError ``profile-fixed`` for a field that a profile keeps as long as it is there.
+    """
+    problems = []
+    for name, wanted in given.profiles.items():
+        stored = records.get(KIND, name)
+        before = recorded(AutoUpgradeProfile, stored).spec if stored else wanted.spec
+        for field in _FIXED:
+            if getattr(before, field) != getattr(wanted.spec, field):
+                hint = "delete the profile, or make one of another name; runs that it made stay"
+                message = f"{field} of a profile cannot be changed: it was {getattr(before, field)!r}"
+                problems.append(Problem("profile-fixed", message, f"{KIND}/{name}", hint))
+    if problems:
+        raise FleetError.of(problems)
+    specs: list[Named] = [*given.strategies.values(), *given.catalogues.values(), *given.maintenance.values()]
+    return keep(records, (*specs, *given.profiles.values()), write)
+
+
+def absent(records: Records, name: str, write: bool) -> bool:
+    """Deletes the profile; its runs stay. Whether it was there."""
+    there = records.get(KIND, name) is not None
+    if there and write:
+        records.delete(KIND, name)
+    return there
+
+
+def evaluated(
+    session: Session, given: UpdateManifests, names: t.Sequence[str], write: bool, start: bool, who: str = ""
+) -> ProfilesReport:
+    """Makes the run that each profile wants now, and starts it with ``start``; without ``write`` only says so.
+
+    FleetError ``no-such-profile``, ``record-damaged``, and those of ``update_run.define_run``.
+    """
+    if not write:
+        return _evaluated(session, given, names, False, start, who)
+    try:
+        lease = session.records.acquire(LEASE, session.holder, LEASE_SECONDS)
+    except FleetError as error:
+        if error.code != "lease-held":
+            raise
+        return ProfilesReport(held=error.message)
+    try:
+        return _evaluated(session, given, names, write, start, who)
+    finally:
+        with contextlib.suppress(FleetError):
+            session.records.release(lease)
+
+
+def _evaluated(
+    session: Session, given: UpdateManifests, names: t.Sequence[str], write: bool, start: bool, who: str
+) -> ProfilesReport:
+    records, now = session.records, session.clock()
+    known = known_releases(records, given)
+    members = [recorded(FleetMember, each) for each in records.list("FleetMember")]
+    taking, fleet = candidates(records), {each.name: cluster_of(each) for each in members}
+    done: list[Evaluated] = []
+    for profile in _wanted(records, given, names):
+        runs = recorded_runs(records, ())[0]
+        found = _found(profile, known, records, given, taking, fleet, runs, now, start)
+        others = _under_way(runs, () if write else done)
+        one = _with_words(records, given, found, fleet, known, others, now)
+        if found.run is not None:
+            one = _made(session, given, one, found.run, who, write)
+        if write:
+            _remember(records, profile, one.found, now)
+        done.append(one)
+    return ProfilesReport(profiles=tuple(done), changed=any(each.found.run is not None for each in done))
+
+
+def _wanted(records: Records, given: UpdateManifests, names: t.Sequence[str]) -> list[AutoUpgradeProfile]:
+    """Recorded and given profiles by name."""
+    there = {each["metadata"]["name"]: recorded(AutoUpgradeProfile, each) for each in records.list(KIND)}
+    there = {**there, **{name: each for name, each in given.profiles.items() if name not in there}}
+    for name, each in given.profiles.items():
+        there[name] = replace(there[name], spec=each.spec)
+    missing = [name for name in names if name not in there]
+    if missing:
+        hint = f"profiles that are recorded in {records.place}: {', '.join(sorted(there)) or 'none'}"
+        raise FleetError("no-such-profile", f"there is no AutoUpgradeProfile {', '.join(missing)}", "names", hint)
+    return [each for name, each in sorted(there.items()) if not names or name in names]
+
+
+def _found(
+    profile: AutoUpgradeProfile,
+    known: Releases,
+    records: Records,
+    given: UpdateManifests,
+    taking: t.Sequence[Candidate],
+    fleet: t.Mapping[str, Cluster],
+    runs: t.Sequence[UpdateRun],
+    now: datetime,
+    start: bool,
+) -> Evaluation:
+    """Of members alone that the profile's sequence takes: others would be behind for ever, run after run."""
+    strategy = run_strategy(records, profile.spec.strategy_name, f"{KIND}/{profile.name}", given)
+    stages = resolve(strategy, taking, _PROBE).stages
+    names = [row.name for stage in stages for group in stage.groups for row in group.members]
+    clusters = [fleet[name] for name in names if name in fleet]
+    decide = evaluate if start else generate
+    return decide(profile, known, clusters, runs, now)
+
+
+def _with_words(
+    records: Records,
+    given: UpdateManifests,
+    found: Evaluation,
+    fleet: t.Mapping[str, Cluster],
+    known: Releases,
+    others: t.Mapping[str, tuple[str, t.Collection[str]]],
+    now: datetime,
+) -> Evaluated:
+    gaps = [each.member for each in found.reasons if each.code in (MINOR_GAP, OUT_OF_SUPPORT)]
+    steps: tuple[ProposedRun, ...] = ()
+    if gaps and found.target and found.target.version:
+        with contextlib.suppress(FleetError, ValueError):
+            steps = levelling([fleet[name] for name in gaps], found.target.version, known, now)
+    notes = (*_beside(found, others), *_unwindowed(records, given, found, now))
+    return Evaluated(found=found, steps=steps, notes=notes)
+
+
+def _under_way(runs: t.Sequence[UpdateRun], planned: t.Sequence[Evaluated]) -> dict[str, tuple[str, t.Collection[str]]]:
+    """Runs that have not ended, and those that would be there: their states, and the members that they still have."""
+    found: dict[str, tuple[str, t.Collection[str]]] = {
+        each.name: (
+            each.status.status.state,
+            {row.name for row in each.status.members if row.status.state not in TERMINAL},
+        )
+        for each in runs
+        if each.status.status.state not in TERMINAL
+    }
+    return found | {each.run: ("to be made", each.found.behind) for each in planned if each.found.run}
+
+
+def _beside(found: Evaluation, others: t.Mapping[str, tuple[str, t.Collection[str]]]) -> t.Iterator[Problem]:
+    """Other runs that have members of this one: they wait for one another there."""
+    for name, (state, members) in others.items():
+        both = sorted(set(found.behind).intersection(members))
+        if both and found.run is not None and name != found.run.name:
+            words = f"run {name} ({state}) has {listed(both, _NAMED)}, too; there one of both runs waits for the other"
+            yield Problem("run-beside", words, f"{KIND}/{found.profile}")
+
+
+def _unwindowed(records: Records, given: UpdateManifests, found: Evaluation, now: datetime) -> t.Iterator[Problem]:
+    """Members that will be upgraded as soon as their turn comes, at any time of day."""
+    if found.run is None or not found.start:
+        return
+    documents = [each for each in records.list("FleetMember") if each["metadata"]["name"] in found.behind]
+    permits = StartConstraints(records, found.target.type if found.target else FULL, found.run.target, given)
+    bare = sorted(name for name, view in permits.views(documents, now).items() if view.windows is None)
+    if bare:
+        words = f"without a maintenance window, so upgraded as soon as their turn comes: {listed(bare, _NAMED)}"
+        yield Problem("no-window", words, f"{KIND}/{found.profile}", "give them a FleetMaintenance")
+
+
+def _made(session: Session, given: UpdateManifests, one: Evaluated, run: UpdateRun, who: str, write: bool) -> Evaluated:
+    """With the run recorded, and started if that is wanted; a run that could not be carried out is not made."""
+    wanted = replace(given, runs={run.name: run})
+    try:
+        made = define_run(session.records, run.name, wanted, write, "", who)
+    except FleetError as error:
+        reasons = tuple(Reason(each.code, each.message) for each in error.problems)
+        return replace(one, found=replace(one.found, run=None, reasons=(*one.found.reasons, *reasons)), notes=())
+    if not write:
+        return one
+    begun = started(session, made.run, {}, True, who).changed if one.found.start else False
+    words = f"run {run.name} was made{' and started' if begun else ''} for {listed(one.found.behind, _NAMED)}"
+    session.records.event(KIND, one.found.profile, "Normal", "RunMade", words, session.clock())
+    return replace(one, made=made.changed, started=begun)
+
+
+def _remember(records: Records, profile: AutoUpgradeProfile, found: Evaluation, now: datetime) -> None:
+    """The profile's status; an evaluation that says the same as the last one writes nothing."""
+    stored = records.get(KIND, profile.name)
+    if stored is None:
+        return
+    before = recorded(AutoUpgradeProfile, stored).status
+    status = triggered(replace(profile, status=before), found, now)
+    if replace(status, last_triggered_at=before.last_triggered_at) != before:
+        replaced(records, {**stored, "status": encode(status)})

@@ -1,0 +1,86 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What besides update runs a schedule carries on: staged update runs and node rotations that were begun and have not
+ended, and rotations by age, which begin again as nodes grow old."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+
+from ...._core.errors import FleetError
+from ...._core.objects.clusters.node_rotation import NodeRotation
+from ...._core.objects.staged.key import RUN_KINDS, RunKey
+from ...._core.objects.staged.update_run import RUN, STOP
+from ...._core.rollout.staged.decide import StagedState, acts_in_flight, is_over
+from ...._store.kinds import record_name
+from ...._store.records import Record, Records
+from ...nodes.rotation_record import has_begun, rotation_state
+from ...nodes.sources import KIND as ROTATION
+from ...placements.staged.typed_records import recorded_run
+from ...recorded import recorded
+
+
+@dataclass(frozen=True, kw_only=True)
+class WaitingWork:
+    """Names in order; ``unread`` are kinds that the account may not list."""
+
+    staged: tuple[str, ...] = ()
+    rotations: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, list[str]]:
+        """As results have it."""
+        return {"staged_runs": list(self.staged), "rotations": list(self.rotations), "unread": list(self.unread)}
+
+
+def waiting(records: Records) -> WaitingWork:
+    """What is to be carried on now. One whose record cannot be read is among them: whoever takes it up is told why."""
+    unread: list[str] = []
+    staged = [
+        record_name(each)
+        for kinds in RUN_KINDS
+        for each in _listed(records, kinds.run, unread)
+        if _told_of(_staged_goes_on, each)
+    ]
+    rotations = [record_name(each) for each in _listed(records, ROTATION, unread) if _told_of(_rotation_goes_on, each)]
+    return WaitingWork(staged=tuple(sorted(staged)), rotations=tuple(sorted(rotations)), unread=tuple(unread))
+
+
+def _listed(records: Records, kind: str, unread: list[str]) -> list[Record]:
+    try:
+        return list(records.list(kind))
+    except FleetError as error:
+        if error.code != "forbidden":
+            raise
+        unread.append(kind)
+        return []
+
+
+def _told_of(goes_on: t.Callable[[Record], bool], document: Record) -> bool:
+    try:
+        return goes_on(document)
+    except FleetError:
+        return True
+
+
+def _staged_goes_on(document: Record) -> bool:
+    """One that is to stop has clusters in flight to be followed."""
+    run = recorded_run(RunKey.of(record_name(document)), document)
+    if is_over(run):
+        return False
+    return run.spec.state == RUN or (run.spec.state == STOP and bool(acts_in_flight(StagedState(run=run))))
+
+
+def _rotation_goes_on(document: Record) -> bool:
+    """Not one that belongs to an update run, which carries it on itself. Only age makes a node due again that was
+    replaced, and later: what is due for its version or image might be so after every replacement."""
+    rotation = recorded(NodeRotation, document)
+    status, due = rotation.status, rotation.spec.due
+    if not has_begun(rotation) or status.origin.startswith("UpdateRun "):
+        return False
+    if not rotation_state(rotation).done:
+        return True
+    by_age = bool(due.older_than) and not due.version_other_than and not due.image_other_than
+    return by_age and not (status.stop_requested or status.failed or status.message)

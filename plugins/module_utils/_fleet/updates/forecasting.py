@@ -1,0 +1,135 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""How a recorded run will go on, from the records alone: members as they were read last, windows, earlier runs."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from ..._core.forecast.appointments import Appointment, appointments
+from ..._core.forecast.durations import Durations, learned
+from ..._core.forecast.forecast import Assumptions, Forecast, forecast
+from ..._core.objects.clusters.fleet_member import FleetMember
+from ..._core.objects.updates.update_run import UpdateRun
+from ..._core.updates.record.run_state import run_of
+from ..._core.updates.releases.versions import view_at_version
+from ..._core.updates.run import MemberBlocker, Members, MemberView, RunState
+from ..._core.values.instants import write_time
+from ..._core.values.update_states import OPERATION_IN_PROGRESS, TERMINAL
+from ..._store.records import Record, Records
+from ..members.members import recorded_members
+from .claims import busy
+from .constraints import StartConstraints
+from .update_run import recorded_runs
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outlook:
+    """``durations`` are what upgrades are taken to last, learned from ``runs_before`` runs, and assumed if these are
+    none. ``read`` are the instants at which members were read last, the oldest of them; None if one never was."""
+
+    forecast: Forecast
+    appointments: tuple[Appointment, ...]
+    durations: Durations
+    runs_before: int
+    read: datetime | None
+
+    def as_dict(self) -> dict[str, t.Any]:
+        """The forecast as results have it, and what it stands on."""
+        usual = self.durations.others
+        return self.forecast.as_dict() | {
+            "durations": {"p50": _seconds(usual.p50), "p90": _seconds(usual.p90), "runs": self.runs_before},
+            "members_read": write_time(self.read) if self.read else None,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class FleetSight:
+    """What forecasts look at, read once for many runs: FleetMembers as they are recorded, and runs to learn from."""
+
+    records: Records
+    documents: t.Mapping[str, Record]
+    fleet: t.Mapping[str, FleetMember]
+    runs: t.Sequence[UpdateRun]
+
+    @classmethod
+    def of(cls, records: Records, runs: t.Sequence[UpdateRun]) -> FleetSight:
+        """Those of these records. FleetError ``record-damaged``."""
+        return cls(
+            records=records,
+            documents={each["metadata"]["name"]: each for each in records.list("FleetMember")},
+            fleet={name: each.fleet for name, each in recorded_members(records).items()},
+            runs=runs,
+        )
+
+    def of_run(self, state: RunState) -> tuple[Record, ...]:
+        """The documents of its members that are in the fleet."""
+        return tuple(self.documents[row.name] for row in state.members if row.name in self.documents)
+
+    def views(self, run: UpdateRun, state: RunState, now: datetime) -> dict[str, MemberView]:
+        """The run's members by their records alone: windows, what holds them, and at which version they were."""
+        permits = StartConstraints(self.records, run.spec.managed_cluster_update.upgrade.type, run.target)
+        documents = self.of_run(state)
+        views = permits.views(documents, now)
+        return {
+            name: _seen(views[name], self.fleet[name].status.version, busy(self.records, each), state, run)
+            for name, each in ((each["metadata"]["name"], each) for each in documents)
+        }
+
+    def durations(self, run: UpdateRun) -> Durations:
+        """How long upgrades last, by the other runs."""
+        return learned(
+            [each for each in self.runs if each.name != run.name], run.spec.managed_cluster_update.upgrade.type
+        )
+
+    def forecast(self, run: UpdateRun, state: RunState, views: Members, now: datetime) -> Forecast:
+        """How it goes on from here."""
+        return forecast(state, views, now, Assumptions(durations=self.durations(run)))
+
+
+def outlooks(records: Records, runs: t.Iterable[UpdateRun], now: datetime, days: int) -> dict[str, Outlook]:
+    """The outlook, by name, of those runs that have not ended; all recorded ones are learned from. FleetError as of
+    ``outlook``."""
+    going = [each for each in runs if each.status.status.state not in TERMINAL]
+    if not going:
+        return {}
+    sight = FleetSight.of(records, recorded_runs(records, ())[0])
+    return {each.name: outlook(sight, each, now, days) for each in going}
+
+
+def outlook(sight: FleetSight, run: UpdateRun, now: datetime, days: int) -> Outlook:
+    """How the run goes on, and its calendar for ``days`` from ``now`` on, by the records alone: no member is contacted.
+    FleetError ``record-damaged``."""
+    state, kind = run_of(run), run.spec.managed_cluster_update.upgrade.type
+    views, documents = sight.views(run, state, now), sight.of_run(state)
+    found, until = sight.forecast(run, state, views, now), now + timedelta(days=days)
+    freezes = StartConstraints(sight.records, kind, run.target).freezes(documents)
+    return Outlook(
+        forecast=found,
+        appointments=appointments(state, views, freezes, found, now, until),
+        durations=sight.durations(run),
+        runs_before=sum(bool(learned([each], kind).members) for each in sight.runs if each.name != run.name),
+        read=_oldest([sight.fleet[name].status.last_read for name in views]),
+    )
+
+
+def _seen(view: MemberView, version: str, other: str, state: RunState, run: UpdateRun) -> MemberView:
+    """A member as its record tells: at which version it was, and the operation that it bears."""
+    if version and run.target:
+        view = view_at_version(view, version, run.target, bool(run.spec.auto_upgrade_profile_id))
+    if not other or any(row.operation == other for row in state.members):
+        return view
+    blocker = MemberBlocker(reason=OPERATION_IN_PROGRESS, message=f"{other} is in flight")
+    return replace(view, obstacles=(*view.obstacles, blocker))
+
+
+def _oldest(read: t.Sequence[datetime | None]) -> datetime | None:
+    known = [each for each in read if each is not None]
+    return min(known) if known and len(known) == len(read) else None
+
+
+def _seconds(length: timedelta) -> int:
+    return round(length.total_seconds())

@@ -1,0 +1,165 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What node pools mean for an upgrade: who can upgrade them, what a member with them has to do, and whose kubelets hold
+back a control plane that would be too new for them."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from ..._core.cluster.facts.member import pools_of
+from ..._core.errors import FleetError, Problem
+from ..._core.objects.clusters.fleet_member import FleetMember, NodePoolStatus
+from ..._core.objects.updates.run_status import NodeImageSelectionStatus
+from ..._core.objects.updates.update_run import CONTROL_PLANE_ONLY, UpdateRun
+from ..._core.updates.record.run_state import run_of
+from ..._core.updates.releases.node_images import Cluster, cluster_of
+from ..._core.updates.releases.releases import Releases
+from ..._core.updates.releases.targets import UpgradeTarget, fixed_images, target_of, work
+from ..._core.updates.releases.versions import skewed
+from ..._core.updates.run import MemberBlocker, MemberView
+from ..._core.values.listed import listed
+from ..._core.values.update_states import PRECONDITION_FAILED
+from ..._store.records import Records
+from ..drivers.choosing import ROLE
+from ..drivers.command import CommandDriver
+from ..drivers.contract import Driver, Observation
+from ..members.facts import nodes_of
+from ..members.members import Clients, recorded_members
+from ..recorded import recorded
+
+_NAMED = 10
+
+
+def refuse_type(records: Records, run: UpdateRun, drivers: t.Mapping[str, Driver] | None = None) -> None:
+    """Pools are upgraded by drivers that know how: not by a role, whose word is for the control plane, nor by commands
+    without ``begin_pool``, which is known once there are ``drivers``.
+
+    FleetError ``upgrade-type-not-supported``, with the members that have pools, or of which that is not known.
+    """
+    kind = run.spec.managed_cluster_update.upgrade.type
+    if kind == CONTROL_PLANE_ONLY:
+        return
+    names = run_of(run).unfinished
+    members = [each.fleet for name, each in recorded_members(records).items() if name in names]
+    unable = [each for each in members if not _does_pools(each, (drivers or {}).get(each.name))]
+    pooled = [each.name for each in unable if each.status.node_pools]
+    unread = [each.name for each in unable if each.status.last_read is None]
+    if pooled or unread:
+        told = [f"with node pools: {listed(pooled, _NAMED)}"] if pooled else []
+        told += [f"never read: {listed(unread, _NAMED)}"] if unread else []
+        message = f"their driver does not upgrade node pools, as type {kind} asks; {'; '.join(told)}"
+        hint = f"use {CONTROL_PLANE_ONLY}, or begin_pool of driver command"
+        hint += ", or read them (gitops.fleet.fleet_facts)" if unread else ""
+        where = f"UpdateRun/{run.name} spec.managedClusterUpdate.upgrade.type"
+        raise FleetError("upgrade-type-not-supported", message, where, hint)
+
+
+def whole_run(run: UpdateRun) -> bool:
+    """Whether node pools are upgraded, too."""
+    return run.spec.managed_cluster_update.upgrade.type != CONTROL_PLANE_ONLY
+
+
+def _does_pools(member: FleetMember, driver: Driver | None) -> bool:
+    if isinstance(driver, CommandDriver):
+        return bool(driver.pool_argv)
+    return member.spec.driver != ROLE
+
+
+@dataclass(frozen=True)
+class WholeJudge:
+    """For runs that upgrade node pools, too. ``member`` gives the FleetMember of a name."""
+
+    target: UpgradeTarget
+    known: t.Callable[[], Releases]
+    member: t.Callable[[str], FleetMember | None]
+
+    def __call__(
+        self, view: MemberView, version: str, pools: tuple[NodePoolStatus, ...], now: datetime, /
+    ) -> MemberView:
+        member = self.member(view.name)
+        if member is None:
+            return view
+        try:
+            todo = work(cluster_as(member, version, pools), self.target, self.known(), now)
+        except ValueError as error:
+            return replace(view, fail=MemberBlocker(reason=PRECONDITION_FAILED, message=str(error)))
+        new = tuple(each for each in todo.obstacles if each not in view.obstacles)
+        return replace(view, skip=todo.skip, fail=todo.fail, obstacles=(*view.obstacles, *new))
+
+
+def images_of(records: Records, run: UpdateRun, known: Releases, now: datetime) -> NodeImageSelectionStatus | None:
+    """The images that pools get, where they are the same for all members: fixed before anything begins. None where the
+    run fixes none, as of ``fixed_images``."""
+    names = {row.name for row in run_of(run).members}
+    clusters = [cluster_of(each.fleet) for name, each in recorded_members(records).items() if name in names]
+    return fixed_images(run, clusters, known, now)
+
+
+def cluster_as(member: FleetMember, version: str, pools: tuple[NodePoolStatus, ...]) -> Cluster:
+    """A member as one to upgrade, as it was seen just now and not as it is recorded."""
+    return cluster_of(replace(member, status=replace(member.status, version=version, node_pools=pools)))
+
+
+def skew_problems(records: Records, run: UpdateRun, known: Releases, now: datetime) -> list[Problem]:
+    """Members whose kubelets, as they were read last, would be too old for the target. In a run that a profile made
+    these fail when their turn comes, alone."""
+    if run.spec.auto_upgrade_profile_id or not run.target:
+        return []
+    names = run_of(run).unfinished
+    found = []
+    for document in records.list("FleetMember"):
+        name = document["metadata"]["name"]
+        if name not in names:
+            continue
+        try:
+            refused = _skewed(recorded(FleetMember, document), run, known, now)
+        except FleetError:
+            # Told of by whoever opens its connection; its nodes are asked themselves when its turn comes.
+            continue
+        if refused:
+            hint = "upgrade its nodes first, or skip it; read it again if that is done (gitops.fleet.fleet_facts)"
+            found.append(Problem("kubelet-skew", refused.message, name, hint))
+    return found
+
+
+def _skewed(member: FleetMember, run: UpdateRun, known: Releases, now: datetime) -> MemberBlocker | None:
+    """A whole upgrade brings pools up before its control plane goes too far from them, if that is enough."""
+    kubelets = {each.name: each.version for each in member.status.node_pools}
+    refused = skewed(kubelets, run.target)
+    if refused is None or run.spec.managed_cluster_update.upgrade.type == CONTROL_PLANE_ONLY:
+        return refused
+    try:
+        return work(cluster_of(member), target_of(run), known, now).fail
+    except ValueError:
+        return refused
+
+
+def pools_seen(
+    clients: Clients, drivers: t.Mapping[str, Driver], whole: bool
+) -> t.Callable[[str, Observation], tuple[NodePoolStatus, ...]]:
+    """The pools of a member that was just observed: as its driver tells, or by its nodes. Where these cannot be asked,
+    or its driver alone knows how to ask it, what was read last does for a control plane, and for a driver that
+    upgrades no pools; not otherwise if it is ``whole``."""
+
+    def recorded_ones(name: str) -> tuple[NodePoolStatus, ...]:
+        member = clients.members.get(name)
+        return member.status.node_pools if member else ()
+
+    def ask(name: str, seen: Observation) -> tuple[NodePoolStatus, ...]:
+        driver = drivers.get(name)
+        if seen.pools is not None:
+            return seen.pools
+        if isinstance(driver, CommandDriver) and driver.observe_argv and not (whole and driver.pool_argv):
+            return recorded_ones(name)
+        try:
+            return pools_of(nodes_of(clients.get(name)))
+        except FleetError:
+            if whole:
+                raise
+            return recorded_ones(name)
+
+    return ask

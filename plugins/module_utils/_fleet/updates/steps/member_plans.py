@@ -1,0 +1,54 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a whole upgrade would do to each member, by the members as they were read last."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, field, replace
+
+from ...._core.objects.updates.update_run import UpdateRun
+from ...._core.updates.record.run_state import run_of
+from ...._core.updates.releases.node_images import cluster_of
+from ...._core.updates.releases.targets import UpgradeTarget, UpgradeWork, target_of, work
+from ...._core.updates.run import MemberBlocker
+from ...._core.values.update_states import NEW, PRECONDITION_FAILED
+from ...members.members import recorded_members
+from ...session import Session
+from ..constraints import StartConstraints
+from ..pools import images_of, whole_run
+from ..sources import UpdateManifests
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemberPlans:
+    """By name of the member; ``without_window`` are those that may begin at any time."""
+
+    target: UpgradeTarget
+    works: t.Mapping[str, UpgradeWork] = field(default_factory=dict)
+    without_window: tuple[str, ...] = ()
+
+
+def member_plans(session: Session, run: UpdateRun, given: UpdateManifests) -> MemberPlans | None:
+    """Of members that have not ended; None for a run that upgrades control planes alone. A run that was not started has
+    the images that would be fixed now. FleetError ``record-damaged``."""
+    if not whole_run(run):
+        return None
+    records, now, names = session.records, session.clock(), run_of(run).unfinished
+    permits = StartConstraints(records, run.spec.managed_cluster_update.upgrade.type, run.target, given)
+    known = permits.releases()
+    if run.status.phase == NEW:
+        images = images_of(records, run, known, now)
+        run = replace(run, status=replace(run.status, node_image_selection=images))
+    target, works = target_of(run), {}
+    for name, member in recorded_members(records).items():
+        if name in names:
+            try:
+                works[name] = work(cluster_of(member.fleet), target, known, now)
+            except ValueError as error:
+                why = f"{error}; it was never read" if member.fleet.status.last_read is None else str(error)
+                works[name] = UpgradeWork(fail=MemberBlocker(reason=PRECONDITION_FAILED, message=why))
+    documents = [each for each in records.list("FleetMember") if each["metadata"]["name"] in names]
+    bare = sorted(name for name, view in permits.views(documents, now).items() if view.windows is None)
+    return MemberPlans(target=target, works=works, without_window=tuple(bare))

@@ -1,0 +1,85 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What whole upgrades of members are made of in one run: looks, releases, and who upgrades which pool."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import cached_property
+
+from ...._core.errors import FleetError
+from ...._core.objects.clusters.fleet_member import NodePoolStatus
+from ...._core.objects.updates.update_run import UpdateRun
+from ...._core.updates.releases.node_images import Cluster
+from ...._core.updates.releases.targets import target_of
+from ...conductor.operation import Pace
+from ...drivers.cluster_api import ClusterApiDriver
+from ...drivers.command import CommandDriver
+from ...drivers.contract import Observation
+from ...members.members import Clients, recorded_members
+from ...nodes.reading import ReadingWish
+from ...nodes.rotating import RotationWish
+from ...session import Session
+from ..constraints import StartConstraints
+from ..leases import LeasedDriver
+from ..pools import cluster_as
+from .pool_command import PoolSubject, commanded
+from .pool_rotation import PoolEnd, PoolRotations, PoolTask
+from .whole_upgrade import WholeParts
+
+Pooling = t.Callable[[str, Observation], tuple[NodePoolStatus, ...]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemberSteps:
+    """``holder`` and ``here`` as of ``conduct_run``; a pool that waits for longer than ``max_idle`` is left until
+    later."""
+
+    session: Session
+    run: UpdateRun
+    clients: Clients
+    permits: StartConstraints
+    pools: Pooling
+    holder: str
+    max_idle: timedelta
+    pace: Pace
+    here: t.Callable[[], str]
+
+    @cached_property
+    def parts(self) -> WholeParts:
+        """For the executor; images that are fixed are those of the run as it was started."""
+        return WholeParts(
+            target=target_of(self.run),
+            cluster=self._cluster,
+            known=self.permits.releases,
+            pool=self._pool,
+            now=self.session.clock,
+        )
+
+    @cached_property
+    def _rotations(self) -> PoolRotations:
+        return PoolRotations(
+            session=self.session,
+            run=self.run,
+            clients=self.clients,
+            members=recorded_members(self.session.records),
+            holder=self.holder,
+            max_idle=self.max_idle,
+            wish=RotationWish(reading=ReadingWish(timeout=self.clients.timeout.connect)),
+        )
+
+    def _cluster(self, member: str, seen: Observation) -> Cluster:
+        found = self.clients.members.get(member)
+        if found is None:
+            raise FleetError("not-a-member", "the cluster is not a member of the fleet", member, "join it first")
+        return cluster_as(found, seen.version, self.pools(member, seen))
+
+    def _pool(self, task: PoolTask) -> PoolEnd:
+        """By the driver where its platform upgrades pools, or else by a rotation of the pool's nodes."""
+        command = task.driver.driver if isinstance(task.driver, LeasedDriver) else task.driver
+        if isinstance(command, (CommandDriver, ClusterApiDriver)):
+            return commanded(PoolSubject(task.driver, self._cluster, task.step), task, self.pace, self.here)
+        return self._rotations.upgrade(task)

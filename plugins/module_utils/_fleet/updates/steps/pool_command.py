@@ -1,0 +1,93 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""One node pool upgraded by the command of the user that does so, and seen on the member afterwards."""
+
+from __future__ import annotations
+
+import time
+import typing as t
+from dataclasses import dataclass, replace
+
+from ...._core.updates.releases.node_images import Cluster, Pool
+from ...._core.updates.releases.targets import UpgradeStep
+from ...._core.updates.releases.versions import reached
+from ...._core.values.node_image import image_order
+from ...._core.values.update_states import COMPLETED
+from ...conductor.operation import (
+    Attempt,
+    Ended,
+    Event,
+    FailureReason,
+    Operation,
+    Pace,
+    Said,
+)
+from ...drivers.contract import Driver, Observation, OperationProgress, Work
+from ...drivers.host import machine
+from .pool_rotation import PoolEnd, PoolTask, step_name
+
+
+@dataclass
+class PoolSubject:
+    """A pool as what an operation acts on, and the goal of that."""
+
+    driver: Driver
+    cluster: t.Callable[[str, Observation], Cluster]
+    step: UpgradeStep
+    last: Pool | None = None
+
+    def observe(self, member: str) -> Observation:
+        """``version`` tells what the pool has, in words."""
+        seen = self.driver.observe(member)
+        pools = self.cluster(member, seen).pools
+        self.last = next((each for each in pools if each.name == self.step.pool), None)
+        words = " with ".join(filter(None, (self.last.version, self.last.image))) if self.last else "not there any more"
+        return Observation(version=words)
+
+    def begin(self, work: Work) -> str:
+        return self.driver.begin(work)
+
+    def poll(self, work: Work) -> OperationProgress:
+        return self.driver.poll(work)
+
+    def reached(self, _version: str, _target: str) -> bool:
+        """Whether the pool, as it was seen last, is where the step brings it."""
+        step, pool = self.step, self.last
+        if pool is None:
+            return True
+        new = not step.version or (bool(pool.version) and reached(pool.version, step.version))
+        return new and (not step.image or (bool(pool.image) and image_order(pool.image) >= image_order(step.image)))
+
+    def nothing_to_do(self, _version: str, _target: str) -> FailureReason | None:
+        """It was looked at before."""
+
+    def step_refused(self, _version: str, _target: str) -> FailureReason | None:
+        """Its place in the order was judged before."""
+
+
+def commanded(subject: PoolSubject, task: PoolTask, pace: Pace, here: t.Callable[[], str]) -> PoolEnd:
+    """Carries it out; where the attempt was begun on another machine than this one it is watched only, for it may be
+    under way there. ``here`` is that of ``drivers.host``. FleetError of the driver."""
+    step, work, ours = task.step, task.work, task.work.reference.startswith(machine())
+    one = replace(
+        work,
+        operation=step_name(work.operation, step),
+        reference=here() if ours else work.reference,
+        target=step.version,
+        pool=step.pool,
+        image=task.image,
+        pool_step=True,
+    )
+
+    def tell(event: Event) -> None:
+        if isinstance(event, Said):
+            task.say(event.message)
+
+    attempt = Attempt(
+        driver=subject, work=one, goal=subject, pace=pace, tell=tell, clock=time.monotonic, pause=task.pause
+    )
+    ended = Operation(attempt).run(resumed=True)
+    if isinstance(ended, Ended):
+        return PoolEnd(failure="" if ended.result == COMPLETED else ended.message or ended.reason)
+    return PoolEnd(paused=ended.message)

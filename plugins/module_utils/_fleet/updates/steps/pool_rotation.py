@@ -1,0 +1,193 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""One node pool of one member upgraded by a rotation of its nodes, within budgets and windows, by the one conductor.
+
+The rotation is recorded as long as it goes on, under a name that follows from the attempt: whoever takes the attempt up
+again finds it there, and no node is replaced twice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import typing as t
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+from ...._core.cluster.facts.node import POOL_LABELS, image_of, pool_label
+from ...._core.cluster.state_node import Node
+from ...._core.disruption.members.member_nodes import MemberNodes
+from ...._core.disruption.members.rotation_sight import RotationGround
+from ...._core.disruption.rotation.decide import begin
+from ...._core.disruption.rotation.state import ROTATED, RotationState
+from ...._core.errors import FleetError
+from ...._core.objects.clusters.node_rotation import DueNodes, NodeRotation, NodeRotationSpec, RotatedNodes
+from ...._core.objects.updates.update_run import PoolUpgrade, UpdateRun
+from ...._core.schema.meta import ObjectMeta
+from ...._core.updates.releases.targets import UpgradeStep
+from ...._core.updates.releases.versions import reached
+from ...._core.values.listed import listed
+from ...._core.values.node_image import image_order, split_image
+from ...conductor.loop import RunLimits
+from ...conductor.operation import Closed, Pause
+from ...drivers.contract import Driver, Work
+from ...members.members import Clients, Member
+from ...nodes.reading import read_members
+from ...nodes.replacing import driver_problems
+from ...nodes.rotating import RotationWish, carried
+from ...nodes.rotation_record import has_begun, record_begun, rotation_state
+from ...nodes.rotation_steering import unreadable
+from ...nodes.rotation_words import waits_lines
+from ...nodes.sources import KIND, NodeManifests, with_recorded
+from ...recorded import recorded
+from ...session import Session
+
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
+_NAMED = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class PoolEnd:
+    """``failure`` is empty if the pool is as it should be; ``paused``: it goes on later, at ``until`` if that is
+    known."""
+
+    failure: str = ""
+    paused: str = ""
+    until: datetime | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PoolTask:
+    """One pool to upgrade, as ``step`` of the attempt at ``work``.
+
+    ``image`` is the full name of the one it gets, empty where images stay; ``say`` and ``pause`` are as of the attempt.
+    """
+
+    driver: Driver
+    work: Work
+    step: UpgradeStep
+    image: str
+    say: t.Callable[[str], None]
+    pause: Pause
+
+
+@dataclass(frozen=True, kw_only=True)
+class PoolRotations:
+    """``holder`` is the same for every conductor of the run. ``members`` are the fleet's, for budgets over it."""
+
+    session: Session
+    run: UpdateRun
+    clients: Clients
+    members: t.Mapping[str, Member]
+    holder: str
+    max_idle: timedelta
+    wish: RotationWish = field(default_factory=RotationWish)
+
+    def upgrade(self, task: PoolTask) -> PoolEnd:
+        """The pool of its step. FleetError if nobody can replace its nodes, or they cannot be read."""
+        ground = self._ground(task.work, task.step, task.image)
+        members = self._reading(task.work.member, ground)
+        session = replace(self.session, say=task.say)
+        stored = session.records.get(KIND, ground.rotation.name)
+        rotation = recorded(NodeRotation, stored) if stored is not None else ground.rotation
+        if not has_begun(rotation):
+            rotation = self._begun(ground, members, task.work, task.step)
+        state, paused = rotation_state(rotation), PoolEnd()
+        if not state.done:
+            ground = replace(ground, rotation=rotation)
+            limits = RunLimits(holder=self.holder, max_idle=self.max_idle, interrupted=lambda: _closed(task.pause))
+            ending, steering = carried(session, ground, members, self.clients, self.wish, limits)
+            task.pause(0)
+            state = ending.state
+            words = "\n".join(waits_lines(steering.waits))
+            paused = PoolEnd(paused=words or ending.why, until=ending.resume_at)
+        if not state.done:
+            return paused
+        if state.nodes:
+            session.records.delete(KIND, rotation.name)
+        return PoolEnd(failure=_left(state))
+
+    def _ground(self, work: Work, step: UpgradeStep, image: str) -> RotationGround:
+        wanted = self.run.spec.node_pools or PoolUpgrade()
+        rotation = NodeRotation(
+            metadata=ObjectMeta(name=step_name(work.operation, step)),
+            spec=NodeRotationSpec(
+                members=(work.member,),
+                due=DueNodes(version_other_than=step.version, image_other_than=image),
+                budgets=wanted.budgets,
+                pace=wanted.pace,
+            ),
+        )
+        maintenance = with_recorded(NodeManifests(), self.session.records).maintenance
+        windows = self.run.spec.managed_cluster_update.upgrade.type
+        return RotationGround(rotation=rotation, maintenance=tuple(maintenance.values()), windows=windows)
+
+    def _reading(self, member: str, ground: RotationGround) -> dict[str, Member]:
+        """The member, and all others where budgets are over the fleet."""
+        whole = any(each.spec.budgets for each in ground.maintenance)
+        return {name: each for name, each in self.members.items() if whole or name == member}
+
+    def _begun(
+        self, ground: RotationGround, members: t.Mapping[str, Member], work: Work, step: UpgradeStep
+    ) -> NodeRotation:
+        """Recorded, with the nodes that are behind now; as it is if none is."""
+        now = self.session.clock()
+        snapshot = read_members(members, self.clients, self.wish.reading, now)
+        unknown = unreadable(snapshot)
+        if work.member in unknown:
+            raise FleetError("members-unread", unknown[work.member], work.member, "which nodes are due is not known")
+        there = [each for each in snapshot.members if each.name not in unknown]
+        mine = next(each for each in there if each.name == work.member)
+        due = behind(mine, step)
+        if not due:
+            return ground.rotation
+        names, spec = [f"{mine.name}/{node.name}" for node in due], ground.rotation.spec
+        spec = replace(spec, nodes=RotatedNodes(by_label=_selector(step.pool, pool_label(due[0].labels))))
+        rotation = replace(ground.rotation, spec=spec)
+        problems = list(driver_problems(there, names, rotation, self.wish.replacement))
+        if problems:
+            raise FleetError.of(problems)
+        state = begin(names, replace(ground, rotation=rotation).sight(there, now), spec.pace, now)
+        return record_begun(self.session.records, rotation, state, f"UpdateRun {self.run.name}")
+
+
+def behind(member: MemberNodes, step: UpgradeStep) -> list[Node]:
+    """Nodes of the pool that have an older version or image than the step brings. Nothing goes back."""
+    mine = (each for each in member.nodes if each.labels.get(pool_label(each.labels), "") == step.pool)
+    return [each for each in mine if _older(each, step)]
+
+
+def _closed(pause: Pause) -> str:
+    try:
+        pause(0)
+    except Closed:
+        return "nobody follows it any more"
+    return ""
+
+
+def _older(node: Node, step: UpgradeStep) -> bool:
+    try:
+        old = bool(step.version) and not reached(node.kubelet_version, step.version)
+    except ValueError:
+        old = True
+    _family, version = split_image(image_of(node.labels, node.image))
+    return old or (bool(step.image) and image_order(version) < image_order(step.image))
+
+
+def _selector(pool: str, label: str) -> str:
+    """The nodes of the pool by the label that tells it, or those that have none of these labels."""
+    return f"{label}={pool}" if label else ",".join(f"!{each}" for each in POOL_LABELS)
+
+
+def step_name(operation: str, step: UpgradeStep) -> str:
+    """Of one step of an attempt, the same whenever it is taken up."""
+    digest = hashlib.sha256(f"{step.pool}\n{step.version}\n{step.image}".encode()).hexdigest()[:8]
+    pool = step.pool if _NAME.fullmatch(step.pool) else ""
+    return ".".join(filter(None, (operation, pool, digest)))
+
+
+def _left(state: RotationState) -> str:
+    """Nodes that were not replaced, each with why."""
+    found = [f"{each.name} {each.phase}: {each.text}" for each in state.nodes if each.phase != ROTATED]
+    return listed(found, _NAMED, "; ")

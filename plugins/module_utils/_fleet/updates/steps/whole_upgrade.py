@@ -1,0 +1,188 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""One attempt at a whole member: its control plane and its node pools, step by step, each after a new look at it.
+
+What is done already, by an earlier attempt or by somebody else, is seen and not done again.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+from datetime import datetime
+
+from ...._core.errors import FleetError
+from ...._core.objects.updates.update_run import NODE_IMAGE_ONLY
+from ...._core.updates.releases.node_images import Cluster
+from ...._core.updates.releases.releases import Releases
+from ...._core.updates.releases.targets import CONTROL_PLANE, UpgradeStep, UpgradeTarget, UpgradeWork, work
+from ...._core.values import update_states as states
+from ...conductor.operation import (
+    Attempt,
+    Blocked,
+    Ended,
+    Last,
+    Operation,
+    Paused,
+    Said,
+)
+from ...drivers.contract import Observation
+from .pool_rotation import PoolEnd, PoolTask
+
+# To its end, or until it has to wait. FleetError if it cannot.
+PoolUpgrader = t.Callable[[PoolTask], PoolEnd]
+
+
+@dataclass(frozen=True, kw_only=True)
+class WholeParts:
+    """``cluster`` tells what a member is by now, after its driver has observed it; ``known`` is what places offer."""
+
+    target: UpgradeTarget
+    cluster: t.Callable[[str, Observation], Cluster]
+    known: t.Callable[[], Releases]
+    pool: PoolUpgrader
+    now: t.Callable[[], datetime]
+
+    def follow(self, attempt: Attempt) -> WholeUpgrade:
+        """As ``conductor.operation.OperationMaker``."""
+        return WholeUpgrade(self, attempt)
+
+
+class WholeUpgrade:
+    """One attempt; see ``conductor.operation.Followed``."""
+
+    def __init__(self, parts: WholeParts, attempt: Attempt) -> None:
+        self._parts, self._control = parts, Operation(attempt)
+        self._driver, self._work, self._pace = attempt.driver, attempt.work, attempt.pace
+        self._tell, self._clock, self._pause = attempt.tell, attempt.clock, attempt.pause
+        self.begun = False
+        self._said = ""
+        self._done: set[UpgradeStep] = set()
+
+    @property
+    def version_before(self) -> str:
+        """Empty for an attempt that was taken up: what its member was at stands in the record since it was begun."""
+        return self._control.version_before
+
+    def run(self, resumed: bool, only_follow: bool = False) -> Last:
+        """To the end, or to where nothing but time helps. With ``only_follow`` nothing is begun."""
+        self._pause(0)
+        self.begun = resumed
+        if resumed and self._work.upgrade_type != NODE_IMAGE_ONLY:
+            ended = self._control.resumed(only_follow)
+            if ended is not None and not _well(ended):
+                return ended
+        while True:
+            found = self._next(only_follow)
+            if found is not None:
+                return found
+
+    def _next(self, only_follow: bool) -> Last | None:
+        """One step; how the attempt ends, if it does."""
+        seen = self._look()
+        if isinstance(seen, FleetError):
+            return self._out_of_sight(seen)
+        observed, cluster = seen
+        if observed.busy and observed.busy != self._work.operation and not self.begun:
+            return Blocked(
+                operation=self._work.operation,
+                reason=states.OPERATION_IN_PROGRESS,
+                message=f"{observed.busy} is under way there",
+            )
+        try:
+            todo = work(cluster, self._parts.target, self._parts.known(), self._parts.now())
+        except ValueError as error:
+            reason = states.UPGRADE_FAILED if self.begun else states.PRECONDITION_FAILED
+            return self._ended(states.FAILED, reason, str(error), cluster.version)
+        over = self._over(todo, cluster, only_follow)
+        return over or self._step(todo.steps[0], cluster)
+
+    def _over(self, todo: UpgradeWork, cluster: Cluster, only_follow: bool) -> Last | None:
+        """The end, if there is nothing more to do, or it cannot be done."""
+        at = cluster.version
+        if todo.fail:
+            return self._ended(states.FAILED, todo.fail.reason, todo.fail.message, at)
+        if todo.skip or not (todo.steps or todo.obstacles):
+            if self.begun:
+                return self._ended(states.COMPLETED, "", "; ".join(todo.left_out), at)
+            why = todo.skip
+            return self._ended(states.SKIPPED, why.reason if why else "", why.message if why else "", at)
+        if only_follow:
+            message = "the operation cannot be seen from here, and steps of it are left"
+            return self._ended(states.FAILED, states.OPERATION_LOST, message, at)
+        if todo.obstacles:
+            first = todo.obstacles[0]
+            return Paused(operation=self._work.operation, until=first.until, message=f"{first.reason}: {first.message}")
+        if todo.steps[0] in self._done:
+            message = f"{_named(todo.steps[0])} was upgraded, and is not at its target"
+            return self._ended(states.FAILED, states.UPGRADE_FAILED, message, at)
+        return None
+
+    def _step(self, step: UpgradeStep, cluster: Cluster) -> Last | None:
+        self._done.add(step)
+        if step.what == CONTROL_PLANE:
+            ended = self._control.run(resumed=False)
+            self.begun = self.begun or self._control.begun
+            return None if _well(ended) else ended
+        family = next(each.family for each in cluster.pools if each.name == step.pool)
+        image = f"{family}-{step.image}" if step.image else ""
+        self.begun = True
+        self._say(f"{_named(step)}: {', '.join(filter(None, (step.version, image)))}")
+        task = PoolTask(driver=self._driver, work=self._work, step=step, image=image, say=self._say, pause=self._pause)
+        end = self._parts.pool(task)
+        self._pause(0)
+        if end.paused:
+            return Paused(
+                operation=self._work.operation, until=end.until, message=f"{_named(step)} waits: {end.paused}"
+            )
+        if end.failure:
+            message = f"{_named(step)}: {end.failure}"
+            return self._ended(states.FAILED, states.UPGRADE_FAILED, message, cluster.version)
+        return None
+
+    def _look(self) -> tuple[Observation, Cluster] | FleetError:
+        """What is there; an attempt that has begun is not given up for a member that does not answer at once."""
+        end = self._clock() + (self._pace.lost_after if self.begun else 0)
+        while True:
+            try:
+                seen = self._driver.observe(self._work.member)
+                return seen, self._parts.cluster(self._work.member, seen)
+            except FleetError as error:
+                if self._clock() >= end:
+                    return error
+                self._say(f"it is looked at again: {error}")
+            self._pause(self._pace.interval)
+
+    def _out_of_sight(self, error: FleetError) -> Last:
+        if not self.begun:
+            return Blocked(operation=self._work.operation, reason=states.UNREACHABLE, message=str(error))
+        return self._ended(states.FAILED, states.OPERATION_LOST, str(error), "")
+
+    def _say(self, message: str) -> None:
+        if message and message != self._said:
+            self._said = message
+            self._tell(Said(operation=self._work.operation, message=message))
+
+    def _ended(self, result: str, reason: str, message: str, at: str) -> Ended:
+        return Ended(
+            operation=self._work.operation,
+            result=result,
+            reason=reason,
+            message=message,
+            version_before=self.version_before,
+            version_after=at,
+        )
+
+
+def _well(ended: Last) -> bool:
+    """Whether the control plane is at its target."""
+    if not isinstance(ended, Ended):
+        return False
+    return ended.result == states.COMPLETED or (
+        ended.result == states.SKIPPED and ended.reason == states.ALREADY_AT_TARGET
+    )
+
+
+def _named(step: UpgradeStep) -> str:
+    return "the control plane" if step.what == CONTROL_PLANE else f"pool {step.pool or 'without a name'}"

@@ -1,0 +1,243 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Profiles over a virtual month with a catalogue that grows: each run is made once, and only those that are due."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.api_groups import CLUSTER_API, FLEET_API
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import encode
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates import commands
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.decide import decide
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.run_state import run_of, status_of
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.versions import view_at_version
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import Begin, MemberView, UpdateSeen
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.status import derive
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values.update_states import COMPLETED, TERMINAL
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.automatic.profiles import (
+    LEASE,
+    ProfilesReport,
+    evaluated,
+    recorded_profiles,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import (
+    UpdateManifests,
+    update_manifests,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import recorded_runs
+from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Records
+from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
+
+START = datetime(2026, 3, 1, tzinfo=UTC)
+Document = dict[str, t.Any]
+RINGS = {"slow": "Stable", "fast": "Rapid"}
+
+
+def manifest(kind: str, name: str, **spec: t.Any) -> Document:
+    return {"apiVersion": FLEET_API, "kind": kind, "metadata": {"name": name}, "spec": spec}
+
+
+def catalogue(*versions: str, **more: str) -> Document:
+    """``more`` are versions with the instant from which they can be had, or ``preview``; ``_`` stands for a dot."""
+    rows: list[Document] = [{"version": each} for each in versions]
+    for name, word in more.items():
+        given = {"status": word} if word == "preview" else {"availableFrom": word}
+        rows.append({"version": name.removeprefix("v").replace("_", "."), **given})
+    return manifest("ReleaseCatalog", "own", locations=[{"name": "*", "versions": rows}])
+
+
+def profiles(**more: t.Any) -> list[Document]:
+    """One for each ring, with its sequence. A member of no ring is no concern of theirs."""
+    made = []
+    for ring, channel in RINGS.items():
+        stages = [{"name": ring, "groups": [{"name": ring}]}]
+        made.append(manifest("UpdateStrategy", ring, strategy={"stages": stages}))
+        made.append(manifest("AutoUpgradeProfile", ring, channel=channel, updateStrategyId=ring, **more.get(ring, {})))
+    return made
+
+
+@dataclass
+class Month:
+    """Records, their clock, and who conducts: whatever may begin is done at once."""
+
+    records: Records
+    now: datetime = START
+
+    def join(self, name: str, group: str, version: str) -> None:
+        self.records.create({"apiVersion": CLUSTER_API, "kind": "MemberCluster", "metadata": {"name": name},
+                             "spec": {"identity": {"kind": "User", "name": "u"}}})  # fmt: skip
+        connection = {"kubeconfig": "/none"}
+        member = {**manifest("FleetMember", name, group=group, driver="local", connection=connection),
+                  "status": {"version": version, "lastRead": "2026-03-01T00:00:00Z"}}  # fmt: skip
+        self.records.create(member)
+
+    def session(self, holder: str = "runner") -> Session:
+        return Session(records=self.records, holder=holder, clock=lambda: self.now)
+
+    def given(self, *documents: Document) -> UpdateManifests:
+        found = update_manifests([], documents, strict=False)
+        recorded_profiles(self.records, found, write=True)
+        return found
+
+    def tick(self, *documents: Document, write: bool = True) -> ProfilesReport:
+        found = update_manifests([], documents, strict=False)
+        if write:
+            recorded_profiles(self.records, found, write=True)
+        return evaluated(self.session(), found, (), write, start=True)
+
+    def conduct(self) -> None:
+        for run in recorded_runs(self.records, ())[0]:
+            state, versions = run_of(run), self.versions()
+            while run.status.status.state not in TERMINAL and derive(state).state not in TERMINAL:
+                views = {
+                    name: view_at_version(MemberView(name=name), at, run.target, True) for name, at in versions.items()
+                }
+                decided = decide(state, UpdateSeen(members=views), self.now)
+                state = decided.state
+                for each in decided.acts:
+                    assert isinstance(each, Begin)
+                    state = commands.record(state, each.operation, COMPLETED, self.now)
+                    versions[each.member] = f"v{run.target}"
+                    stored = self.records.get("FleetMember", each.member)
+                    assert stored
+                    self.records.replace({**stored, "status": {**stored["status"], "version": f"v{run.target}"}})
+            stored = self.records.get("UpdateRun", run.name)
+            assert stored
+            self.records.replace({**stored, "status": encode(status_of(state, derive(state), run.status))})
+
+    def versions(self) -> dict[str, str]:
+        return {each["metadata"]["name"]: each["status"]["version"] for each in self.records.list("FleetMember")}
+
+    def runs(self) -> list[str]:
+        """In the order in which they were made, without their digests."""
+        made = sorted(self.records.list("UpdateRun"), key=lambda each: each["metadata"]["creationTimestamp"])
+        return [each["metadata"]["name"].rpartition("-")[0] for each in made]
+
+
+@pytest.fixture
+def month(tmp_path: Path) -> t.Iterator[Month]:
+    found = Month(SqliteRecords(tmp_path / "records.db", lambda: found.now))
+    for number, ring in enumerate(["slow", "slow", "fast", "fast"]):
+        found.join(f"m{number}", ring, "v1.34.7")
+    found.join("apart", "none", "v1.34.0")
+    yield found
+    found.records.close()
+
+
+def test_50_ticks_over_a_month(month: Month) -> None:
+    """D3-83, D3-84, D3-90, D3-93, D3-97 to D3-103: the runs of the channels as the catalogue grows, none twice."""
+    events: dict[int, list[Document]] = {
+        0: [catalogue("1.34.7", "1.35.4"), *profiles()],
+        4: [catalogue("1.34.7", "1.34.8", "1.35.4", v1_35_5="2026-03-10T00:00:00Z")],
+        12: [catalogue("1.34.8", "1.35.4", "1.35.5", v1_36_0="preview")],
+        15: [catalogue("1.34.8", "1.35.5", "1.36.0")],
+        20: [catalogue("1.35.5", "1.36.0", "1.36.1"), *profiles(fast={"disabled": True})],
+        24: profiles(),
+        26: [catalogue("1.35.5", "1.35.6", "1.36.1")],
+    }
+    changes, made = [], 0
+    for tick in range(50):
+        month.now = START + timedelta(days=30) * tick / 50
+        day = (month.now - START).days
+        given = [document for at in sorted(events) if at <= day for document in events.pop(at)]
+        foretold = month.tick(*given, write=False)
+        report = month.tick(*given)
+        assert [each.run for each in foretold.profiles] == [each.run for each in report.profiles]
+        changes += [day] * report.changed
+        made += sum(each.made for each in report.profiles)
+        assert not month.tick().changed, "a second one at the same instant"
+        month.conduct()
+    assert month.runs() == [
+        *("fast-1-35-4", "slow-1-34-8", "fast-1-35-5", "fast-1-36-0", "slow-1-35-5", "fast-1-36-1", "slow-1-35-6"),
+    ]
+    assert made == 7 and changes == [0, 4, 9, 15, 24, 26]
+    assert set(month.versions().values()) == {"v1.35.6", "v1.36.1", "v1.34.0"}
+
+
+def test_why_nothing_is_due_is_told(month: Month) -> None:
+    month.tick(catalogue("1.34.7"), *profiles(slow={"disabled": True}))
+    (fast, slow) = month.tick().profiles
+    assert [each.code for each in fast.found.reasons] == ["UpToDate"]
+    assert [each.message for each in slow.found.reasons] == ["the profile is disabled"]
+    (fast, slow) = month.tick(*profiles(slow={"disabled": False})).profiles
+    assert "no patch of 1.33" in slow.found.reasons[0].message
+    stored = month.records.get("AutoUpgradeProfile", "slow")
+    assert stored and stored["status"]["lastTriggerStatus"] == "Failed"
+
+
+def test_members_that_are_too_far_are_named_with_the_runs_that_bring_them_level(month: Month) -> None:
+    """D3-113, D3-114."""
+    month.join("old", "fast", "v1.32.1")
+    months = catalogue("1.33.9", "1.34.7", "1.34.8", "1.35.4")
+    (fast, _slow) = month.tick(months, *profiles()).profiles
+    assert fast.found.behind == ("m2", "m3")
+    assert [(each.member, each.code) for each in fast.found.reasons] == [("old", "OutOfSupport")]
+    assert [(each.version, each.members) for each in fast.steps] == [("1.33.9", ("old",)), ("1.34.8", ("old",))]
+
+
+def test_a_run_beside_another_one_is_told(month: Month) -> None:
+    """Two profiles over the same members, each with a goal of its own."""
+    both = [
+        manifest("AutoUpgradeProfile", "rapid", channel="Rapid"),
+        manifest("AutoUpgradeProfile", "kept", channel="TargetKubernetesVersion", targetKubernetesVersion="1.34"),
+    ]
+    month.now += timedelta(minutes=1)
+    given = [catalogue("1.34.8", "1.35.4"), *both]
+    for write in (False, True):
+        (kept, rapid) = month.tick(*given, write=write).profiles
+        assert [each.code for each in kept.notes] == ["no-window"]
+        (beside, _window) = rapid.notes
+        assert beside.code == "run-beside" and kept.run in beside.message and "apart, m0, m1, m2, m3" in beside.message
+    again = month.tick().profiles
+    assert [[each.code for each in one.found.reasons if not each.member] for one in again] == [["RunExists"]] * 2
+
+
+def test_generate_makes_the_run_and_starts_nothing(month: Month) -> None:
+    given = month.given(catalogue("1.34.8", "1.35.4"), *profiles(slow={"disabled": True}))
+    for made in (True, False):
+        report = evaluated(month.session(), given, ["slow"], True, start=False)
+        (slow,) = report.profiles
+        assert (slow.made, slow.started, report.changed) == (made, False, made)
+        assert slow.run.startswith("slow-1-34-8-")
+    (run,) = recorded_runs(month.records, ())[0]
+    assert run.status.status.state == "NotStarted" and run.spec.auto_upgrade_profile_id == "slow"
+
+
+def test_one_at_a_time_evaluates(month: Month) -> None:
+    given = month.given(catalogue("1.34.8", "1.35.4"), *profiles())
+    lease = month.records.acquire(LEASE, "another runner", 60)
+    report = evaluated(month.session(), given, (), True, start=True)
+    assert "another runner" in report.held and month.runs() == [] and not report.changed
+    month.records.release(lease)
+    assert len(evaluated(month.session(), given, (), True, start=True).profiles) == 2
+
+
+def test_what_a_profile_keeps_cannot_be_changed(month: Month) -> None:
+    month.given(*profiles())
+    other = manifest("AutoUpgradeProfile", "slow", channel="Stable", updateStrategyId="fast")
+    with pytest.raises(FleetError) as error:
+        month.given(other)
+    assert error.value.code == "profile-fixed" and "slow" in str(error.value)
+
+
+def test_members_with_node_pools_are_no_silent_loss(month: Month) -> None:
+    """A role upgrades control planes alone: a profile whose member has node pools says so, and makes no run."""
+    stored = month.records.get("FleetMember", "m0")
+    assert stored
+    pools = [{"name": "np", "count": 3, "version": "v1.34.7"}]
+    spec = {**stored["spec"], "driver": "role"}
+    stored = month.records.replace({**stored, "spec": spec})
+    month.records.replace({**stored, "status": {**stored["status"], "nodePools": pools}})
+    for write in (False, True):
+        (fast, slow) = month.tick(catalogue("1.34.8", "1.35.4"), *profiles(), write=write).profiles
+        assert "with node pools: m0" in slow.found.reasons[-1].message and not slow.run
+        assert fast.run.startswith("fast-1-35-4")
+    assert month.runs() == ["fast-1-35-4"]

@@ -1,0 +1,99 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a schedule takes up besides update runs: begun and not ended, and rotations by age."""
+
+from __future__ import annotations
+
+import typing as t
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.api_groups import FLEET_API, PLACEMENT_API
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.automatic.waiting import waiting
+from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
+
+Document = dict[str, t.Any]
+WAITS: Document = {"nodes": [{"name": "east/n1", "pool": "east/blue"}]}
+
+
+@pytest.fixture
+def records(tmp_path: Path) -> t.Iterator[SqliteRecords]:
+    made = SqliteRecords(tmp_path / "records.db", lambda: datetime.now(UTC))
+    yield made
+    made.close()
+
+
+def staged(records: SqliteRecords, name: str, state: str, status: Document | None = None) -> None:
+    namespace, _slash, short = name.rpartition("/")
+    kind = "StagedUpdateRun" if namespace else "ClusterStagedUpdateRun"
+    metadata = {"name": short, **({"namespace": namespace} if namespace else {})}
+    spec = {"placementName": "web", "stagedRolloutStrategyName": "rings", "state": state}
+    made = records.create({"apiVersion": PLACEMENT_API, "kind": kind, "metadata": metadata, "spec": spec})
+    if status is not None:
+        records.replace({**made, "status": status})
+
+
+def rotation(records: SqliteRecords, name: str, due: Document | None = None, **status: t.Any) -> None:
+    spec = {"due": due} if due else {}
+    body = {"apiVersion": FLEET_API, "kind": "NodeRotation", "metadata": {"name": name}, "spec": spec}
+    made = records.create(body)
+    if status:
+        records.replace({**made, "status": status})
+
+
+def ended(reason: str) -> Document:
+    at = {"lastTransitionTime": "2026-01-01T00:00:00Z", "observedGeneration": 1, "message": ""}
+    return {"conditions": [{"type": "Succeeded", "status": "True", "reason": reason, **at}]}
+
+
+def test_staged_runs_that_were_started_and_have_not_ended(records: SqliteRecords):
+    staged(records, "fresh", "Initialize")
+    staged(records, "started", "Run")
+    staged(records, "shop/till", "Run")
+    staged(records, "over", "Run", ended("StagedUpdateRunSucceeded"))
+    staged(records, "stopped", "Stop")
+    found = waiting(records)
+    assert (found.staged, found.rotations, found.unread) == (("shop/till", "started"), (), ())
+
+
+def test_rotations_that_were_begun_and_have_not_ended(records: SqliteRecords):
+    rotation(records, "fresh")
+    rotation(records, "begun", phase="Waiting", origin="manual by ann", state=WAITS)
+    rotation(records, "of-a-run", phase="Waiting", origin="UpdateRun release-7", state=WAITS)
+    rotation(records, "over", phase="Done", origin="manual by ann", state=over(records))
+    assert waiting(records).rotations == ("begun",)
+
+
+@pytest.mark.parametrize(
+    "due, status, again",
+    [
+        ({"olderThan": "720h"}, {}, True),
+        ({"olderThan": "720h"}, {"stopRequested": True}, False),
+        ({"olderThan": "720h"}, {"failed": 1}, False),
+        ({"olderThan": "720h", "versionOtherThan": "v1.36.3"}, {}, False),
+        ({"imageOtherThan": "Linux-2"}, {}, False),
+    ],
+)
+def test_only_age_makes_nodes_due_again(records: SqliteRecords, due: Document, status: Document, again: bool):
+    rotation(records, "r", due, phase="Done", origin="manual by ann", state=over(records), **status)
+    assert waiting(records).rotations == (("r",) if again else ())
+
+
+def test_a_record_that_cannot_be_read_is_taken_up_so_that_it_is_told(records: SqliteRecords):
+    rotation(records, "damaged", phase="Waiting", state={"nodes": "none"})
+    assert waiting(records).rotations == ("damaged",)
+
+
+def test_kinds_that_may_not_be_listed_are_named():
+    class Few:
+        def list(self, kind: str) -> list[Document]:
+            raise FleetError("forbidden", f"{kind} may not be listed")
+
+    assert waiting(t.cast(SqliteRecords, Few())).unread == ("ClusterStagedUpdateRun", "StagedUpdateRun", "NodeRotation")
+
+
+def over(_records: SqliteRecords) -> Document:
+    return {"nodes": [{**WAITS["nodes"][0], "phase": "Rotated"}]}

@@ -1,0 +1,251 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Whole upgrades step by step, over a member that is a few words in memory: nothing twice, nothing left out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.update_run import FULL, NODE_IMAGE_ONLY
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases import versions
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.node_images import Cluster, Pool
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.releases import (
+    Image,
+    LocationReleases,
+    Release,
+    Releases,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.targets import (
+    UpgradeTarget,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values.kube_version import KubeVersion
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values.update_states import (
+    COMPLETED,
+    FAILED,
+    OPERATION_LOST,
+    SKIPPED,
+    UNREACHABLE,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.operation import (
+    Attempt,
+    Blocked,
+    Ended,
+    Last,
+    Pace,
+    Paused,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import (
+    NOT_BEGUN,
+    SUCCEEDED,
+    UNKNOWN,
+    Observation,
+    OperationProgress,
+    Work,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.steps.pool_rotation import PoolEnd, PoolTask
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.steps.whole_upgrade import WholeParts
+
+NOW = datetime(2026, 8, 17, 12, 0, tzinfo=UTC)
+OLD, NEW = "v1.35.4", "v1.36.3"
+BLUE = Pool(name="blue", version=OLD, family="Linux", image="1.0")
+GREEN = replace(BLUE, name="green")
+WORK = Work(operation="run.m.1", run="run", member="m", upgrade_type=FULL, target="1.36.3", reference="here")
+
+
+def offered(*images: str) -> Releases:
+    place = LocationReleases(
+        location="*",
+        told_by="tests",
+        versions=tuple(Release(text=each, version=KubeVersion.parse(each)) for each in ("1.35.4", "1.36.3")),
+        images={"Linux": tuple(Image(family="Linux", version=each) for each in images)},
+    )
+    return Releases({("", "*"): place})
+
+
+@dataclass
+class Member:
+    """A driver and a pool upgrader in one. ``refuses`` are pools that fail, ``waits`` those that have to wait."""
+
+    cluster: Cluster = field(default_factory=lambda: Cluster(name="m", version=OLD, pools=(BLUE, GREEN)))
+    known: Releases = field(default_factory=lambda: offered("1.0"))
+    selection: str = "Latest"
+    images: dict[str, str] = field(default_factory=dict)
+    begun: bool = False
+    foreign: bool = False
+    away: int = 0
+    refuses: set[str] = field(default_factory=set)
+    waits: set[str] = field(default_factory=set)
+    does_nothing: bool = False
+    log: list[str] = field(default_factory=list)
+    seconds: float = 0
+
+    def observe(self, _member: str) -> Observation:
+        if self.away:
+            self.away -= 1
+            raise FleetError("unreachable", "no answer", "m")
+        return Observation(version=self.cluster.version)
+
+    def begin(self, work: Work) -> str:
+        self.begun = True
+        self.log.append(f"control plane {work.target}")
+        self.cluster = replace(self.cluster, version=f"v{work.target}")
+        return "process"
+
+    def poll(self, _work: Work) -> OperationProgress:
+        if self.foreign:
+            return OperationProgress(state=UNKNOWN)
+        return OperationProgress(state=SUCCEEDED if self.begun else NOT_BEGUN)
+
+    def pool(self, task: PoolTask) -> PoolEnd:
+        step, image = task.step, task.image
+        self.log.append(" ".join(filter(None, (step.pool, step.version, image))))
+        if step.pool in self.refuses:
+            return PoolEnd(failure="a node was blocked")
+        if step.pool in self.waits:
+            return PoolEnd(paused="its budget allows none", until=NOW)
+        pools = [
+            replace(each, version=f"v{step.version.removeprefix('v')}" if step.version else each.version,
+                    image=step.image or each.image)
+            if each.name == step.pool and not self.does_nothing else each
+            for each in self.cluster.pools
+        ]  # fmt: skip
+        self.cluster = replace(self.cluster, pools=tuple(pools))
+        return PoolEnd()
+
+    def upgrade(self, kind: str = FULL, resumed: bool = False, only_follow: bool = False) -> Last:
+        target = UpgradeTarget(
+            type=kind, version="1.36.3" if kind == FULL else "", selection=self.selection, images=self.images
+        )
+        parts = WholeParts(
+            target=target,
+            cluster=lambda _name, seen: replace(self.cluster, version=seen.version),
+            known=lambda: self.known,
+            pool=self.pool,
+            now=lambda: NOW,
+        )
+        work = replace(WORK, upgrade_type=kind, target=target.version)
+        attempt = Attempt(
+            driver=self,
+            work=work,
+            goal=versions,
+            pace=Pace(lost_after=30),
+            tell=lambda _event: None,
+            clock=self._clock,
+            pause=self._pause,
+        )
+        return parts.follow(attempt).run(resumed, only_follow)
+
+    def _clock(self) -> float:
+        return self.seconds
+
+    def _pause(self, seconds: float) -> None:
+        self.seconds += seconds
+
+
+def ended(last: Last) -> Ended:
+    assert isinstance(last, Ended), last
+    return last
+
+
+def test_the_control_plane_first_then_one_pool_after_another() -> None:
+    """D3-22, D3-25."""
+    member = Member(known=offered("1.0", "2.0"))
+    last = ended(member.upgrade())
+    assert member.log == ["control plane 1.36.3", "blue 1.36.3 Linux-2.0", "green 1.36.3 Linux-2.0"]
+    assert (last.result, last.version_before, last.version_after) == (COMPLETED, OLD, NEW)
+
+
+def test_images_alone_leave_versions_alone() -> None:
+    """D3-24."""
+    member = Member(known=offered("1.0", "2.0"))
+    last = ended(member.upgrade(NODE_IMAGE_ONLY))
+    assert member.log == ["blue Linux-2.0", "green Linux-2.0"] and last.result == COMPLETED
+    assert member.cluster.version == OLD and {each.version for each in member.cluster.pools} == {OLD}
+
+
+def test_custom_names_what_moves_and_the_rest_is_told() -> None:
+    member = Member(known=offered("1.0", "1.5", "2.0"), selection="Custom", images={"Linux": "1.5"})
+    member.cluster = replace(member.cluster, pools=(BLUE, replace(GREEN, family="Windows", image="9")))
+    last = ended(member.upgrade(NODE_IMAGE_ONLY))
+    assert member.log == ["blue Linux-1.5"] and "green: no image of its family is named" in last.message
+
+
+def test_the_next_attempt_goes_on_with_the_step_that_failed() -> None:
+    member = Member(refuses={"green"})
+    last = ended(member.upgrade())
+    assert (last.result, last.message) == (FAILED, "pool green: a node was blocked")
+    member.refuses.clear()
+    member.begun = False
+    member.log.clear()
+    assert ended(member.upgrade()).result == COMPLETED
+    assert member.log == ["green 1.36.3"]
+
+
+def test_who_takes_it_up_repeats_nothing() -> None:
+    """F5: killed in the midst of the second pool; somebody else has upgraded the first one meanwhile."""
+    member = Member(begun=True)
+    done = replace(BLUE, version=NEW)
+    member.cluster = Cluster(name="m", version=NEW, pools=(done, GREEN))
+    assert ended(member.upgrade(resumed=True)).result == COMPLETED
+    assert member.log == ["green 1.36.3"]
+
+
+def test_an_intent_that_was_not_carried_out_is_begun_in_order() -> None:
+    """A pool whose kubelets are too old for the target comes up before the control plane, also when it is resumed."""
+    member = Member()
+    member.cluster = replace(member.cluster, pools=(replace(BLUE, version="v1.32.9"),))
+    assert ended(member.upgrade(resumed=True)).result == COMPLETED
+    assert member.log == [f"blue {OLD}", "control plane 1.36.3", "blue 1.36.3"]
+
+
+def test_everything_is_there_already() -> None:
+    member = Member(cluster=Cluster(name="m", version=NEW, pools=(replace(BLUE, version=NEW),)))
+    last = ended(member.upgrade())
+    assert (last.result, last.reason, member.log) == (SKIPPED, "AlreadyAtTarget", [])
+
+
+def test_a_pool_that_waits_is_left_until_later() -> None:
+    member = Member(waits={"blue"})
+    last = member.upgrade()
+    assert isinstance(last, Paused) and last.until == NOW and "pool blue waits: its budget allows none" in last.message
+    member.waits.clear()
+    assert ended(member.upgrade(resumed=True)).result == COMPLETED
+    assert member.log == ["control plane 1.36.3", "blue 1.36.3", "blue 1.36.3", "green 1.36.3"]
+
+
+def test_a_pool_that_does_not_get_there_has_failed() -> None:
+    last = ended(Member(does_nothing=True).upgrade())
+    assert last.result == FAILED and "pool blue was upgraded, and is not at its target" in last.message
+
+
+def test_an_image_that_is_not_to_be_had_is_waited_for() -> None:
+    """D3-50."""
+    member = Member(selection="Consistent", images={"Linux": "3.0"})
+    last = member.upgrade(NODE_IMAGE_ONLY, resumed=True)
+    assert isinstance(last, Paused) and last.message.startswith("ImageNotAvailable: Linux-3.0") and not member.log
+
+
+@pytest.mark.parametrize(("away", "resumed"), [(1, False), (3, True), (99, True)])
+def test_a_member_that_does_not_answer(away: int, resumed: bool) -> None:
+    """Blocked while nothing was begun; looked at again, not for ever, once something was."""
+    member = Member(away=away, cluster=Cluster(name="m", version=NEW, pools=(BLUE,)))
+    last = member.upgrade(NODE_IMAGE_ONLY, resumed)
+    if not resumed:
+        assert isinstance(last, Blocked) and last.reason == UNREACHABLE
+    else:
+        assert ended(last).result == (COMPLETED if away < 9 else FAILED)
+
+
+def test_what_is_no_version_is_told_and_is_no_fault_of_ours() -> None:
+    last = ended(Member(cluster=Cluster(name="m", version="garbage", pools=(BLUE,))).upgrade())
+    assert (last.result, last.reason) == (FAILED, "PreconditionFailed") and "garbage" in last.message
+
+
+def test_an_intent_of_somebody_else_begins_nothing() -> None:
+    member = Member(foreign=True, cluster=Cluster(name="m", version=NEW, pools=(BLUE,)))
+    last = ended(member.upgrade(resumed=True, only_follow=True))
+    assert (last.result, last.reason, member.log) == (FAILED, OPERATION_LOST, [])
