@@ -1,15 +1,18 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Facts read by several processes: what one process says, and nothing of theirs is left."""
+"""Facts read and placements applied by several processes: what one process says, and nothing of theirs is left."""
 
 from __future__ import annotations
 
 import typing as t
+from dataclasses import replace
 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.prices import NO_PRICES
+from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes import BrakeLimits
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.capture import Captured, capture
-from small_fleet import Fleet
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.placement import Report
+from small_fleet import NOT_WAITING, Fleet, codes
 
 
 def captured(fleet: Fleet, workers: int) -> Captured:
@@ -36,3 +39,34 @@ def test_several_processes_say_what_one_says(fleet: Fleet) -> None:
     assert several.notes == one.notes
     recorded = fleet.records.get("FleetMember", "m3")
     assert recorded is not None and recorded["spec"]["clusterUID"]
+
+
+def outcomes(report: Report, placement: str) -> dict[str, t.Any]:
+    return {name: each.as_dict() for name, each in report.outcomes[placement].items()}
+
+
+def test_several_processes_write_what_one_writes_and_a_second_run_nothing(fleet: Fleet) -> None:
+    """F2, F3: a member that cannot be reached is named by either, and so is what a look finds."""
+    ways = replace(NOT_WAITING, workers=3)
+    fleet.join("m1", "m2", "m3", "m4")
+    fleet.resources(fleet.configmap())
+    fleet.place()
+    planned = fleet.look(ways=ways)
+    assert outcomes(planned, fleet.name) == outcomes(fleet.look(), fleet.name)
+    report = fleet.apply(ways=ways)
+    assert not report.problems and list(report.outcomes[fleet.name]) == ["m1", "m2", "m3", "m4"]
+    assert fleet.holders() == ["m1", "m2", "m3", "m4"]
+    with fleet.writing() as writes:
+        again = fleet.apply(ways=ways)
+    assert not again.changed and not again.problems and not writes
+    fleet.resources(fleet.configmap(color="red"))
+    fleet.cut("m2")
+    assert codes(fleet.apply(ways=ways)) == {"unreachable"}
+    fleet.mend("m2")
+    assert not fleet.apply(ways=ways).problems
+    assert all(
+        fleet.servers[name].data(fleet.namespaced("configmaps", "settings")) == {"color": "red"}
+        for name in fleet.servers
+    )
+    assert [each.name for each in fleet.records.leases()] == []
+    assert fleet.end(ways=ways, limits=BrakeLimits(max_removals="100%")).changed and fleet.holders() == []

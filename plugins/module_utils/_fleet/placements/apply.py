@@ -18,14 +18,9 @@ from ..._core.plan.reached import reached
 from ..._core.plan.status import placement_status
 from ..._core.rollout.rolling.decide import RolloutSeen, RolloutState
 from ..._core.schema.codec import decode, encode
-from ..._kube.parallel import WorkPool, in_parallel
+from ..._kube.parallel import in_parallel
 from ..conductor.interrupts import Interrupts
-from ..conductor.loop import (
-    POLL,
-    Conductor,
-    Ending,
-    RunLimits,
-)
+from ..conductor.loop import POLL, Conductor, Ending, RunLimits
 from ..keeping import INTERRUPTED, Keeper
 from ..members.members import Clients
 from ..session import Session
@@ -33,20 +28,22 @@ from .abreast import PlacementWork, abreast
 from .barred import barred_clusters, new_there
 from .binding_journal import BindingJournal
 from .checks import failures
+from .crew.worker_crew import hired
 from .cut_short import cut_short, not_begun, refuse_to_begin, unrecorded
 from .look import (
     ApplyOptions,
+    MemberRunners,
     Outcomes,
     Writing,
     on_members,
 )
-from .on_member.member_apply import Seen
+from .on_member.member_apply import MemberProgress
 from .plan import FleetPlan, PlanRequest
 from .recorded import RecordedPlacement
 from .reported.in_namespace import StatusInNamespace
 from .reported.mirror import mirrored
 from .rollout import MemberAct, Reach, RolloutSteering
-from .rollout_words import RolloutTelling, Waiting, summary
+from .rollout_words import RolloutTelling, Waiting, plan_counts
 from .staged.hand_over import hand_over, held_back, looked_at
 from .write_records import Writer
 
@@ -102,15 +99,15 @@ class _Tally:
 
 @dataclass(frozen=True, kw_only=True)
 class _Work:
-    """What is needed to carry out placements. ``pool`` is the one for the members of all of them; ``told`` says why
-    this run is to end, ``stops`` whether nothing more is begun."""
+    """What is needed to carry out placements. ``runners`` go to the members of all of them; ``told`` says why this run
+    is to end, ``stops`` whether nothing more is begun."""
 
     session: Session
     clients: Clients
     replan: Replan
     request: PlanRequest
     ways: ApplyOptions
-    pool: WorkPool
+    runners: MemberRunners
     told: t.Callable[[], str]
     stops: t.Callable[[], bool]
 
@@ -136,14 +133,16 @@ def carry_out(
     records fail, nothing further is begun, and what was written is told. The problems are raised if nothing was done.
     """
     with Interrupts() as told, contextlib.ExitStack() as stack:
+        ways = replace(ways, diagnoses=True)
+        runners = stack.enter_context(hired(clients, plan, ways, told))
         tallies = [_Tally(stack.enter_context(contextlib.ExitStack())) for _each in plan.plans]
         work = _Work(
             session=session,
             clients=clients,
             replan=replan,
             request=request,
-            ways=replace(ways, diagnoses=True),
-            pool=WorkPool(ways.threads, told),
+            ways=ways,
+            runners=runners,
             told=told,
             stops=lambda: any(each.ended for each in tallies),
         )
@@ -151,7 +150,7 @@ def carry_out(
             PlacementWork([row.cluster for row in each.clusters], partial(_first_go, work, plan, each, tally))
             for each, tally in zip(plan.plans, tallies, strict=True)
         ]
-        for place in abreast(courses, ways.threads, stops=work.stops):
+        for place in abreast(courses, runners.threads, stops=work.stops):
             tallies[place].begun = False
         _until_all_end(work, [each for each in tallies if each.waiting])
     left = [each for each, tally in zip(plan.plans, tallies, strict=True) if not tally.begun]
@@ -184,10 +183,10 @@ def _first_go(work: _Work, plan: FleetPlan, each: PlacementPlan, tally: _Tally) 
 def _begun(work: _Work, plan: FleetPlan, each: PlacementPlan, tally: _Tally) -> _Rollout | None:
     """The placement under its lease, with what is intended recorded; None if there is nothing to do, or nothing is
     begun any more."""
-    uid, seen = plan.recorded[each.name].uid, dict[str, Seen]()
+    uid, seen = plan.recorded[each.name].uid, dict[str, MemberProgress]()
     new = new_there(each, plan.recorded[each.name])
     only = looked_at(each)
-    looked = on_members(each, uid, work.clients, work.ways, due=new, seen=seen, only=only, pool=work.pool)
+    looked = on_members(each, uid, work.clients, work.ways, due=new, seen=seen, only=only, runners=work.runners)
     refuse_to_begin(work.told())
     due = bool(new) or changes(each, looked)
     status = _status(each, {name: replace(one, done=True) for name, one in looked.items()}, plan, work)
@@ -200,11 +199,12 @@ def _begun(work: _Work, plan: FleetPlan, each: PlacementPlan, tally: _Tally) -> 
         return None
     if not uid:
         seen.clear()  # whether a member is held by a placement of another fleet can only be told by the uid
-    keeper = tally.leases.enter_context(Keeper(work.session.records, work.session.holder, work.told))
+    records, holder = work.session.records, work.session.holder
+    keeper = tally.leases.enter_context(Keeper(records, holder, work.told, window=work.runners.window()))
     lease = keeper.take(f"placement/{each.name}")
     current, recorded = work.replan(each)
     writer = Writer(
-        records=work.session.records,
+        records=records,
         lease=lease,
         plan=current,
         recorded=recorded,
@@ -215,7 +215,7 @@ def _begun(work: _Work, plan: FleetPlan, each: PlacementPlan, tally: _Tally) -> 
     )
     placement = writer.spec()
     if due:
-        writer.event("ApplyIntended", summary(current))
+        writer.event("ApplyIntended", plan_counts(current))
     writer.snapshots(placement["metadata"]["generation"])
     tally.changed = tally.changed or due
     if current.by_run:
@@ -254,7 +254,7 @@ def _conducted(
         max_idle=rollout.max_idle,
         interrupted=work.told,
     )
-    telling = RolloutTelling(writer.plan.name, summary(writer.plan), session.say, steering.lines)
+    telling = RolloutTelling(writer.plan.name, plan_counts(writer.plan), session.say, steering.lines)
     conductor = Conductor(journal, steering, session.clock, telling, limits)
     return _Rollout(
         writer=writer,
@@ -271,18 +271,18 @@ def _reached(
     uid: str,
     keeper: Keeper,
     new: frozenset[str],
-    seen: dict[str, Seen],
+    seen: dict[str, MemberProgress],
     clusters: t.Container[str],
     write: bool,
 ) -> Outcomes:
     """Goes to the clusters, and writes what is due there if asked to."""
     if not write:
-        return on_members(plan, uid, work.clients, work.ways, only=clusters, pool=work.pool)
+        return on_members(plan, uid, work.clients, work.ways, only=clusters, runners=work.runners)
     # Whoever lets a member go looks for bindings after it has said so; we look for such words after writing ours.
     barred = barred_clusters(work.session.records, plan)
-    writing = Writing(permit=keeper.check, say=work.session.say, barred=barred)
+    writing = Writing(permit=keeper.check, window=keeper.window, say=work.session.say, barred=barred)
     return on_members(
-        plan, uid, work.clients, work.ways, writing=writing, due=new, seen=seen, only=clusters, pool=work.pool
+        plan, uid, work.clients, work.ways, writing=writing, due=new, seen=seen, only=clusters, runners=work.runners
     )
 
 

@@ -24,7 +24,7 @@ from ..._core.schema.codec import encode
 from ..._core.values.instants import parse_time, write_time
 from ..._store.records import Lease, Records
 from ..conductor.journal import Change
-from .recorded import Document
+from .recorded import Document, let_go
 
 
 class BindingJournal:
@@ -71,7 +71,7 @@ class BindingJournal:
                 self._kept[each.name] = each
             kept.append(each)
         for name in self._documents.keys() - {each.name for each in kept}:
-            self._records.delete(self._key.kinds.binding, self._key.record(name), lease=self.lease)
+            let_go(self._records, self._documents[name], self.lease)
             del self._documents[name]
             self._kept.pop(name, None)
         self.state = replace(state, bindings=tuple(kept))
@@ -84,7 +84,7 @@ class BindingJournal:
         generation = 1 if old is None else old["metadata"]["generation"] + (spec != old["spec"])
         held = RolloutBinding(binding=_stamped(held.binding, generation))
         metadata: Document = (
-            {**self._key.metadata(held.name), "labels": self._key.labels} if old is None else old["metadata"]
+            {**self._key.kept(held.name), "labels": self._key.labels} if old is None else old["metadata"]
         )
         annotations = _annotations(held.binding)
         metadata = {key: each for key, each in metadata.items() if key != "annotations"}

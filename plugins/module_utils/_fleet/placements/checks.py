@@ -85,7 +85,7 @@ def stopping(plan: FleetPlan) -> list[Problem]:
 
 
 def braked(plans: t.Iterable[PlacementPlan]) -> list[Problem]:
-    """The same for plans by themselves."""
+    """The brakes that stop any of the plans, each once, with the option that lifts it."""
     found = [
         Problem(
             f"brake-{brake.name.replace('_', '-')}",
@@ -121,7 +121,8 @@ def check_digest(plan: FleetPlan, approved: str) -> None:
 
 
 def check_still_eligible(plan: FleetPlan, members: t.Collection[str], clients: Clients) -> None:
-    """An approved plan rests on older facts: each cluster that it picked must still answer before anything is done."""
+    """An approved plan rests on older facts: each cluster that it picked must still answer before anything is done.
+    FleetError ``became-ineligible`` with all that do not; those that are no ``members`` are not asked."""
     picked = {each.cluster for one in plan.plans for each in one.clusters if each.change != LOST}
     answers = in_parallel({name: _asks_ready(clients, name) for name in sorted(picked & set(members))})
     problems = [

@@ -54,7 +54,7 @@ class Supposed:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Ground:
+class Ground:
     """What is decided on: the fleet, what holds what, and what is to be told of them."""
 
     index: FleetIndex
@@ -96,8 +96,8 @@ def suppositions(
     return tuple(found), ground.told
 
 
-def _ground(session: Session, question: Question) -> _Ground:
-    """Where no member is recorded, a facts snapshot says also what is placed."""
+def ground_of(session: Session, question: Question) -> Ground:
+    """What is decided on. Where no member is recorded, a facts snapshot says also what is placed."""
     recorded = {name: each.cluster for name, each in recorded_members(session.records).items()}
     facts, told = question.facts, tuple[Problem, ...]()
     held = facts.held if facts is not None and not recorded else None
@@ -106,7 +106,7 @@ def _ground(session: Session, question: Question) -> _Ground:
     else:
         members, told = beside(facts, recorded, session.records.place)
         index = FleetIndex(members, facts.captured_at)
-    return _Ground(index=index, known=_placements(session.records, question, held), told=told)
+    return Ground(index=index, known=_placements(session.records, question, held), told=told)
 
 
 def _placements(
@@ -132,8 +132,14 @@ def _placements(
         placement = next((each for each in written if str(each.key) == name), state.placement)
         if placement is not None:
             found[name] = (placement, state.known)
-    if not found:
-        raise FleetError("no-such-placement", f"there is no placement {question.name}".rstrip(), records.place)
+    return found
+
+
+def _ground(session: Session, question: Question) -> Ground:
+    """The same; FleetError ``no-such-placement`` where nothing is known of what is asked about."""
+    found = ground_of(session, question)
+    if not found.known:
+        raise FleetError("no-such-placement", f"there is no placement {question.name}".rstrip(), session.records.place)
     return found
 
 

@@ -19,12 +19,13 @@ from ..._core.plan.reported.mirror import wants_mirror
 from ..._core.resources.applyset import ApplySet
 from ..._kube.parallel import WorkPool
 from ..members.members import Clients
+from ..permits import NO_WINDOW, PermitWindow
 from .on_member.member_apply import (
     MemberProgress,
     MemberTask,
-    Seen,
     always,
     run_on_member,
+    unsaid,
 )
 
 Outcomes = dict[str, MemberOutcome]
@@ -47,7 +48,8 @@ class ApplyOptions:
 
     ``unplanned`` is how much a member may lose in all where it holds what no plan names; None for nothing of that.
     ``patience`` is how many seconds to wait until deleted objects are gone. ``shows`` asks for the fields that change,
-    ``diagnoses`` for the trouble of pods where a workload is not available.
+    ``diagnoses`` for the trouble of pods where a workload is not available. ``threads`` are those of each of the
+    ``workers``, which are processes; one is the process itself.
     """
 
     prune_kinds: tuple[str, ...] = ()
@@ -57,18 +59,42 @@ class ApplyOptions:
     shows: bool = False
     diagnoses: bool = False
     threads: int = 16
+    workers: int = 1
     rollout: RolloutOptions = RolloutOptions()
     deadline: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Writing:
-    """``permit`` raises where there is to be no further write. ``barred`` are clusters that must not be written to,
-    each with the reason."""
+    """``permit`` raises where there is to be no further write; ``window`` tells other processes for how long it would
+    not. ``barred`` are clusters that must not be written to, each with the reason."""
 
     permit: t.Callable[[], None] = always
-    say: t.Callable[[str], None] = lambda _line: None
+    window: PermitWindow | None = None
+    say: t.Callable[[str], None] = unsaid
     barred: t.Mapping[str, Problem] = field(default_factory=dict)
+
+
+def no_window() -> PermitWindow | None:
+    """None: there is no other process to share permits with."""
+    return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemberRunners:
+    """Who goes to members: the threads of ``pool``, which several placements share; with ``does`` each of them has
+    another process do it, and is told the number of the window. ``window`` gives a new one for each set of leases.
+    ``threads`` work at once, in all processes."""
+
+    pool: WorkPool
+    threads: int
+    does: t.Callable[[MemberTask, int], MemberOutcome] | None = None
+    window: t.Callable[[], PermitWindow | None] = no_window
+
+
+def in_threads(threads: int, told: t.Callable[[], str] = str) -> MemberRunners:
+    """So many threads of this process; ``told`` as in ``WorkPool``."""
+    return MemberRunners(pool=WorkPool(threads, told), threads=threads)
 
 
 def on_members(
@@ -78,12 +104,12 @@ def on_members(
     ways: ApplyOptions,
     writing: Writing | None = None,
     due: t.Container[str] = (),
-    seen: dict[str, Seen] | None = None,
+    seen: dict[str, MemberProgress] | None = None,
     only: t.Container[str] | None = None,
-    pool: WorkPool | None = None,
+    runners: MemberRunners | None = None,
 ) -> Outcomes:
     """Outcome by cluster, in the plan's order; without ``writing`` nothing is written. A member that cannot be reached
-    hides no other. ``only`` are the clusters to go to, None for all. ``pool`` is one that several placements share.
+    hides no other. ``only`` are the clusters to go to, None for all. ``runners`` are those that placements share.
 
     On clusters in ``due`` something is surely to be written: a look passes over them, and they are held before they are
     looked at. A look puts what it saw of the others into ``seen``; ``writing`` takes it out and does not look again.
@@ -100,11 +126,13 @@ def on_members(
             continue
         note = progress.setdefault(each.cluster, MemberProgress())
         task = replace(_task(plan, each, uid, ways), write=writing is not None, due=surely)
-        task = replace(task, progress=note, permit=how.permit, say=how.say, seen=sights.pop(each.cluster, None))
-        work[each.cluster] = _work(clients, task)
-    answers = (pool or WorkPool(ways.threads)).run(work, ways.deadline)
+        sight = sights.pop(each.cluster, MemberProgress())
+        task = replace(task, progress=note, permit=how.permit, say=how.say, seen=sight.seen, elsewhere=sight.elsewhere)
+        task = replace(task, followed=seen is not None and writing is None)
+        work[each.cluster] = _work(clients, task, how, runners)
+    answers = (runners or in_threads(ways.threads)).pool.run(work, ways.deadline)
     if seen is not None and writing is None:
-        seen |= {name: each.seen for name, each in progress.items() if each.seen is not None}
+        seen |= {name: each for name, each in progress.items() if each.seen or each.elsewhere}
     barred = {name: why for name, why in how.barred.items() if only is None or name in only}
     found = {name: MemberOutcome(cluster=name, error=why) for name, why in barred.items()}
     found |= {name: settled(name, answer, progress[name]) for name, answer in answers.items()}
@@ -144,15 +172,20 @@ def _task(plan: PlacementPlan, cluster: ClusterPlan, uid: str, ways: ApplyOption
     )
 
 
-def _work(clients: Clients, task: MemberTask) -> t.Callable[[], MemberOutcome]:
+def _work(
+    clients: Clients, task: MemberTask, how: Writing, runners: MemberRunners | None
+) -> t.Callable[[], MemberOutcome]:
+    if runners is None or runners.does is None:
+        return partial(on_one_member, clients, task)
+    return partial(runners.does, task, how.window.number if how.window else NO_WINDOW)
+
+
+def on_one_member(clients: Clients, task: MemberTask) -> MemberOutcome:
+    """What is to be done on the member, and, where the task writes, doing it. FleetError of the whole member."""
+    if task.write:
+        task.permit()  # whoever has not begun begins nothing
     holding = partial(clients.holding, task.cluster, f"placement/{task.placement}")
-
-    def work() -> MemberOutcome:
-        if task.write:
-            task.permit()  # whoever has not begun begins nothing
-        return run_on_member(clients.get(task.cluster), task, holding)
-
-    return work
+    return run_on_member(clients.get(task.cluster), task, holding)
 
 
 def settled(name: str, answer: MemberOutcome | FleetError, progress: MemberProgress) -> MemberOutcome:

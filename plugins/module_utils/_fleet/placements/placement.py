@@ -22,7 +22,6 @@ from ..._core.plan.reached import reached
 from ..._core.plan.waves import waves
 from ..._core.values.instants import write_time
 from ..._kube.client import Timeouts
-from ..._kube.parallel import WorkPool
 from ..._store.digest_key import digest_key, known_digest_key
 from ..._store.manifests import Manifest, read_manifests
 from ..._store.records import Records
@@ -42,7 +41,6 @@ from ..members.members import (
     recorded_members,
 )
 from ..members.recorded_facts import facts_of, young_members
-from ..not_carried_out import in_files, on_hub
 from ..session import Session
 from .abreast import PlacementWork, abreast
 from .apply import ApplyResult, carry_out, changes
@@ -56,8 +54,9 @@ from .checks import (
     stopping,
     unfulfilled,
 )
+from .crew.worker_crew import hired
 from .history.roll_back import RollBack, earlier_placements
-from .look import ApplyOptions, Outcomes, on_members
+from .look import ApplyOptions, MemberRunners, Outcomes, on_members
 from .overrides import LoadedOverrides, overrides_in, overrides_on, together
 from .plan import (
     FleetPlan,
@@ -199,13 +198,14 @@ def removal_limit(text: str, option: str) -> int | str:
 
 
 def run(session: Session, asked: PlacementRequest) -> Report:
-    """Plans what is asked for; looks at the members; writes if asked to and neither brake nor digest forbids it."""
+    """Plans what is asked for; looks at the members; writes if asked to and neither brake nor digest forbids it.
+    FleetError ``no-members``, those of ``make_plans``, of brakes and digest; what fails on a member is in the
+    report."""
     now = session.clock()
     placements, beside, told = _wanted(session, asked)
-    told = (*told, *(on_hub(session.hub) if session.hub else ()))
     members = members_to_write(session) if asked.write else recorded_members(session.records)
     fleet = {name: each.fleet for name, each in members.items()}
-    timeouts = Timeouts(connect=asked.timeout, read=max(30.0, asked.timeout))
+    timeouts = Timeouts.connecting(asked.timeout)
     pods = asked.facts is None and needs_pods(each.placement.spec for each in placements)
     inside = any(each.placement.namespace for each in placements)
     young = frozenset[str]() if inside else _recorded_are_used(members, asked, now, pods)
@@ -311,7 +311,7 @@ def _wanted(
     if asked.src:
         manifests = read_manifests(asked.src)
         found = placements_in(manifests, asked.strict)
-        told = (*without_manifests(asked.src, manifests, "src"), *in_files(manifests))
+        told = without_manifests(asked.src, manifests, "src")
     elif session.hub is not None:
         documents = all_placements(session.records)
         found = tuple(read_placement(_as_written(each), "hub", asked.strict) for each in documents)
@@ -342,7 +342,7 @@ def plan_request(
     revision = source_revision(folder, session.environ) if folder else ""
     age = asked.max_facts_age or (APPLY_AGE if asked.write and not asked.approved else FILE_AGE)
     files = read_manifests(asked.resources) if asked.resources is not None else None
-    empty = (*without_manifests(asked.resources or (), files or (), "resources"), *in_files(files or ()))
+    empty = without_manifests(asked.resources or (), files or (), "resources")
     held = None if members else facts.held
     return PlanRequest(
         placements=placements,
@@ -372,15 +372,17 @@ def _as_written(document: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
 
 def _looked(plan: FleetPlan, clients: Clients, look: bool, ways: ApplyOptions, parts: tuple[Problem, ...]) -> Report:
     found: dict[str, Outcomes] = {}
-    pool = WorkPool(ways.threads)
 
-    def looks(each: PlacementPlan) -> None:
+    def looks(each: PlacementPlan, runners: MemberRunners) -> None:
         uid, only = plan.recorded[each.name].uid, looked_at(each)
-        found[each.name] = on_members(each, uid, clients, ways, only=only, pool=pool)
+        found[each.name] = on_members(each, uid, clients, ways, only=only, runners=runners)
 
     asked = plan.plans if look else ()
-    courses = [PlacementWork([row.cluster for row in each.clusters], partial(looks, each)) for each in asked]
-    abreast(courses, ways.threads, ordered=False)
+    with hired(clients, plan if look else None, ways) as runners:
+        courses = [
+            PlacementWork([row.cluster for row in each.clusters], partial(looks, each, runners)) for each in asked
+        ]
+        abreast(courses, runners.threads, ordered=False)
     outcomes = {each.name: found[each.name] for each in asked}
     changed = any(changes(each, outcomes.get(each.name, {})) for each in plan.plans)
     return Report(plan=plan, outcomes=outcomes, statuses={}, changed=changed, problems=(*parts, *failures(outcomes)))

@@ -139,7 +139,8 @@ def _gets(row: ClusterPlan, cluster: str) -> bool:
 
 
 def make_plans(session: Session, request: PlanRequest) -> FleetPlan:
-    """The plans of everything that is asked for; every problem of every placement at once."""
+    """The plans of everything that is asked for, by name; nothing is written. FleetError with every problem of every
+    placement at once. Brakes are in the plans and not raised."""
     records = session.records
     members, told = beside(request.facts, request.members, records.place)
     facts = Facts(

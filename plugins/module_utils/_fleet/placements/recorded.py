@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the records hold of one placement, read once and typed."""
+"""What the records hold of one placement, read once and typed, and the end of what it holds."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from ..._core.objects.placements.cluster_resource_placement import (
     PlacementStatus,
     ResourcePlacement,
 )
-from ..._core.objects.placements.key import PLACEMENT_KINDS, PlacementKey
+from ..._core.objects.placements.key import CLEANUP, PLACEMENT_KINDS, PlacementKey
 from ..._core.objects.placements.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
 from ..._core.plan.changes import Earlier
 from ..._core.plan.compose import RecordedState
 from ..._core.schema.codec import decode
-from ..._store.records import Records
+from ..._store.kinds import record_name
+from ..._store.records import Lease, Records
 
 LATEST = "kubernetes-fleet.io/is-latest-snapshot"
 POLICY_INDEX = "kubernetes-fleet.io/policy-index"
@@ -35,7 +36,6 @@ APPROVED = "gitops.fleet/approved"
 APPROVED_CONTENTS = "gitops.fleet/approved-contents"
 # On a resource snapshot that a roll back has made: the index of that whose content it has.
 ROLLED_BACK = "gitops.fleet/rolled-back-to"
-CLEANUP = "gitops.fleet/cleanup"
 # On a placement whose records are being rebuilt, until they are whole.
 RECOVERING = "gitops.fleet/recovering"
 CLEARING = "clearing"
@@ -115,6 +115,25 @@ def recorded_placement(records: Records, name: str) -> RecordedPlacement:
     )
 
 
+def let_go(records: Records, document: Document, lease: Lease | None) -> None:
+    """Deletes a record that told what members hold: nothing of it is there any more.
+
+    Our finalizer goes first. With it a record whose namespace is being deleted is gone at once; one of which only that
+    was written before this process ended is deleted by the next. FleetError as of ``Records``.
+    """
+    kind, name = document["kind"], record_name(document)
+    if CLEANUP not in (document["metadata"].get("finalizers") or ()):
+        records.delete(kind, name, lease=lease)
+        return
+    found = records.get(kind, name)
+    if found is None:
+        return
+    others = [each for each in found["metadata"].get("finalizers") or () if each != CLEANUP]
+    records.replace({**found, "metadata": {**found["metadata"], "finalizers": others}}, lease)
+    if not found["metadata"].get("deletionTimestamp"):
+        records.delete(kind, name, lease=lease)
+
+
 def gathered(
     document: Document | None,
     bound: t.Iterable[Document],
@@ -122,7 +141,8 @@ def gathered(
     resource_snapshots: t.Sequence[Document],
     place: str,
 ) -> RecordedPlacement:
-    """The same from documents that were listed; FleetError ``records-damaged`` with the ``place`` of the records."""
+    """A recorded placement, made of documents that were listed already; FleetError ``records-damaged`` with the
+    ``place`` of the records."""
     bindings = {each["metadata"]["name"]: each for each in bound}
     policies = _by_index(policy_snapshots, POLICY_INDEX, place)
     resources = _by_index(resource_snapshots, RESOURCE_INDEX, place)
@@ -130,7 +150,7 @@ def gathered(
     latest = masters[-1] if masters else None
     contents = {each["metadata"]["name"]: _resources_in_snapshot(each, resources) for each in masters}
     known = RecordedState(
-        bindings=tuple(decode(ClusterResourceBinding, bindings[each]) for each in sorted(bindings)),
+        bindings=tuple(decode(ClusterResourceBinding, _standing(bindings[each])) for each in sorted(bindings)),
         policy_snapshot=decode(ClusterSchedulingPolicySnapshot, policies[-1]) if policies else None,
         resource_snapshot=latest["metadata"]["name"] if latest else "",
         resource_index=int(latest["metadata"]["labels"][RESOURCE_INDEX]) if latest else -1,
@@ -145,6 +165,12 @@ def gathered(
         resource_snapshots=resources,
         known=known,
     )
+
+
+def _standing(document: Document) -> Document:
+    """A binding that somebody, or the end of its namespace, has deleted says what its cluster holds all the same."""
+    metadata = {name: each for name, each in document["metadata"].items() if name != "deletionTimestamp"}
+    return {**document, "metadata": metadata}
 
 
 def _by_index(documents: t.Sequence[Document], label: str, place: str) -> tuple[Document, ...]:

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import time
 import typing as t
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -35,7 +34,9 @@ from ..._core.rollout.rolling.waiting import (
     NOT_READY,
     BindingWait,
 )
+from ..._core.values.listed import listed
 from ..._store.records import Lease
+from ..conductor.interrupts import wait_unless
 from ..conductor.journal import Change
 from ..keeping import STOPS
 from .binding_news import (
@@ -45,10 +46,9 @@ from .binding_news import (
     written,
 )
 from .look import Outcomes
-from .rollout_words import late_lines, some, waiting_lines
+from .rollout_words import NAMED, late_lines, waiting_lines
 
 LOOK_AGAIN, LOOK_AT_ALL, TRY_AGAIN = timedelta(seconds=2), timedelta(seconds=30), timedelta(seconds=10)
-BLINK = 0.2
 
 
 @dataclass(frozen=True)
@@ -249,9 +249,7 @@ class RolloutSteering:
             looks, self._looks = self._looks, set()
             self._news += [_News(each, looked=True) for each in self._reach(looks, False).values()]
         elif not self._news:
-            end = time.monotonic() + seconds
-            while time.monotonic() < end and not self._told():
-                time.sleep(min(BLINK, seconds))
+            wait_unless(self._told, seconds)
 
     def close(self) -> None:
         """Nothing is left open."""
@@ -336,7 +334,7 @@ class RolloutSteering:
         if not acts or (not self.waits and not self._waves):
             return
         self._waves += 1
-        names = some(sorted(each.cluster for each in acts))
+        names = listed(sorted(each.cluster for each in acts), NAMED)
         self._say(f"{self._plan.name}: wave {self._waves}: {names}")
 
 

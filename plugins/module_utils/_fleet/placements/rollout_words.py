@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is said of a rollout that waits: who waits for whom, and what is missing there."""
+"""What is said of a rollout when it begins and while it waits: its numbers, who waits for whom, what is missing."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from ..._core.plan.outcome import MemberOutcome
 from ..._core.resources.availability import NOT_YET
 from ..._core.rollout.rolling.decide import RolloutState
 from ..._core.rollout.rolling.waiting import BindingWait
+from ..._core.values.listed import listed
 
 NAMED = 3
 
@@ -40,8 +41,8 @@ class Waiting:
         return {"why": self.why, "waits": waits, "lines": list(self.lines)}
 
 
-def summary(plan: PlacementPlan) -> str:
-    """What a placement is about to do, in numbers."""
+def plan_counts(plan: PlacementPlan) -> str:
+    """Such as ``3 objects; clusters 1 gained, 5 kept, 0 lost``: all objects that it places, and its clusters."""
     counts = {
         "gained": len(plan.changed_clusters(GAINED)),
         "kept": len(plan.changed_clusters(KEPT)),
@@ -93,14 +94,13 @@ def waiting_lines(waits: t.Iterable[BindingWait], outcomes: t.Mapping[str, Membe
     lines = []
     for rows in groups.values():
         first = rows[0]
-        names = some(sorted(each.cluster for each in rows))
+        names = listed(sorted(each.cluster for each in rows), NAMED)
         verb = "wait" if len(rows) > 1 else "waits"
         if not first.blockers:
             lines.append(f"{names} {verb}: {first.message}")
             continue
-        whom = "; ".join(lacking(name, outcomes.get(name)) for name in first.blockers[:NAMED])
-        more = f"; and {len(first.blockers) - NAMED} more" if len(first.blockers) > NAMED else ""
-        lines.append(f"{names} {verb} for {whom}{more}")
+        whom = listed([lacking(name, outcomes.get(name)) for name in first.blockers], NAMED, "; ")
+        lines.append(f"{names} {verb} for {whom}")
     return lines
 
 
@@ -124,9 +124,3 @@ def lacking(name: str, outcome: MemberOutcome | None) -> str:
     lacks = outcome.lacks or {}
     told = [f"{each} {lacks.get(each, 'is not available yet')}" for each in late[:NAMED]]
     return f"{name}: {', '.join(told)}" if told else name
-
-
-def some(names: t.Sequence[str]) -> str:
-    """The first names, and how many more there are."""
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return f"{', '.join(names[:NAMED])}{more}"

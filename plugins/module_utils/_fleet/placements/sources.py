@@ -17,6 +17,7 @@ from ..._core.objects.placements.cluster_resource_placement import ClusterResour
 from ..._core.objects.reading import read
 from ..._core.objects.scopes import known_scopes
 from ..._core.objects.selectable import is_reserved_namespace
+from ..._core.objects.staged.key import RUN_KINDS
 from ..._core.plan.document import Rendered
 from ..._core.plan.rendering import Sealing, placed
 from ..._core.resources.envelopes import opened, side_effects
@@ -32,7 +33,7 @@ from .overrides import is_override
 
 # Carried out by a verb of their own: they do not change what an apply does.
 EVICTION, BUDGET = "ClusterResourcePlacementEviction", "ClusterResourcePlacementDisruptionBudget"
-STAGED = ("ClusterStagedUpdateRun", "ClusterStagedUpdateStrategy")
+STAGED = tuple(kind for each in RUN_KINDS for kind in (each.run, each.strategy))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +58,9 @@ class LoadedPlacement:
 
 
 def placements_in(manifests: t.Iterable[Manifest], strict: bool) -> tuple[LoadedPlacement, ...]:
-    """The placements among the manifests by name; every problem of every one of them at once."""
+    """The placements among the manifests by name. FleetError with every problem of every one of them at once,
+    ``duplicate-placement`` among them; evictions, disruption budgets and staged runs beside them are checked too, and
+    left out."""
     found: dict[str, LoadedPlacement] = {}
     problems: list[Problem] = []
     for manifest in manifests:
@@ -96,7 +99,8 @@ def _may_be_placement(document: t.Mapping[str, t.Any]) -> bool:
 def read_placement(
     document: t.Mapping[str, t.Any], where: str, strict: bool, written: Written = as_read
 ) -> LoadedPlacement:
-    """One placement from its manifest, all its problems at once; ``written`` as in ``Check``."""
+    """One placement from its manifest; ``written`` as in ``Check``. FleetError with all its problems, and for a kind
+    that is no placement."""
     reading = read(document, where, strict, written=written)
     if not isinstance(reading.object, ClusterResourcePlacement):
         hint = "it would change what placements do, and that is not carried out yet; keep it elsewhere"
@@ -112,7 +116,7 @@ def resources_from_files(paths: t.Sequence[str]) -> tuple[Manifest, ...]:
 
 
 def resources_in(manifests: t.Iterable[Manifest]) -> tuple[Manifest, ...]:
-    """Those that are not of our own kinds."""
+    """The manifests to be placed: those that are not of our own kinds."""
     return tuple(each for each in manifests if not _ours(each.document))
 
 

@@ -11,6 +11,7 @@ from datetime import datetime
 
 from ..._core.objects.api_groups import PLACEMENT_API
 from ..._core.objects.placements.cluster_resource_placement import PlacementStatus
+from ..._core.objects.placements.key import CLEANUP
 from ..._core.plan.digest import contents_digest
 from ..._core.plan.document import PlacementPlan
 from ..._core.resources.sealing import sealed
@@ -28,7 +29,6 @@ from .plan import Source
 from .recorded import (
     APPROVED,
     APPROVED_CONTENTS,
-    CLEANUP,
     LATEST,
     POLICY_INDEX,
     RESOURCE_HASH,
@@ -38,6 +38,7 @@ from .recorded import (
     SOURCE,
     Document,
     RecordedPlacement,
+    let_go,
 )
 
 
@@ -71,7 +72,7 @@ class Writer:
                 **before,
                 "labels": {**(before.get("labels") or {}), **metadata["labels"]},
                 "annotations": {**(before.get("annotations") or {}), **metadata["annotations"]},
-                "finalizers": sorted({*(before.get("finalizers") or ()), CLEANUP}),
+                "finalizers": _finalizers(before),
             }
         for name, value in ((SOURCE, self.source.name), (REVISION, self.source.revision)):
             if value and not self.plan.deleting:
@@ -121,7 +122,7 @@ class Writer:
     def forget(self, placement: Document) -> None:
         """The last of a deleted placement: its snapshots, then itself."""
         for each in (*self.recorded.resource_snapshots, *self.recorded.policy_snapshots):
-            self.records.delete(each["kind"], record_name(each), lease=self.lease)
+            let_go(self.records, each, self.lease)
         finalizers = [each for each in placement["metadata"].get("finalizers") or () if each != CLEANUP]
         if not placement["metadata"].get("deletionTimestamp"):
             self.records.delete(self.plan.key.kinds.placement, self.plan.name, lease=self.lease)
@@ -172,7 +173,7 @@ class Writer:
                 {
                     "apiVersion": PLACEMENT_API,
                     "kind": self.plan.key.kinds.resource_snapshot,
-                    "metadata": {**self.plan.key.metadata(name), "labels": labels, "annotations": annotations},
+                    "metadata": {**self.plan.key.kept(name), "labels": labels, "annotations": annotations},
                     "spec": {"selectedResources": list(manifests)},
                 }
             )
@@ -202,13 +203,19 @@ class Writer:
         for each in documents:
             index = int(each["metadata"]["labels"][label])
             if index in gone - in_use:
-                self.records.delete(each["kind"], record_name(each), lease=self.lease)
+                let_go(self.records, each, self.lease)
             elif each["metadata"]["labels"].get(LATEST) == "true" and index != newest:
                 labels = {**each["metadata"]["labels"], LATEST: "false"}
                 self.records.replace({**each, "metadata": {**each["metadata"], "labels": labels}}, self.lease)
 
     def _changed(self, old: Document, new: Document) -> Document:
         return old if old == new else self.records.replace(new, self.lease)
+
+
+def _finalizers(metadata: Document) -> list[str]:
+    """With ours, unless the record is being deleted: then none can be added."""
+    there = {*(metadata.get("finalizers") or ())}
+    return sorted(there if metadata.get("deletionTimestamp") else {*there, CLEANUP})
 
 
 EVENTS = {

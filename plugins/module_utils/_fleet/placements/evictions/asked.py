@@ -86,8 +86,11 @@ def wanted_evictions(
 
 
 def record_budgets(records: Records, wanted: Wanted) -> None:
-    """Budgets of files are kept, so that an eviction that is asked for elsewhere meets them too; those that are gone
-    from the same files are gone here."""
+    """Disruption budgets of placements out of files are kept, so that an eviction that is asked for elsewhere meets
+    them too; one of that name from elsewhere is replaced.
+
+    Those recorded under the same ``source`` and no longer in it are deleted. Without ``source``: nothing.
+    """
     if not wanted.source:
         return
     for each in wanted.written:

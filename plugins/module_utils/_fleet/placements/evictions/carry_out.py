@@ -28,7 +28,7 @@ from ...._core.plan.compose import policy_snapshot_of
 from ...._core.plan.document import PlacementPlan
 from ...._core.plan.losing.evicted import DONE, OVER, REFUSED, UNDERWAY, EvictionResult, evicted
 from ...._core.plan.outcome import MemberOutcome
-from ...._core.rollout.conditions import TRUE, UNKNOWN, set_condition, without
+from ...._core.rollout.conditions import TRUE, UNKNOWN, set_condition, without_condition
 from ...._core.rollout.eviction import Evicted, EvictionVerdict, evict
 from ...._core.rollout.readiness import AVAILABLE
 from ...._core.rollout.rolling.decide import defaulted
@@ -38,7 +38,6 @@ from ...._core.schema.codec import decode, encode
 from ...._core.schema.meta import find_condition
 from ...._core.values.instants import write_time
 from ...._kube.client import Timeouts
-from ...._kube.parallel import WorkPool
 from ...._store.records import Lease
 from ...conductor.interrupts import Interrupts
 from ...keeping import Keeper
@@ -53,7 +52,7 @@ from ...members.members import (
 from ...session import Session
 from ..binding_journal import taken_up
 from ..explaining import recorded_index
-from ..look import ApplyOptions, Writing, on_members
+from ..look import ApplyOptions, Writing, in_threads, on_members
 from ..recorded import Document, RecordedPlacement, is_recovering, recorded_placement
 from ..reported.in_namespace import StatusInNamespace
 from .asked import RequestedEviction, Wanted, record_budgets, stored, wanted_evictions
@@ -127,7 +126,7 @@ def run_evictions(session: Session, request: EvictionRequest) -> EvictionReport:
     wanted = wanted_evictions(session.records, request.src, request.placement, request.clusters, now)
     members = members_to_write(session) if request.write else recorded_members(session.records)
     fleet: dict[str, FleetMember] = {name: each.fleet for name, each in members.items()}
-    timeouts = Timeouts(connect=request.timeout, read=max(30.0, request.timeout))
+    timeouts = Timeouts.connecting(request.timeout)
     if request.write:
         record_budgets(session.records, wanted)
     results, problems = list[EvictionResult](), list[Problem]()
@@ -228,7 +227,7 @@ def _carried_out(
 
 def _intended(judged: Evicted) -> tuple[t.Any, ...]:
     """Found valid, and not yet executed."""
-    return without(judged.eviction.status.conditions, EXECUTED)
+    return without_condition(judged.eviction.status.conditions, EXECUTED)
 
 
 def _leaving(work: _Evicting, placement: _Placement, binding: ClusterResourceBinding) -> Document:
@@ -269,7 +268,8 @@ def _removed(work: _Evicting, placement: _Placement, plan: PlacementPlan, cluste
     writing = Writing(permit=keeper.check, say=work.session.say) if keeper else None
     uid = placement.recorded.uid
     ways = work.request.ways
-    return on_members(plan, uid, work.clients, ways, writing=writing, pool=WorkPool(ways.threads, work.told))[cluster]
+    runners = in_threads(ways.threads, work.told)
+    return on_members(plan, uid, work.clients, ways, writing=writing, runners=runners)[cluster]
 
 
 def _after(

@@ -24,9 +24,9 @@ from ...._core.resources.envelopes import is_envelope
 from ...._core.resources.history import KeptSnapshot, RolledBack
 from ...._core.resources.sealing import object_hash, sealed
 from ...._core.resources.snapshots import resource_hash
-from ...._core.values.duration import in_words
+from ...._core.values.duration import span_words
 from ...._store.digest_key import known_digest_key
-from ...._store.documents import documents_of
+from ...._store.documents_in_files import documents_of
 from ...._store.revision import deepening
 from ...._store.revision_files import files_of
 from ...session import Session
@@ -47,7 +47,8 @@ class RollBack:
 
 
 def earlier_placements(session: Session, names: t.Sequence[str], asked: RollBack) -> tuple[LoadedPlacement, ...]:
-    """The recorded placements, each with the content that it is rolled back to; every problem of all of them."""
+    """The recorded placements, each with the content that it is rolled back to. FleetError with every problem of all of
+    them."""
     found, problems = [], list[Problem]()
     for name in names:
         try:
@@ -83,7 +84,7 @@ def _earlier(session: Session, name: str, asked: RollBack) -> LoadedPlacement:
     objects = content_of(session, name, kept, asked)
     back = kept.rolled_back or RolledBack(index=kept.index, revision=kept.revision)
     of = f" of revision {back.revision[:12]}" if back.revision else ""
-    old = f", {in_words(session.clock() - kept.created)} old" if kept.created else ""
+    old = f", {span_words(session.clock() - kept.created)} old" if kept.created else ""
     told = Problem("rolls-back", f"to snapshot {back.index}{of}{old}: {len(objects)} objects", name)
     return LoadedPlacement(
         placement=recorded.placement,

@@ -22,8 +22,8 @@ MOST, PODS = 3, 50
 
 
 def diagnosed(client: KubeClient, outcome: MemberOutcome) -> MemberOutcome:
-    """The outcome, with what ails the pods of its first workloads that are not available. An account that may not read
-    pods is told nothing more."""
+    """The outcome, with what ails the pods of its first ``MOST`` workloads that are not available, one request for
+    each. Where pods cannot be read, or may not be, nothing more is told."""
     late = [
         (step.id, step.manifest)
         for step in outcome.steps

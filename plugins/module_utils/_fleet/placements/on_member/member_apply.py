@@ -52,6 +52,10 @@ def always() -> None:
     """Nothing keeps a write back."""
 
 
+def unsaid(_line: str) -> None:
+    """Nobody is told."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Seen:
     """What is there on a member, and what is to be done about it."""
@@ -67,9 +71,11 @@ class Seen:
 
 @dataclass
 class MemberProgress:
-    """What was seen and written on one member so far, and what is on its way there."""
+    """What was seen and written on one member so far, and what is on its way there. ``elsewhere`` stands for what
+    another process has seen, and keeps."""
 
     seen: Seen | None = None
+    elsewhere: t.Any = None
     written: list[ObjectId] = field(default_factory=list)
     underway: ObjectId | None = None
 
@@ -84,7 +90,8 @@ class MemberTask:
     ``permit`` is called before each write, and raises where there is to be none any more. ``seen`` is what an earlier
     look saw. ``shows`` asks for the fields that updates change, ``diagnoses`` for what ails the pods of a workload.
     ``due`` says that something is surely to be written, so that the member is held before any look. ``mirrors`` asks
-    for the status of the objects.
+    for the status of the objects. ``followed`` says that another task goes on from what this one sees, ``elsewhere`` is
+    what such a one goes on from in another process.
     """
 
     cluster: str
@@ -101,12 +108,14 @@ class MemberTask:
     due: bool = False
     mirrors: bool = False
     seen: Seen | None = field(default=None, repr=False)
+    elsewhere: t.Any = field(default=None, repr=False)
+    followed: bool = False
     validate: bool = False
     shows: bool = False
     diagnoses: bool = False
     permit: t.Callable[[], None] = always
     progress: MemberProgress = field(default_factory=MemberProgress)
-    say: t.Callable[[str], None] = lambda _line: None
+    say: t.Callable[[str], None] = unsaid
 
     @property
     def placement(self) -> str:

@@ -58,8 +58,9 @@ def is_lost(ours: Ours, by_cluster: t.Mapping[str, ApplySet]) -> bool:
 
 
 def refuse_mixed(held: Held, ours: t.Mapping[str, Ours], former: t.Collection[str]) -> None:
-    """Members that hold a placement of one name from two records are not taken together unless that is said: one of
-    the two may belong to another fleet. Those that an earlier recovery has taken over are ours."""
+    """FleetError ``mixed-fleets``: members that hold a placement of one name from two records are not taken together
+    unless ``former`` says so, for one of the two may belong to another fleet. Those that an earlier recovery has taken
+    over are ours."""
     problems = []
     for name, by_cluster in sorted(held.items()):
         mine, uids = ours[name], {each.uid for each in by_cluster.values()}

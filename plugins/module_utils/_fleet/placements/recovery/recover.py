@@ -14,7 +14,7 @@ from ...._core.objects.api_groups import PLACEMENT_API
 from ...._core.objects.identity import Manifest, identify
 from ...._core.objects.placements.binding import left_out_mark
 from ...._core.objects.placements.cluster_resource_placement import ClusterResourcePlacement
-from ...._core.objects.placements.key import PlacementKey
+from ...._core.objects.placements.key import CLEANUP, PlacementKey
 from ...._core.plan.compose import policy_snapshot_of
 from ...._core.plan.document import Rendered
 from ...._core.resources.applyset import ApplySet, InventoryEntry
@@ -24,7 +24,6 @@ from ...._core.scheduling.picking.bindings import binding_name
 from ...._core.schema.codec import encode
 from ...._kube.client import KubeClient
 from ...._kube.parallel import in_parallel
-from ...._store.kinds import record_name
 from ...._store.records import Lease, Records
 from ...conductor.interrupts import Interrupts
 from ...keeping import Keeper
@@ -35,13 +34,13 @@ from ...session import Session
 from ..on_member.member_parent import Parent
 from ..on_member.observe import observe
 from ..recorded import (
-    CLEANUP,
     LATEST,
     POLICY_INDEX,
     RESOURCE_HASH,
     RESOURCE_INDEX,
     is_clearing,
     is_recovering,
+    let_go,
     recovering,
 )
 from ..sources import LoadedPlacement
@@ -81,8 +80,11 @@ def recover(
     write: bool,
     former: t.Collection[str] = (),
 ) -> Recovered:
-    """Every member must answer: a placement rebuilt from some of its clusters would forget the others. ``former`` are
-    uids that the placement had in records which are given up."""
+    """Every member must answer: a placement rebuilt from some of its clusters would forget the others. FleetError with
+    the problems of all that do not, ``mixed-fleets``. Without ``write`` nothing is.
+
+    ``former`` are uids that the placement had in records which are given up.
+    """
     records = session.records
     found = in_parallel({name: _reader(clients, name) for name in sorted(members)})
     problems = [
@@ -145,7 +147,7 @@ class _Lease:
         for kind in (kinds.binding, kinds.resource_snapshot, kinds.policy_snapshot):
             for each in self.records.list(kind, placement.labels, placement.namespace):
                 self.permit()
-                self.records.delete(kind, record_name(each), lease=self.lease)
+                let_go(self.records, each, self.lease)
 
 
 def _rebuild(
@@ -263,7 +265,7 @@ def _resource_record(records: _Lease, held: ApplySet, content: t.Sequence[Manife
         {
             "apiVersion": PLACEMENT_API,
             "kind": key.kinds.resource_snapshot,
-            "metadata": {**key.metadata(name), "labels": labels, "annotations": annotations},
+            "metadata": {**key.kept(name), "labels": labels, "annotations": annotations},
             "spec": {"selectedResources": list(content)},
         }
     )
@@ -284,7 +286,7 @@ def _binding_record(name: str, cluster: str, held: ApplySet, annotations: t.Mapp
         "apiVersion": PLACEMENT_API,
         "kind": key.kinds.binding,
         "metadata": {
-            **key.metadata(name),
+            **key.kept(name),
             "labels": key.labels,
             **({"annotations": dict(annotations)} if annotations else {}),
         },

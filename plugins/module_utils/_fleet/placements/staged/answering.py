@@ -8,15 +8,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...._core.errors import FleetError
+from ...._core.objects.staged.key import RUN_KINDS, RunKey
 from ...._core.rollout.staged.digest import staged_digest
 from ...._store.records import Records
 from ...session import Session
+from ...updates.approval_policy import OF_STAGED_RUNS, vouched_since
+from ...updates.gate_completion import Approver
 from .approvals import GivenApproval, approve
-from .run_record import KIND, read_run
+from .run_record import read_run
 from .sources import StagedManifests
 from .world import run_ground
 
 UPDATE_RUN = "UpdateRun"
+STAGED = tuple(each.run for each in RUN_KINDS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,12 +40,16 @@ def is_staged(records: Records, run: str, kind: str) -> bool:
     """Whether the run is a staged one; ``kind`` is empty where nobody said.
 
     Runs of a kind that the account may not read are none that it could answer. FleetError ``ambiguous-run``, and
-    ``forbidden`` where it may read neither.
+    ``forbidden`` where it may read neither, and ``bad-option`` where no run of the kind can be called so.
     """
+    own = RunKey.of(run).kinds.run
+    if kind and kind != own and kind in STAGED:
+        hint = "a StagedUpdateRun is called namespace/name, a ClusterStagedUpdateRun has no namespace"
+        raise FleetError("bad-option", f"no {kind} is called so", run, hint)
     if kind:
-        return kind == KIND
+        return kind == own
     there, forbidden = [], []
-    for each in (UPDATE_RUN, KIND):
+    for each in (UPDATE_RUN, own):
         try:
             if records.get(each, run) is not None:
                 there.append(each)
@@ -53,11 +61,12 @@ def is_staged(records: Records, run: str, kind: str) -> bool:
         raise forbidden[0]
     if len(there) > 1:
         raise FleetError("ambiguous-run", f"there are two runs of this name: {', '.join(there)}", run, "say its kind")
-    return there == [KIND]
+    return there == [own]
 
 
 def answer(session: Session, asked: WishedApproval, who: str, *, write: bool) -> GivenApproval:
-    """Gives the approval as ``who``. FleetError ``no-such-run``, and as of ``approve``."""
+    """Gives the approval as ``who``, which a hub compares with whom it sees. FleetError ``no-such-run``, and as of
+    ``approve``; ``forbidden`` for another name."""
     run = read_run(session.records, asked.run)
     ground = run_ground(session.records, run, StagedManifests())
     digest = staged_digest(run, ground.hash_of(run.status.resource_snapshot_index_used))
@@ -67,7 +76,7 @@ def answer(session: Session, asked: WishedApproval, who: str, *, write: bool) ->
         digest,
         asked.stage,
         asked.timing,
-        who,
+        Approver(name=who, since=vouched_since(session.hub, OF_STAGED_RUNS)),
         asked.digest,
         asked.reason,
         write,

@@ -6,22 +6,35 @@
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from ...._core.errors import FleetError
-from ...._core.objects.staged.approval import APPROVED, RUN_LABEL, ClusterApprovalRequest
+from ...._core.objects.staged.approval import APPROVED, ClusterApprovalRequest
+from ...._core.objects.staged.key import RunKey
 from ...._core.objects.staged.strategy import APPROVAL as TASK
 from ...._core.objects.staged.update_run import ClusterStagedUpdateRun, StageTaskStatus
 from ...._core.rollout.conditions import TRUE, set_condition, status_is
+from ...._core.rollout.staged.approving import (
+    StagedCourt,
+    approver_of,
+    given_approval,
+    refusal,
+    signature,
+    signed_by,
+)
 from ...._core.rollout.staged.world import RequestApproval, accepted, approval_request
 from ...._core.schema.codec import encode
 from ...._core.schema.meta import find_condition
-from ...._core.updates.approvals import MADE_BY
-from ...._core.values.approved_digest import approves, lack
+from ...._core.updates.approvals import MADE_BY, Terms
+from ...._core.values.approved_digest import refuse_another
+from ...._store.kinds import record_name
 from ...._store.records import Lease, Record, Records, replaced
-from ...recorded import DAMAGED, recorded
-from .run_record import APPROVAL, KIND
+from ...recorded import DAMAGED
+from ...session import Session
+from ...updates.approval_policy import OF_STAGED_RUNS, vouched_since
+from ...updates.gate_completion import Approver
+from .typed_records import recorded_request
 
 # On a request: the run, and what it does, that an approval of it stands for.
 RUN_UID, RUN_DIGEST = "gitops.fleet/run-uid", "gitops.fleet/run-digest"
@@ -31,7 +44,7 @@ _ATTEMPTS = 5
 
 @dataclass(frozen=True, kw_only=True)
 class PlacedRequest:
-    """An approval of a run and where it stands."""
+    """An approval of a run and where it stands; ``name`` is that of its request among all of that kind."""
 
     name: str
     stage: str
@@ -47,13 +60,15 @@ class PlacedRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class GivenApproval:
-    """What became of an approval; ``own`` whether the approver made the run."""
+    """What became of an approval. ``verified`` is whether this call gave it and the hub vouches for the name; ``own``
+    whether the approver made the run."""
 
     request: PlacedRequest
     state: str
     by: str
     digest: str
     changed: bool
+    verified: bool = False
     own: bool = False
 
 
@@ -61,7 +76,7 @@ def requests_of(run: ClusterStagedUpdateRun) -> t.Iterator[PlacedRequest]:
     """Every approval of the run in the order in which they are reached."""
     for stage in run.status.stages_status:
         for timing, tasks in ((BEFORE, stage.before_stage_task_status), (AFTER, stage.after_stage_task_status)):
-            yield from (_placed(each, stage.stage_name, timing) for each in tasks if each.type == TASK)
+            yield from (_placed(run.key, each, stage.stage_name, timing) for each in tasks if each.type == TASK)
 
 
 def open_requests(run: ClusterStagedUpdateRun) -> list[PlacedRequest]:
@@ -73,47 +88,81 @@ def request_approval(
     records: Records, run: ClusterStagedUpdateRun, digest: str, act: RequestApproval, lease: Lease
 ) -> None:
     """Makes the object that people approve. One that is there by that name stays: whose it is will be seen."""
-    document = encode(approval_request(run, act))
-    labels = document["metadata"]["labels"]
+    document, key = encode(approval_request(run, act)), run.key
     marks = {RUN_UID: run.metadata.uid, RUN_DIGEST: digest}
-    if records.get(APPROVAL, act.name) is None:
-        records.create({**document, "metadata": {"name": act.name, "labels": labels, "annotations": marks}}, lease)
+    metadata = {**key.metadata(act.name), "labels": document["metadata"]["labels"], "annotations": marks}
+    if records.get(key.kinds.approval, key.record(act.name)) is None:
+        records.create({**document, "metadata": metadata}, lease)
 
 
-def accept_approval(records: Records, name: str, now: datetime, lease: Lease) -> None:
+def accept_approval(records: Records, key: RunKey, name: str, now: datetime, lease: Lease) -> None:
     """Says on the request that the run has taken the approval; not where somebody writes it at this moment."""
-    document = records.get(APPROVAL, name)
+    document = records.get(key.kinds.approval, key.record(name))
     if document is not None:
-        told = accepted(recorded(ClusterApprovalRequest, document), now)
+        told = accepted(recorded_request(key, document), now)
         replaced(records, {**document, "status": encode(told.status)}, lease)
 
 
+Judge = t.Callable[[ClusterApprovalRequest], str]
+"""Why the approval that a request has been given does not count; empty if it does, or if there is none."""
+
+
+def judge_of(session: Session, run: ClusterStagedUpdateRun, digest: str, terms: Terms) -> Judge:
+    """Judges by these terms; the hub is asked for what it vouches for only where that is wanted. ApiError if it does
+    not answer."""
+
+    def judge(request: ClusterApprovalRequest) -> str:
+        if given_approval(request) is None:
+            return ""
+        since = vouched_since(session.hub, OF_STAGED_RUNS) if terms.proof else None
+        return refusal(request, StagedCourt(run=run, digest=digest, terms=terms, since=since), session.clock())
+
+    return judge
+
+
+def told_approval(session: Session, run: ClusterStagedUpdateRun, digest: str, request: ClusterApprovalRequest) -> str:
+    """Who gave the approval that the run takes, such as ``before prod: approved by anna``."""
+    court = StagedCourt(run=run, digest=digest, since=vouched_since(session.hub, OF_STAGED_RUNS))
+    name = run.key.record(request.name)
+    where = next((each.position for each in requests_of(run) if each.name == name), request.spec.target_stage)
+    return f"{where}: approved by {approver_of(request, court)}"
+
+
 def seen_requests(
-    records: Records, run: ClusterStagedUpdateRun, digest: str, tell: t.Callable[[str], None], *, write: bool
+    records: Records,
+    run: ClusterStagedUpdateRun,
+    digest: str,
+    judge: Judge,
+    tell: t.Callable[[str], None],
+    *,
+    write: bool,
 ) -> tuple[ClusterApprovalRequest, ...]:
     """The requests as they count. One that was made for another run of this name, or for other work, counts for nothing
-    and is deleted where this is to ``write``, so that it is asked for anew; so is one that cannot be read."""
-    documents = {each["metadata"]["name"]: each for each in records.list(APPROVAL, {RUN_LABEL: run.name})}
+    and is deleted where this is to ``write``, so that it is asked for anew; so is one that cannot be read, and one
+    whose approval does not count."""
+    key = run.key
+    kind = key.kinds.approval
+    documents = {record_name(each): each for each in records.list(kind, key.labels, key.namespace)}
     for each in open_requests(run):
-        found = None if each.name in documents else records.get(APPROVAL, each.name)
+        found = None if each.name in documents else records.get(kind, each.name)
         if found is not None:
             documents[each.name] = found
     out = []
     for name, document in sorted(documents.items()):
         try:
-            request = recorded(ClusterApprovalRequest, document)
+            request = recorded_request(key, document)
         except FleetError as error:
             if error.code != DAMAGED:
                 raise
             why = f"it cannot be read: {error.message}"
         else:
-            why = _strange(request, run, digest)
+            why = _strange(request, run, digest) or judge(request)
             if not why:
                 out.append(request)
                 continue
         if write:
             tell(f"approval request {name} counts for nothing: {why}")
-            records.delete(APPROVAL, name)
+            records.delete(kind, name)
     return tuple(out)
 
 
@@ -133,7 +182,7 @@ def approve(
     digest: str,
     stage: str,
     timing: str,
-    who: str,
+    who: Approver,
     given: str,
     reason: str,
     write: bool,
@@ -146,49 +195,45 @@ def approve(
     FleetError: ``digest-mismatch``, ``no-such-gate``, ``ambiguous-gate``, ``gate-not-open``, ``self-approval``,
     ``gate-unproven`` for a request that is not of this run.
     """
-    if given and not approves(given, digest):
-        hint = "look at the run again: what it does is not what was approved"
-        raise FleetError("digest-mismatch", f"approved was {given}, the run has {digest}{lack(given)}", run.name, hint)
+    key = run.key
+    hint = "look at the run again: what it does is not what was approved"
+    refuse_another(given, digest, "the run has", str(key), hint)
     placed = _chosen(run, stage, timing)
-    own = bool(who) and who == run.metadata.annotations.get(MADE_BY)
+    own = bool(who.name) and who.name == run.metadata.annotations.get(MADE_BY)
     done = GivenApproval(request=placed, state="Completed", by="", digest=digest, changed=False)
     if placed.accepted:
         return done
     if own and not self_approval:
-        raise FleetError("self-approval", f"{who} made the run", f"{KIND}/{run.name}", "let somebody else approve it")
+        raise FleetError("self-approval", f"{who.name} made the run", key.title, "let somebody else approve it")
     for _attempt in range(_ATTEMPTS):
-        document = records.get(APPROVAL, placed.name)
+        document = records.get(key.kinds.approval, placed.name)
         if document is None:
             hint = "carry the run on once more, it asks for the approval then"
-            raise FleetError("gate-not-open", f"the approval {placed.position} is not asked for yet", run.name, hint)
-        request = recorded(ClusterApprovalRequest, document)
+            raise FleetError("gate-not-open", f"the approval {placed.position} is not asked for yet", str(key), hint)
+        request = recorded_request(key, document)
         strange = _strange(request, run, digest)
         if strange or request.spec.parent_stage_rollout != run.name or request.spec.target_stage != placed.stage:
             hint = "carry the run on once more, it asks for the approval anew"
-            raise FleetError("gate-unproven", strange or "it is of another run", f"{APPROVAL}/{placed.name}", hint)
+            raise FleetError(
+                "gate-unproven", strange or "it is of another run", f"{key.kinds.approval}/{placed.name}", hint
+            )
         if status_is(request.status.conditions, APPROVED, request.metadata.generation, TRUE):
             said = find_condition(request.status.conditions, APPROVED)
-            return _by(done, said.message if said else "")
-        if not write or _written(records, document, request, who, digest, reason, now):
-            return GivenApproval(request=placed, state="Completed", by=who, digest=digest, changed=True, own=own)
+            return replace(done, by=signed_by(said.message, digest) if said else "")
+        court = StagedCourt(run=run, digest=digest, since=who.since)
+        verified = bool(who.name) and court.vouches(request.metadata.creation_timestamp)
+        if not write or _written(records, document, request, signature(who.name, digest, reason), now):
+            return replace(done, by=who.name, changed=True, verified=verified, own=own)
     raise FleetError("conflict", "the approval request is being written all the time", placed.name, "try again")
-
-
-def _by(done: GivenApproval, message: str) -> GivenApproval:
-    by = message.removeprefix("by ").partition(" for ")[0] if message.startswith("by ") else ""
-    return GivenApproval(request=done.request, state=done.state, by=by, digest=done.digest, changed=False)
 
 
 def _written(
     records: Records,
     document: Record,
     request: ClusterApprovalRequest,
-    who: str,
-    digest: str,
-    reason: str,
+    message: str,
     now: datetime,
 ) -> bool:
-    message = f"by {who} for {digest}{f': {reason}' if reason else ''}"
     row = (TRUE, "ApprovedByGate", message)
     conditions = set_condition(request.status.conditions, APPROVED, row, request.metadata.generation, now)
     status = {**(document.get("status") or {}), "conditions": [encode(each) for each in conditions]}
@@ -201,25 +246,25 @@ def _chosen(run: ClusterStagedUpdateRun, stage: str, timing: str) -> PlacedReque
     waiting = [each for each in found if each.reached and not each.accepted]
     named = "; ".join(each.position for each in there) or "none"
     if not found:
-        raise FleetError("no-such-gate", "the run has no such approval", run.name, f"it has: {named}")
+        raise FleetError("no-such-gate", "the run has no such approval", str(run.key), f"it has: {named}")
     if len(found) > 1 and len(waiting) != 1:
         raise FleetError(
-            "ambiguous-gate", f"{len(found)} approvals are meant: {named}", run.name, "name stage and timing"
+            "ambiguous-gate", f"{len(found)} approvals are meant: {named}", str(run.key), "name stage and timing"
         )
     chosen = waiting[0] if len(found) > 1 else found[0]
     if not chosen.reached:
         hint = "an approval is asked for when the run comes to it"
-        raise FleetError("gate-not-open", f"the approval {chosen.position} is not reached yet", run.name, hint)
+        raise FleetError("gate-not-open", f"the approval {chosen.position} is not reached yet", str(run.key), hint)
     return chosen
 
 
-def _placed(task: StageTaskStatus, stage: str, timing: str) -> PlacedRequest:
+def _placed(key: RunKey, task: StageTaskStatus, stage: str, timing: str) -> PlacedRequest:
     def says(kind: str) -> bool:
         found = find_condition(task.conditions, kind)
         return found is not None and found.status == TRUE
 
     return PlacedRequest(
-        name=task.approval_request_name,
+        name=key.record(task.approval_request_name),
         stage=stage,
         timing=timing,
         reached=says("ApprovalRequestCreated"),

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ...._core.objects.staged.update_run import INITIALIZE, RUN, STOP
+from ...._core.objects.staged.update_run import INITIALIZE, RUN, STOP, ClusterStagedUpdateRun
+from ...given import keep
+from ...members.members import members_to_write
 from ...session import Session
-from ...updates.gate import user
+from ...updates.gate_completion import user
 from .conducting import (
     carry_on,
     lay_out,
@@ -17,8 +19,8 @@ from .conducting import (
     rehearse,
 )
 from .report import StagedOptions, StagedReport
-from .run_record import Commanded, record_run, refuse_stop, wanted_run
-from .sources import StagedManifests, keep_strategies
+from .run_record import record_run, refuse_stop, wanted_run
+from .sources import StagedManifests
 
 PRESENT, STARTED, STOPPED, CONDUCTED = "present", "started", "stopped", "conducted"
 
@@ -34,23 +36,25 @@ def staged_run(
         wanted = wanted_run(session.records, name, given, STOP)
     elif state == STARTED or (state == CONDUCTED and wanted.run.spec.state == INITIALIZE):
         wanted = wanted_run(session.records, name, given, RUN)
-    kept = keep_strategies(session.records, given, write=False)
+    kept = keep(session.records, given.strategies.values(), write=False)
     changed = wanted.changed or kept
     if not write:
         return rehearse(session, wanted.run, given, wish, changed)
+    members = members_to_write(session) if wanted.is_new or state == CONDUCTED else {}
     if wanted.is_new:
-        refuse_unfit(session, wanted.run, given, wish)
-    keep_strategies(session.records, given, write=True)
-    report = _carried(session, wanted, given, state, wish)
+        refuse_unfit(session, wanted.run, given, wish, members)
+    keep(session.records, given.strategies.values(), write=True)
+    run = record_run(session.records, wanted, user(session) if wanted.is_new else "")
+    if state == CONDUCTED:
+        report = carry_on(session, run, given, wish, members)
+    else:
+        report = _recorded(session, run, given, state, wish)
     return replace(report, changed=report.changed or changed)
 
 
-def _carried(
-    session: Session, wanted: Commanded, given: StagedManifests, state: str, wish: StagedOptions
+def _recorded(
+    session: Session, run: ClusterStagedUpdateRun, given: StagedManifests, state: str, wish: StagedOptions
 ) -> StagedReport:
-    run = record_run(session.records, wanted, user(session) if wanted.is_new else "")
-    if state == CONDUCTED:
-        return carry_on(session, run, given, wish)
     if state == PRESENT:
         return lay_out(session, run, given, wish)
     return rehearse(session, run, given, wish, changed=False)

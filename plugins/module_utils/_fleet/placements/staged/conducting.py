@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 
 from ...._core.errors import FleetError, Problem
 from ...._core.objects.staged.approval import ClusterApprovalRequest
@@ -19,16 +19,15 @@ from ...._core.rollout.staged.decide import StagedDecision, StagedState, decide,
 from ...._core.rollout.staged.digest import staged_digest
 from ...._core.rollout.staged.world import ObservedState, RequestApproval
 from ...._core.schema.meta import find_condition
-from ...._core.values.approved_digest import approves, lack
+from ...._core.values.approved_digest import refuse_another
 from ...._kube.client import Timeouts
-from ...._kube.parallel import WorkPool
 from ...._store.records import Lease
 from ...conductor.interrupts import Interrupts
 from ...conductor.loop import RELOAD, Conductor, Ending, RunLimits
 from ...keeping import Keeper
 from ...members.members import (
     Clients,
-    members_to_write,
+    Member,
     open_clients,
     recorded_members,
 )
@@ -37,22 +36,28 @@ from ..barred import barred_clusters
 from ..binding_journal import BindingJournal
 from ..binding_news import holds_wanted
 from ..checks import braked, failures
-from ..look import Outcomes, Writing, on_members
+from ..look import Outcomes, Writing, in_threads, on_members
 from ..plan import Source
 from ..sources import credentials_of
 from ..write_records import Writer
-from .approvals import accept_approval, request_approval, seen_requests
-from .content import planned, refuse_other_overrides
+from .approvals import (
+    accept_approval,
+    judge_of,
+    request_approval,
+    seen_requests,
+    told_approval,
+)
 from .hand_over import not_begun
 from .report import StagedOptions, StagedReport
-from .run_record import APPROVAL, KIND, HeldJournal, StagedBook
+from .run_plan import planned, refuse_other_overrides
+from .run_record import HeldJournal, StagedBook
 from .sources import StagedManifests
 from .steering import StagedSteering
 from .words import (
     StagedTelling,
     run_lines,
 )
-from .world import RunGround, members_of, run_ground
+from .world import RunGround, run_ground
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +78,7 @@ def rehearse(
     session: Session, run: ClusterStagedUpdateRun, given: StagedManifests, wish: StagedOptions, changed: bool
 ) -> StagedReport:
     """The run as it would begin or go on, from the records alone. Nothing is written, no member is asked."""
-    laid = _laid_out(session, run, given, wish, sends=False)
+    laid = _laid_out(session, run, given, wish, recorded_members(session.records), sends=False)
     if laid.plan is not None and not is_over(laid.run):
         _check_digest(laid, wish.approved)
     return StagedReport(
@@ -87,15 +92,22 @@ def rehearse(
     )
 
 
-def refuse_unfit(session: Session, run: ClusterStagedUpdateRun, given: StagedManifests, wish: StagedOptions) -> None:
+# All members are read for the labels of some: answers of people are looked for more often.
+MEMBERS_AGAIN = timedelta(seconds=15)
+Members = t.Mapping[str, Member]
+"""All of the fleet, by name."""
+
+
+def refuse_unfit(
+    session: Session, run: ClusterStagedUpdateRun, given: StagedManifests, wish: StagedOptions, members: Members
+) -> None:
     """Says before a new run is recorded why it could not begin: FleetError with the reason it would end with, brakes,
     and ``digest-mismatch``."""
-    members_to_write(session)
-    laid = _laid_out(session, run, given, wish, sends=True)
+    laid = _laid_out(session, run, given, wish, members, sends=True)
     failure = laid.decision.state.failure
     if failure is not None:
         hint = "apply the placement first" if failure.code in _NOT_APPLIED else ""
-        raise FleetError(failure.code, failure.message, f"{KIND}/{run.name}", hint)
+        raise FleetError(failure.code, failure.message, run.key.title, hint)
     _check(laid, wish)
 
 
@@ -108,25 +120,24 @@ _NOT_APPLIED = (
 
 
 def carry_on(
-    session: Session, run: ClusterStagedUpdateRun, given: StagedManifests, wish: StagedOptions
+    session: Session, run: ClusterStagedUpdateRun, given: StagedManifests, wish: StagedOptions, members: Members
 ) -> StagedReport:
     """Carries a recorded run on until it ends, waits for longer than allowed, or is out of time.
 
     FleetError: ``lease-held`` where another run, or an apply, works on the placement; brakes; ``digest-mismatch``; and
     as of ``planned``.
     """
-    members = members_to_write(session)
     with Interrupts() as told, Keeper(session.records, session.holder, told) as keeper:
-        lease = keeper.take(f"placement/{run.spec.placement_name}")
-        journal = HeldJournal(session.records, StagedBook(run.name, lease.epoch), lease, keeper.check_leases)
-        laid = _laid_out(session, journal.state.run, given, wish, sends=True)
+        lease = keeper.take(f"placement/{run.placement_key}")
+        journal = HeldJournal(session.records, StagedBook(str(run.key), lease.epoch), lease, keeper.check_leases)
+        laid = _laid_out(session, journal.state.run, given, wish, members, sends=True)
         before = journal.state.run
         if laid.plan is None or is_over(before):
             journal.store(laid.decision.state, in_flight=False)
             return _ended(laid, given, changed=journal.state.run != before)
         _check(laid, wish)
         fleet = {each.cluster: members[each.cluster].fleet for each in laid.plan.clusters if each.cluster in members}
-        timeouts = Timeouts(connect=wish.timeout, read=max(30.0, wish.timeout))
+        timeouts = Timeouts.connecting(wish.timeout)
         with open_clients(session, fleet, timeout=timeouts, strict=True) as clients:
             work = _Conducted(session, clients, keeper, lease, laid, laid.plan, wish, told)
             return work.conducted(journal, given, before)
@@ -137,11 +148,11 @@ def lay_out(session: Session, run: ClusterStagedUpdateRun, given: StagedManifest
     if find_condition(run.status.conditions, "Initialized") is not None:
         return rehearse(session, run, given, wish, changed=False)
     with Interrupts() as told, Keeper(session.records, session.holder, told) as keeper:
-        lease = keeper.take(f"placement/{run.spec.placement_name}")
-        journal = HeldJournal(session.records, StagedBook(run.name, lease.epoch), lease, keeper.check_leases)
+        lease = keeper.take(f"placement/{run.placement_key}")
+        journal = HeldJournal(session.records, StagedBook(str(run.key), lease.epoch), lease, keeper.check_leases)
         before = journal.state.run
         idle = replace(before, spec=replace(before.spec, state=INITIALIZE))
-        laid = _laid_out(session, idle, given, wish, sends=False)
+        laid = _laid_out(session, idle, given, wish, recorded_members(session.records), sends=False)
         _check_digest(laid, wish.approved)
         told_to = replace(laid.run, spec=before.spec)
         journal.store(StagedState(run=told_to), in_flight=False)
@@ -149,19 +160,26 @@ def lay_out(session: Session, run: ClusterStagedUpdateRun, given: StagedManifest
 
 
 def _laid_out(
-    session: Session, run: ClusterStagedUpdateRun, given: StagedManifests, wish: StagedOptions, *, sends: bool
+    session: Session,
+    run: ClusterStagedUpdateRun,
+    given: StagedManifests,
+    wish: StagedOptions,
+    members: Members,
+    *,
+    sends: bool,
 ) -> _Laid:
     """The run decided on as it stands: twice, for which snapshot it takes is known only once it has begun, and which
     overrides act only with the content."""
     ground, now = run_ground(session.records, run, given), session.clock()
     digest = staged_digest(run, ground.hash_of(run.status.resource_snapshot_index_used))
-    requests = seen_requests(session.records, run, digest, session.say, write=False)
+    judge = judge_of(session, run, digest, wish.terms)
+    requests = seen_requests(session.records, run, digest, judge, session.say, write=False)
     bindings = ground.bindings
     first = decide(StagedState(run=run), ground.seen(bindings, requests), now)
     index = first.state.run.status.resource_snapshot_index_used
     if first.state.failure is not None or not index:
         return _Laid(ground=ground, decision=first, plan=None, digest=digest)
-    credentials = credentials_of(each.fleet for each in recorded_members(session.records).values())
+    credentials = credentials_of(each.fleet for each in members.values())
     ways = wish.ways
     plan = planned(session, first.state.run, ground, given, credentials, wish.limits, ways.prune_kinds, sends=sends)
     if not is_over(run) and find_condition(run.status.conditions, "Initialized") is not None:
@@ -181,13 +199,8 @@ def _check(laid: _Laid, wish: StagedOptions) -> None:
 
 
 def _check_digest(laid: _Laid, approved: str) -> None:
-    if approved and not approves(approved, laid.digest):
-        raise FleetError(
-            "digest-mismatch",
-            f"approved was {approved}, the run now is {laid.digest}{lack(approved)}",
-            laid.run.name,
-            "its clusters, strategy or content have changed; look at it again and have the new digest approved",
-        )
+    hint = "its clusters, strategy or content have changed; look at it again and have the new digest approved"
+    refuse_another(approved, laid.digest, "the run now is", str(laid.run.key), hint)
 
 
 def _notes(laid: _Laid, given: StagedManifests) -> tuple[Problem, ...]:
@@ -219,6 +232,10 @@ class _Conducted:
     told: t.Callable[[], str]
     _requests: tuple[ClusterApprovalRequest, ...] = ()
     _looked: datetime | None = None
+    _members_read: datetime = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._members_read = self.session.clock()
 
     def conducted(self, journal: HeldJournal, given: StagedManifests, before: ClusterStagedUpdateRun) -> StagedReport:
         """To its ending; then the placement's status."""
@@ -237,19 +254,24 @@ class _Conducted:
             max_idle=rollout.max_idle,
             interrupted=self.told,
         )
-        name = journal.state.run.name
+        name = str(journal.state.run.key)
         telling = StagedTelling(name, session.say, steering.lines, self.event)
         ending = Conductor(journal, steering, session.clock, telling, limits).run()
         self._record_status(bindings, steering.outcomes)
         return self._report(ending, steering, given, before)
 
     def see(self, state: StagedState, bindings: tuple[RolloutBinding, ...], now: datetime) -> ObservedState:
-        """Labels of clusters and answers to requests are read anew now and then, and at once where one was asked."""
+        """Labels of clusters and answers to requests are read anew now and then, answers at once where one was due."""
         records, ground = self.session.records, self.laid.ground
         if self._looked is None or now >= self._looked + RELOAD:
             self._looked = now
-            self._requests = seen_requests(records, state.run, self._digest(state.run), self.session.say, write=True)
-            self.laid = replace(self.laid, ground=replace(ground, members=members_of(records)))
+            digest = self._digest(state.run)
+            judge = judge_of(self.session, state.run, digest, self.wish.terms)
+            self._requests = seen_requests(records, state.run, digest, judge, self._refused, write=True)
+            if now >= self._members_read + MEMBERS_AGAIN:
+                self._members_read = now
+                members = ground.roll.of(records, {each.cluster for each in bindings})
+                self.laid = replace(self.laid, ground=replace(ground, members=members))
         return self.laid.ground.seen(bindings, self._requests, self.plan.overrides)
 
     def request(self, run: ClusterStagedUpdateRun, act: RequestApproval) -> None:
@@ -258,33 +280,43 @@ class _Conducted:
         self._looked = None
 
     def accept(self, name: str, now: datetime) -> None:
-        """Says on the request that the run has taken the approval."""
-        accept_approval(self.session.records, name, now, self.lease)
+        """Says on the request that the run has taken the approval, and tells whose it is."""
+        run = self.laid.run
+        for each in self._requests:
+            if each.name == name:
+                told = told_approval(self.session, run, self._digest(run), each)
+                self.session.say(f"{run.key}: {told}")
+                self.event("StageApproved", told)
+        accept_approval(self.session.records, run.key, name, now, self.lease)
         self._looked = None
 
     def delete(self, name: str) -> None:
         """Takes a request away."""
-        self.session.records.delete(APPROVAL, name, lease=self.lease)
+        key = self.laid.run.key
+        self.session.records.delete(key.kinds.approval, key.record(name), lease=self.lease)
         self._looked = None
 
     def reach(self, clusters: t.Container[str], write: bool) -> Outcomes:
         """Goes to the clusters, and writes what is due there if asked to."""
         uid, ways, plan = self.laid.ground.recorded.uid, replace(self.wish.ways, diagnoses=True), self.plan
         if not write:
-            return on_members(plan, uid, self.clients, ways, only=clusters, pool=WorkPool(ways.threads, self.told))
+            return on_members(plan, uid, self.clients, ways, only=clusters, runners=in_threads(ways.threads, self.told))
         writing = Writing(
             permit=self.keeper.check, say=self.session.say, barred=barred_clusters(self.session.records, plan)
         )
         return on_members(
-            plan, uid, self.clients, ways, writing=writing, only=clusters, pool=WorkPool(ways.threads, self.told)
+            plan, uid, self.clients, ways, writing=writing, only=clusters, runners=in_threads(ways.threads, self.told)
         )
 
     def event(self, reason: str, message: str) -> None:
-        """The journal is for people; a line that cannot be kept stops nothing."""
-        try:
-            self.session.records.event(KIND, self.laid.run.name, "Normal", reason, message, self.session.clock())
-        except FleetError:
-            return
+        """A line in the journal of the run."""
+        key = self.laid.run.key
+        self.session.journal(key.kinds.run, str(key), reason, message)
+
+    def _refused(self, line: str) -> None:
+        """An approval, or a request, that does not count leaves a trace."""
+        self.session.say(line)
+        self.event("ApprovalRefused", line)
 
     def _digest(self, run: ClusterStagedUpdateRun) -> str:
         return staged_digest(run, self.laid.ground.hash_of(run.status.resource_snapshot_index_used))
@@ -292,7 +324,7 @@ class _Conducted:
     def _record_status(self, bindings: BindingJournal, outcomes: Outcomes) -> None:
         """What the placement says of its clusters now."""
         records, recorded = self.session.records, self.laid.ground.recorded
-        document = records.get("ClusterResourcePlacement", self.plan.name)
+        document = records.get(self.plan.key.kinds.placement, self.plan.name)
         if document is None:
             return
         self.keeper.check_leases()

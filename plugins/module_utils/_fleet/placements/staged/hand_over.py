@@ -30,7 +30,7 @@ def held_back(plan: PlacementPlan) -> dict[str, NotBegun]:
 
 
 def not_begun(plan: PlacementPlan, bindings: t.Iterable[RolloutBinding]) -> dict[str, NotBegun]:
-    """The same by these bindings."""
+    """Clusters whose binding, of those given, holds something else than it shall, or nothing, by name."""
     return {
         each.cluster: NotBegun(each.binding.held_snapshot, WAITS) for each in bindings if not holds_wanted(plan, each)
     }

@@ -14,20 +14,23 @@ from ...._core.objects.staged.update_run import ClusterStagedUpdateRun
 from ...._core.plan.brakes import BrakeLimits
 from ...._core.plan.document import PlacementPlan
 from ...._core.plan.outcome import MemberOutcome
+from ...._core.rollout.staged.standing import FAILED, STOPPED, STUCK, SUCCEEDED, message_of, state_of
 from ...._core.schema.codec import encode
+from ...._core.updates.approvals import Terms
 from ...._core.values.instants import write_time
 from ..look import ApplyOptions
 from .approvals import open_requests
-from .words import FAILED, STOPPED, STUCK, SUCCEEDED, message_of, state_of
 
 
 @dataclass(frozen=True, kw_only=True)
 class StagedOptions:
-    """How a run is carried on. ``approved`` is the digest of the run that was looked at, empty for none."""
+    """How a run is carried on. ``approved`` is the digest of the run that was looked at, empty for none; ``terms`` is
+    what approvals of its stages have to be."""
 
     ways: ApplyOptions = ApplyOptions()
     limits: BrakeLimits = BrakeLimits()
     approved: str = ""
+    terms: Terms = Terms()
     timeout: float = 5.0
 
 
@@ -60,7 +63,7 @@ class StagedReport:
     def as_dict(self) -> dict[str, t.Any]:
         """As results have it."""
         return {
-            "name": self.run.name,
+            "name": str(self.run.key),
             "state": self.state,
             "digest": self.digest,
             "waits": list(self.lines),

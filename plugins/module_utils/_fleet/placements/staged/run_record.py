@@ -11,32 +11,30 @@ from dataclasses import dataclass, replace
 from ...._core.errors import FleetError, Problem
 from ...._core.objects.api_groups import PLACEMENT_API
 from ...._core.objects.reading import check_update
-from ...._core.objects.staged.approval import RUN_LABEL
+from ...._core.objects.staged.key import RUN_KINDS, RunKey
 from ...._core.objects.staged.update_run import INITIALIZE, RUN, STOP, ClusterStagedUpdateRun
 from ...._core.rollout.staged.decide import StagedState, acts_in_flight, is_over
 from ...._core.schema.codec import encode
 from ...._core.updates.approvals import MADE_BY
+from ...._store.kinds import record_name
 from ...._store.records import Lease, Record, Records, replaced
 from ...conductor.journal import Book, Journal
-from ...recorded import recorded
-from .sources import RUN as KIND
 from .sources import StagedManifests
+from .typed_records import recorded_run
 
-APPROVAL = "ClusterApprovalRequest"
 _ATTEMPTS = 10
 
 
 class StagedBook:
     """How a run stands in the records while it is conducted. The lease is the placement's; its epoch stands there."""
 
-    kind = KIND
-
     def __init__(self, name: str, epoch: int) -> None:
-        self.name, self._epoch = name, epoch
+        self._key, self._epoch = RunKey.of(name), epoch
+        self.name, self.kind = name, self._key.kinds.run
 
     def read(self, document: Record) -> StagedState:
         """FleetError ``record-damaged``."""
-        return StagedState(run=recorded(ClusterStagedUpdateRun, document))
+        return StagedState(run=recorded_run(self._key, document))
 
     def written(self, document: Record, state: StagedState, epoch: int) -> Record:
         """The document with this status."""
@@ -51,7 +49,7 @@ class StagedBook:
 
     def gone(self) -> FleetError:
         message = "the run was deleted while it was carried out; what was given to clusters stays there"
-        return FleetError("run-deleted", message, f"{KIND}/{self.name}")
+        return FleetError("run-deleted", message, self._key.title)
 
 
 class HeldJournal(Journal[StagedState]):
@@ -76,9 +74,9 @@ class Commanded:
 
 def run_document(records: Records, name: str) -> Record:
     """The record as it is; FleetError ``no-such-run`` with the names of those that are there."""
-    document = records.get(KIND, name)
+    document = records.get(RunKey.of(name).kinds.run, name)
     if document is None:
-        there = ", ".join(sorted(records.names(KIND))) or "none"
+        there = ", ".join(_there(records)) or "none"
         hint = f"runs that are recorded in {records.place}: {there}"
         raise FleetError("no-such-run", "there is no such staged update run", name, hint)
     return document
@@ -86,7 +84,19 @@ def run_document(records: Records, name: str) -> Record:
 
 def read_run(records: Records, name: str) -> ClusterStagedUpdateRun:
     """The recorded run; FleetError ``no-such-run`` and ``record-damaged``."""
-    return recorded(ClusterStagedUpdateRun, run_document(records, name))
+    return recorded_run(RunKey.of(name), run_document(records, name))
+
+
+def _there(records: Records) -> list[str]:
+    """The runs of both kinds, as far as the account may list them."""
+    found: list[str] = []
+    for each in RUN_KINDS:
+        try:
+            found += sorted(records.names(each.run))
+        except FleetError as error:
+            if error.code != "forbidden":
+                raise
+    return found
 
 
 def wanted_run(records: Records, name: str, given: StagedManifests, state: str = "") -> Commanded:
@@ -95,20 +105,21 @@ def wanted_run(records: Records, name: str, given: StagedManifests, state: str =
     What a file says of the state counts unless it says Initialize, which is what it says by saying nothing. A run that
     has ended stands as it is. FleetError ``no-such-run``, and what an update may not change.
     """
-    defined, stored = given.runs.get(name), records.get(KIND, name)
+    key = RunKey.of(name)
+    defined, stored = given.runs.get(name), records.get(key.kinds.run, name)
     if stored is None:
         if defined is None:
             run_document(records, name)
             raise AssertionError("one that is not there is refused")
         fresh = replace(defined, metadata=replace(defined.metadata, generation=1))
         return Commanded(run=_told(fresh, state), changed=True, is_new=True)
-    before = recorded(ClusterStagedUpdateRun, stored)
+    before = recorded_run(key, stored)
     wanted = before if defined is None else replace(before, spec=_merged(before, defined))
     if is_over(before):
         state = ""
         wanted = replace(wanted, spec=replace(wanted.spec, state=before.spec.state))
     wanted = _told(wanted, state)
-    problems = check_update(before, wanted, f"{KIND}/{name}")
+    problems = check_update(before, wanted, key.title)
     if problems:
         raise FleetError.of(problems)
     generation = before.metadata.generation + (wanted.spec != before.spec)
@@ -119,44 +130,45 @@ def wanted_run(records: Records, name: str, given: StagedManifests, state: str =
 def record_run(records: Records, wanted: Commanded, who: str) -> ClusterStagedUpdateRun:
     """Writes the run as it is wanted. It takes no lease: a conductor, if there is one, meets the change and goes on.
 
-    ``who`` is recorded as its maker if it is new.
+    ``who`` is recorded as its maker if it is new. FleetError ``conflict`` if others write it at every attempt.
     """
-    run = wanted.run
+    run, key = wanted.run, wanted.run.key
     if not wanted.changed:
         return run
     spec = {**encode(run.spec), "state": run.spec.state}
     if wanted.is_new:
         annotations = {**run.metadata.annotations, **({MADE_BY: who} if who else {})}
         parts = {"labels": dict(run.metadata.labels), "annotations": annotations}
-        metadata = {"name": run.name, **{key: each for key, each in parts.items() if each}}
-        made = records.create({"apiVersion": PLACEMENT_API, "kind": KIND, "metadata": metadata, "spec": spec})
-        return recorded(ClusterStagedUpdateRun, made)
+        metadata = {**key.metadata(run.name), **{name: each for name, each in parts.items() if each}}
+        made = records.create({"apiVersion": PLACEMENT_API, "kind": key.kinds.run, "metadata": metadata, "spec": spec})
+        return recorded_run(key, made)
     for _attempt in range(_ATTEMPTS):
-        kept = replaced(records, {**run_document(records, run.name), "spec": spec})
+        kept = replaced(records, {**run_document(records, str(key)), "spec": spec})
         if kept is not None:
-            return recorded(ClusterStagedUpdateRun, kept)
-    raise FleetError("conflict", "the run is being written all the time", run.name, "try again")
+            return recorded_run(key, kept)
+    raise FleetError("conflict", "the run is being written all the time", str(key), "try again")
 
 
 def delete_run(records: Records, name: str, force: bool, write: bool) -> bool:
     """Deletes the run with its approval requests; whether there was one. Clusters in flight stay as they are, which
     ``force`` has to say is meant; so has it of a run that cannot be read. FleetError ``run-in-flight``."""
-    document = records.get(KIND, name)
+    key = RunKey.of(name)
+    document = records.get(key.kinds.run, name)
     if document is None:
         return False
     try:
-        flying = [each.cluster for each in acts_in_flight(StagedState(run=recorded(ClusterStagedUpdateRun, document)))]
+        flying = [each.cluster for each in acts_in_flight(StagedState(run=recorded_run(key, document)))]
     except FleetError:
         if not force:
             raise
         flying = []
     if flying and not force:
         hint = "stop it and carry it on until it has stopped, or say force: true"
-        raise FleetError("run-in-flight", f"clusters are in flight: {', '.join(flying)}", f"{KIND}/{name}", hint)
+        raise FleetError("run-in-flight", f"clusters are in flight: {', '.join(flying)}", key.title, hint)
     if write:
-        for each in records.list(APPROVAL, {RUN_LABEL: name}):
-            records.delete(APPROVAL, each["metadata"]["name"])
-        records.delete(KIND, name)
+        for each in records.list(key.kinds.approval, key.labels, key.namespace):
+            records.delete(key.kinds.approval, record_name(each))
+        records.delete(key.kinds.run, name)
     return True
 
 
@@ -173,7 +185,7 @@ def refuse_stop(run: ClusterStagedUpdateRun) -> None:
     """FleetError ``run-not-started``: one that was never told to run cannot be told to stop."""
     if run.spec.state == INITIALIZE:
         raise FleetError.of(
-            [Problem("run-not-started", "it was never started", f"{KIND}/{run.name}", "state absent takes it away")]
+            [Problem("run-not-started", "it was never started", run.key.title, "state absent takes it away")]
         )
 
 

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import time
 import typing as t
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -15,12 +14,13 @@ from ...._core.objects.placements.binding import HELD_BEFORE
 from ...._core.objects.staged.update_run import DELETE_STAGE, ClusterStagedUpdateRun
 from ...._core.plan.document import PlacementPlan
 from ...._core.plan.outcome import MemberOutcome
-from ...._core.rollout.conditions import without
+from ...._core.rollout.conditions import without_condition
 from ...._core.rollout.content import RolloutBinding
 from ...._core.rollout.readiness import ROLLOUT_STARTED
 from ...._core.rollout.rolling import after
 from ...._core.rollout.staged import decide as machine
 from ...._core.rollout.staged.decide import StagedState
+from ...._core.rollout.staged.standing import cluster_state
 from ...._core.rollout.staged.world import (
     AcceptApproval,
     Action,
@@ -33,6 +33,7 @@ from ...._core.rollout.staged.world import (
     RequestApproval,
 )
 from ...._store.records import Lease
+from ...conductor.interrupts import wait_unless
 from ...conductor.journal import Change
 from ...keeping import STOPS
 from ..binding_journal import BindingJournal
@@ -42,8 +43,8 @@ from ..binding_news import (
     observed,
     written,
 )
-from ..rollout import BLINK, LOOK_AGAIN, TRY_AGAIN, Reach
-from .words import cluster_state, run_lines
+from ..rollout import LOOK_AGAIN, TRY_AGAIN, Reach
+from .words import run_lines
 
 WRITE, REMOVE, LOOK = "write", "remove", "look"
 
@@ -233,9 +234,7 @@ class StagedSteering:
             looks, self._looks = self._looks, set()
             self._news += [_Answer(each, LOOK) for each in self._reach(looks, False).values()]
         elif not self._news:
-            end = time.monotonic() + seconds
-            while time.monotonic() < end and not self._told():
-                time.sleep(min(BLINK, seconds))
+            wait_unless(self._told, seconds)
 
     def close(self) -> None:
         """Nothing is left open."""
@@ -290,7 +289,7 @@ class StagedSteering:
 
 def _not_started(each: RolloutBinding) -> RolloutBinding:
     binding = each.binding
-    conditions = without(binding.status.conditions, ROLLOUT_STARTED)
+    conditions = without_condition(binding.status.conditions, ROLLOUT_STARTED)
     return RolloutBinding(binding=replace(binding, status=replace(binding.status, conditions=conditions)))
 
 

@@ -13,50 +13,20 @@ from ...._core.machine import HeldBack
 from ...._core.objects.staged.strategy import TIMED_WAIT
 from ...._core.objects.staged.update_run import (
     DELETE_STAGE,
-    INITIALIZE,
     ClusterStagedUpdateRun,
     StageUpdatingStatus,
 )
 from ...._core.plan.outcome import MemberOutcome
-from ...._core.rollout.conditions import FALSE, TRUE
+from ...._core.rollout.conditions import FALSE
 from ...._core.rollout.staged.decide import StagedState, acts_in_flight
+from ...._core.rollout.staged.standing import FAILED, SUCCEEDED, cluster_state, message_of, progress_of, state_of
 from ...._core.schema.meta import Condition, find_condition
 from ...._core.values.instants import write_time
-from ..rollout_words import NAMED, lacking, some
+from ...._core.values.listed import listed
+from ..rollout_words import NAMED, lacking
 from .approvals import open_requests
 
-NOT_STARTED, RUNNING, WAITING, STUCK = "NotStarted", "Running", "Waiting", "Stuck"
-STOPPING, STOPPED, SUCCEEDED, FAILED = "Stopping", "Stopped", "Succeeded", "Failed"
-_STATES = {
-    "UpdateRunWaiting": WAITING,
-    "UpdateRunStuck": STUCK,
-    "UpdateRunStopping": STOPPING,
-    "UpdateRunStopped": STOPPED,
-}
 LEAVING = "the clusters that leave"
-
-
-def state_of(run: ClusterStagedUpdateRun) -> str:
-    """Where the run stands, in one word."""
-    conditions = run.status.conditions
-    begun, ended = find_condition(conditions, "Initialized"), find_condition(conditions, "Succeeded")
-    if ended is not None:
-        return SUCCEEDED if ended.status == TRUE else FAILED
-    if begun is not None and begun.status == FALSE:
-        return FAILED
-    progress = find_condition(conditions, "Progressing")
-    if progress is None:
-        return NOT_STARTED if run.spec.state == INITIALIZE or begun is None else RUNNING
-    return _STATES.get(progress.reason, RUNNING)
-
-
-def message_of(run: ClusterStagedUpdateRun) -> str:
-    """What the condition says that tells where it stands."""
-    for kind in ("Succeeded", "Progressing", "Initialized"):
-        found = find_condition(run.status.conditions, kind)
-        if found is not None:
-            return found.message
-    return ""
 
 
 def stage_title(stage: StageUpdatingStatus) -> str:
@@ -80,12 +50,11 @@ def run_lines(
         flying.setdefault(each.stage, []).append(each.cluster)
     for stage, names in flying.items():
         title = LEAVING if stage == DELETE_STAGE else f"stage {stage}"
-        whom = "; ".join(lacking(name, outcomes.get(name)) for name in names[:NAMED])
-        more = f"; and {len(names) - NAMED} more" if len(names) > NAMED else ""
+        whom = listed([lacking(name, outcomes.get(name)) for name in names], NAMED, "; ")
         verb = "wait" if stage == DELETE_STAGE else "waits"
-        lines.append(f"{title} {verb} for {whom}{more}")
+        lines.append(f"{title} {verb} for {whom}")
     for asked in open_requests(run):
-        how = f"gate run={run.name} stage={asked.stage} timing={asked.timing}"
+        how = f"gate run={run.key} stage={asked.stage} timing={asked.timing}"
         lines.append(f"stage {asked.stage} waits for an approval {asked.position}: {how} ({asked.name})")
     lines += [
         f"stage {stage.stage_name} waits until {write_time(ends)}"
@@ -95,7 +64,7 @@ def run_lines(
     told = {name for names in flying.values() for name in names}
     for wait in waits:
         if wait.name not in told:
-            lines.append(f"{wait.name or run.name} waits: {'; '.join(one.text for one in wait.blockers)}")
+            lines.append(f"{wait.name or run.key} waits: {'; '.join(one.text for one in wait.blockers)}")
     return lines
 
 
@@ -139,12 +108,11 @@ class StagedTelling:
                     news.setdefault(word, []).append(each.cluster_name)
             for word, names in news.items():
                 if word:
-                    self.say(f"{self.name}: {stage_title(stage)}: {some(names)} {word}")
-            reason = _reason(stage.conditions)
-            if self._stages.get(stage.stage_name, "") != reason:
-                self._stages[stage.stage_name] = reason
-                if reason:
-                    self.event(reason, f"{stage_title(stage)}: {_message(stage.conditions)}")
+                    self.say(f"{self.name}: {stage_title(stage)}: {listed(names, NAMED)} {word}")
+            found = progress_of(stage.conditions)
+            if found is not None and self._stages.get(stage.stage_name, "") != found.reason:
+                self._stages[stage.stage_name] = found.reason
+                self.event(found.reason, f"{stage_title(stage)}: {found.message}")
         reason = _reason(state.run.status.conditions)
         if reason != self._reason:
             self._reason = reason
@@ -163,24 +131,11 @@ class StagedTelling:
         self.waiting(state, None, now)
 
 
-def cluster_state(conditions: tuple[Condition, ...]) -> str:
-    """``begun``, ``done`` or ``failed``; empty for a cluster whose turn has not come."""
-    ended = find_condition(conditions, "Succeeded")
-    if ended is not None:
-        return "done" if ended.status == TRUE else "failed"
-    return "begun" if find_condition(conditions, "Started") else ""
-
-
 def _stages(run: ClusterStagedUpdateRun) -> tuple[StageUpdatingStatus, ...]:
     deletion = run.status.deletion_stage_status
     return (*run.status.stages_status, *((deletion,) if deletion else ()))
 
 
 def _reason(conditions: tuple[Condition, ...]) -> str:
-    found = find_condition(conditions, "Succeeded") or find_condition(conditions, "Progressing")
+    found = progress_of(conditions)
     return found.reason if found else ""
-
-
-def _message(conditions: tuple[Condition, ...]) -> str:
-    found = find_condition(conditions, "Succeeded") or find_condition(conditions, "Progressing")
-    return found.message if found else ""

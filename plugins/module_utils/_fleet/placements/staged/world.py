@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from ...._core.errors import FleetError
 from ...._core.objects.clusters.member_cluster import MemberCluster
@@ -24,13 +24,34 @@ from ...._store.records import Records
 from ...recorded import recorded as read_record
 from ..binding_journal import taken_up
 from ..recorded import LATEST, RecordedPlacement, is_recovering, recorded_placement
-from .sources import STRATEGY, StagedManifests
+from .sources import StagedManifests
+from .typed_records import recorded_strategy
+
+
+@dataclass
+class SeenMembers:
+    """Members as the records have them. One is read once, and counts for as long as its record stays as it is."""
+
+    _known: dict[str, tuple[str, MemberCluster]] = field(default_factory=dict)
+
+    def of(self, records: Records, names: t.Container[str]) -> tuple[MemberCluster, ...]:
+        """Those of these names that are in the fleet, with their labels; a run asks for the clusters of its bindings.
+        FleetError ``record-damaged``."""
+        found = []
+        for each in records.list("MemberCluster"):
+            name, version = each["metadata"]["name"], each["metadata"]["resourceVersion"]
+            if name not in names:
+                continue
+            if self._known.get(name, ("",))[0] != version:
+                self._known[name] = version, read_record(MemberCluster, each)
+            found.append(self._known[name][1])
+        return tuple(found)
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunGround:
     """What a run is decided on, as it is recorded. ``policies`` say whether they are fully scheduled, ``snapshots`` are
-    the metadata of all parts of resource snapshots."""
+    the metadata of all parts of resource snapshots; ``roll`` reads ``members`` again."""
 
     recorded: RecordedPlacement
     placement: ClusterResourcePlacement | None
@@ -38,6 +59,7 @@ class RunGround:
     policies: tuple[ClusterSchedulingPolicySnapshot, ...] = ()
     snapshots: tuple[ObjectMeta, ...] = ()
     members: tuple[MemberCluster, ...] = ()
+    roll: SeenMembers = field(default_factory=SeenMembers)
 
     @property
     def bindings(self) -> tuple[RolloutBinding, ...]:
@@ -81,31 +103,31 @@ class RunGround:
 def run_ground(records: Records, run: ClusterStagedUpdateRun, given: StagedManifests) -> RunGround:
     """What is recorded of the run's placement, with the strategy of a file before the recorded one. FleetError
     ``recovery-unfinished``, and where a record is damaged."""
-    found = recorded_placement(records, run.spec.placement_name)
+    name = str(run.placement_key)
+    found = recorded_placement(records, name)
     if is_recovering(found.document):
         text = "its records were not rebuilt to the end, so that it is not known where it is"
-        raise FleetError("recovery-unfinished", text, run.spec.placement_name, "run fleet_recover again")
-    placement = found.placement
+        raise FleetError("recovery-unfinished", text, name, "run fleet_recover again")
+    placement, roll = found.placement, SeenMembers()
     return RunGround(
         recorded=found,
         placement=placement,
-        strategy=_strategy(records, run.spec.staged_rollout_strategy_name, given),
+        strategy=_strategy(records, run, given),
         policies=tuple(_policies(found, placement)),
         snapshots=tuple(decode(ObjectMeta, each["metadata"]) for each in found.resource_snapshots),
-        members=members_of(records),
+        members=roll.of(records, {each.spec.target_cluster for each in found.known.bindings}),
+        roll=roll,
     )
 
 
-def members_of(records: Records) -> tuple[MemberCluster, ...]:
-    """The clusters of the fleet, with their labels."""
-    return tuple(read_record(MemberCluster, each) for each in records.list("MemberCluster"))
-
-
-def _strategy(records: Records, name: str, given: StagedManifests) -> ClusterStagedUpdateStrategy | None:
+def _strategy(
+    records: Records, run: ClusterStagedUpdateRun, given: StagedManifests
+) -> ClusterStagedUpdateStrategy | None:
+    name = run.strategy_record
     if name in given.strategies:
         return given.strategies[name]
-    document = records.get(STRATEGY, name)
-    return read_record(ClusterStagedUpdateStrategy, document) if document is not None else None
+    document = records.get(run.key.kinds.strategy, name)
+    return recorded_strategy(run.key, document) if document is not None else None
 
 
 def _policies(
@@ -129,7 +151,7 @@ def _scheduled(placement: ClusterResourcePlacement | None, generation: int) -> t
     """What the last apply of the placement says, if it was of the present spec."""
     if placement is None:
         return ()
-    said = find_condition(placement.status.conditions, "ClusterResourcePlacementScheduled")
+    said = find_condition(placement.status.conditions, f"{placement.kind}Scheduled")
     if said is None or said.observed_generation != placement.metadata.generation:
         return ()
     return (replace(said, type="Scheduled", observed_generation=generation),)

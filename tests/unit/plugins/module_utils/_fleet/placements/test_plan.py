@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.snapshot import FactsSnapshot
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.key import CLEANUP
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes import BrakeLimits
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements import plan as planning
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.plan import (
@@ -22,7 +23,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.pla
     make_plans,
     plan_again,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.recorded import CLEANUP, RECOVERING, SOURCE
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.recorded import RECOVERING, SOURCE
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.sources import read_placement, resources_in
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
 from ansible_collections.gitops.fleet.plugins.module_utils._store.manifests import read_manifests

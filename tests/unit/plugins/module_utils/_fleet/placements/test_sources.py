@@ -42,11 +42,7 @@ def read_all(*documents):
 
 @pytest.mark.parametrize(
     "document",
-    [
-        twin(staged_strategy(staged())),
-        twin(staged_run()),
-        approval_request(),
-    ],
+    [approval_request(), twin(approval_request())],
     ids=lambda document: document["kind"],
 )
 def test_what_would_change_a_placement_and_is_not_carried_out_is_refused(document):
@@ -67,6 +63,8 @@ def test_the_fleet_s_own_objects_may_stand_beside_placements():
     assert [each.placement.name for each in read_all(crp(), update_strategy)] == ["crp"]
     beside = (eviction(), budget(maxUnavailable=1))
     assert [each.placement.name for each in read_all(*beside, crp())] == ["crp"]
+    runs = (staged_strategy(staged()), staged_run())
+    assert [each.placement.name for each in read_all(*runs, *map(twin, runs), crp())] == ["crp"]
 
 
 def test_overrides_may_stand_beside_placements():

@@ -11,7 +11,7 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.answering import is_staged
 
-PLAIN, STAGED = "UpdateRun", "ClusterStagedUpdateRun"
+PLAIN, STAGED, INSIDE = "UpdateRun", "ClusterStagedUpdateRun", "StagedUpdateRun"
 
 
 class OfKinds:
@@ -49,3 +49,17 @@ def test_it_is_refused_where_nobody_can_tell(records, code):
         is_staged(records, "release", "")
     assert refused.value.code == code
     assert is_staged(records, "release", STAGED) and not is_staged(records, "release", PLAIN)
+
+
+def test_a_run_in_a_namespace_is_none_but_a_staged_one():
+    """The cluster-scoped runs of that name are others."""
+    assert is_staged(OfKinds((INSIDE,)), "shop/release", "")
+    assert not is_staged(OfKinds((STAGED,)), "shop/release", "")
+    assert is_staged(OfKinds(()), "shop/release", INSIDE) and not is_staged(OfKinds((INSIDE,)), "release", "")
+
+
+@pytest.mark.parametrize(("name", "kind"), [("shop/release", STAGED), ("release", INSIDE)])
+def test_a_kind_of_which_no_run_is_called_so_is_refused(name, kind):
+    with pytest.raises(FleetError) as refused:
+        is_staged(OfKinds((STAGED, INSIDE)), name, kind)
+    assert refused.value.code == "bad-option" and "namespace/name" in refused.value.hint

@@ -19,6 +19,7 @@ from ...._core.resources.history import KeptSnapshot
 from ...._core.resources.sealing import object_hash
 from ...._core.rollout.content import Overrides
 from ...._core.schema.meta import find_condition
+from ...._core.values.listed import listed
 from ...._kube.client import KubeClient
 from ...._kube.errors import ApiError
 from ...._kube.paths import BUILT_IN, object_path
@@ -29,7 +30,7 @@ from ..explaining import recorded_index
 from ..history.kept import kept_snapshots
 from ..history.roll_back import RollBack, by_key, content_of, whole
 from ..overrides import concerning, overrides_on, together
-from ..rollout_words import some
+from ..rollout_words import NAMED
 from .sources import StagedManifests
 from .world import RunGround
 
@@ -58,7 +59,7 @@ def planned(
     ids = [each.id for each in objects]
     loaded = together(given.overrides, overrides_on(session.hub)) if session.hub else given.overrides
     refused = [
-        Problem("fleet-credentials", f"{each} is by now what a member is reached with", placement.name)
+        Problem("fleet-credentials", f"{each} is by now what a member is reached with", str(placement.key))
         for each in ids
         if (each.group, each.kind) == ("", "Secret") and (each.namespace, each.name) in credentials
     ]
@@ -82,8 +83,8 @@ def _kept(ground: RunGround, run: ClusterStagedUpdateRun) -> KeptSnapshot:
     if not found:
         text = f"snapshot {index}, which the run began with, is not kept any more"
         hint = "revisionHistoryLimit of the placement says how many are kept; make a new run"
-        raise FleetError("snapshot-gone", text, run.name, hint)
-    return whole(found[0], run.spec.placement_name)
+        raise FleetError("snapshot-gone", text, str(run.key), hint)
+    return whole(found[0], str(run.placement_key))
 
 
 def _objects(
@@ -91,7 +92,7 @@ def _objects(
 ) -> tuple[Rendered, ...]:
     asked = RollBack(to=kept.index, checkouts=given.resources)
     try:
-        return content_of(session, run.spec.placement_name, kept, asked, _present(session, kept, given))
+        return content_of(session, str(run.placement_key), kept, asked, _present(session, kept, given))
     except FleetError:
         if sends:
             raise
@@ -136,6 +137,6 @@ def refuse_other_overrides(run: ClusterStagedUpdateRun, plan: PlacementPlan) -> 
         != Overrides(cluster=each.cluster_resource_override_snapshots, namespaced=each.resource_override_snapshots)
     ]
     if changed:
-        text = f"the overrides of {some(changed)} are not those that the run began with"
+        text = f"the overrides of {listed(changed, NAMED)} are not those that the run began with"
         hint = "bring them back to what they were, or stop this run and make a new one"
-        raise FleetError("overrides-changed", text, run.name, hint)
+        raise FleetError("overrides-changed", text, str(run.key), hint)

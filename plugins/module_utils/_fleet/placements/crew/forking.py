@@ -1,0 +1,76 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Processes that are forked from this one, work for it, and end with it."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import gc
+import os
+import signal
+import socket
+import time
+import types
+import typing as t
+import warnings
+
+from ...in_processes import SIGNALS
+from .message_pipe import MessagePipe
+
+_PR_SET_PDEATHSIG = 1
+_PATIENCE = 2.0
+
+
+def forked(serve: t.Callable[[MessagePipe], None], others: t.Iterable[MessagePipe]) -> tuple[int, MessagePipe]:
+    """The process, and our end of what connects us; ``serve`` is what it does with the other end. ``others`` are our
+    ends of what connects us with earlier ones: it must not keep them open.
+
+    To be called by a thread that lives as long as the process is needed: on Linux the kernel kills it with that thread.
+    """
+    ours, theirs = map(MessagePipe, socket.socketpair())
+    parent = os.getpid()
+    with warnings.catch_warnings():
+        # Of threads that are not there any more in the new process: it uses nothing that they could hold.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        pid = os.fork()
+    if pid:
+        theirs.close()
+        return pid, ours
+    try:
+        _die_with(parent)
+        gc.freeze()  # what was there before is shared; nobody looks for cycles in it
+        for end in (ours, *others):
+            end.close()
+        for each in SIGNALS:  # those who are told to end are told by the process that they work for
+            signal.signal(each, _unheeded)
+        serve(theirs)
+    finally:
+        os._exit(0)  # nothing of what the other process has begun is ended here
+
+
+def ended(pid: int) -> None:
+    """Waits until the process has ended, which it was told to; kills it if it does not."""
+    end = time.monotonic() + _PATIENCE
+    with contextlib.suppress(ChildProcessError):
+        while not os.waitpid(pid, os.WNOHANG)[0]:
+            if time.monotonic() > end:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
+                return
+            time.sleep(0.005)
+
+
+def _die_with(parent: int) -> None:
+    """Where the kernel can, it kills this process before anybody can see that its parent has ended; elsewhere it ends
+    as soon as nobody is at the other end of what connects them."""
+    with contextlib.suppress(AttributeError, OSError):
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def _unheeded(_number: int, _frame: types.FrameType | None) -> None:
+    """A handler of our own and not SIG_IGN, which programs that are started would inherit."""

@@ -1,0 +1,140 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""One worker as the process sees it that hired it: what it was told to do, and what came of it."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import typing as t
+from collections import deque
+from dataclasses import dataclass, field, replace
+from itertools import count
+
+from ...._core.errors import FleetError
+from ...._core.plan.outcome import MemberOutcome
+from ...in_processes import LOST as WORKER_LOST
+from ..on_member.member_apply import MemberProgress, MemberTask, always, unsaid
+from .message_pipe import MessagePipe
+from .messages import TaskEnd, TaskNews, TaskOrder
+
+_NUMBERS = count(1)
+
+
+class SeenElsewhere:
+    """What a worker saw and keeps as long as this is there."""
+
+    def __init__(self, worker: HiredWorker, number: int) -> None:
+        self.worker, self.number = worker, number
+
+    def __del__(self) -> None:
+        self.worker.dropped.append(self.number)
+
+
+@dataclass
+class GivenTask:
+    """A task that a worker has, with the number of the window of the leases under which it is."""
+
+    task: MemberTask
+    window: int
+    over: threading.Event = field(default_factory=threading.Event)
+    end: TaskEnd | None = None
+
+
+class HiredWorker:
+    """Safe to use from threads. What it has under way when it ends is lost, and so is whatever it is given later."""
+
+    def __init__(self, pid: int, pipe: MessagePipe) -> None:
+        self.pid, self.pipe = pid, pipe
+        self.dropped: deque[int] = deque()
+        self.lost = False
+        self._given: dict[int, GivenTask] = {}
+        self._lock = threading.Lock()
+
+    def run(self, task: MemberTask, window: int) -> MemberOutcome:
+        """Has it do the task; FleetError as it raised there, or ``worker-lost``."""
+        number, given = next(_NUMBERS), GivenTask(task, window)
+        with self._lock:
+            if not self.lost:
+                self._given[number] = given
+        if not self.lost:
+            with contextlib.suppress(OSError):  # it has ended, which is heard
+                self.pipe.send(self._order(number, given))
+            given.over.wait()
+        with self._lock:
+            self._given.pop(number, None)
+        end = given.end
+        if end is None:
+            raise _lost(task)
+        _note(task.progress, end)
+        if end.kept:
+            task.progress.elsewhere = SeenElsewhere(self, number)
+        if end.outcome is None:
+            raise FleetError.of(end.problems)
+        return end.outcome
+
+    def given(self, number: int) -> GivenTask | None:
+        """The task of the number, if somebody waits for its end."""
+        with self._lock:
+            return self._given.get(number)
+
+    def heard(self, message: TaskEnd | TaskNews) -> None:
+        """What it says of a task."""
+        given = self.given(message.number)
+        if given is None:
+            return
+        if isinstance(message, TaskEnd):
+            given.end = message
+            given.over.set()
+        elif given.end is None:  # said by another thread, and later than the end
+            _note(given.task.progress, message)
+
+    def has_ended(self) -> None:
+        """It says nothing any more, whyever: nobody waits for it."""
+        with self._lock:
+            self.lost = True
+            given = list(self._given.values())
+        for each in given:
+            each.over.set()
+
+    def end(self) -> None:
+        """Tells it to end."""
+        self.pipe.end()
+
+    def close(self) -> None:
+        """After it has ended."""
+        self.has_ended()
+        self.pipe.close()
+
+    def _order(self, number: int, given: GivenTask) -> TaskOrder:
+        task, follows = given.task, given.task.elsewhere
+        plain = replace(task, permit=always, say=unsaid, progress=MemberProgress(), seen=None, elsewhere=None)
+        dropped: list[int] = []
+        with contextlib.suppress(IndexError):
+            while True:
+                dropped.append(self.dropped.popleft())
+        seen = follows.number if isinstance(follows, SeenElsewhere) and follows.worker is self else 0
+        return TaskOrder(number, plain, given.window, seen, tuple(dropped))
+
+
+def choose(
+    workers: t.Sequence[HiredWorker], shares: t.Mapping[str, int], task: MemberTask, window: int
+) -> MemberOutcome:
+    """Has the task done by the worker whose share the member is; where that one is lost, by another.
+
+    FleetError as of ``HiredWorker.run``.
+    """
+    place = shares.get(task.cluster, 0)
+    first = workers[place]
+    left = [each for each in workers if not each.lost] if first.lost else []
+    return (left[place % len(left)] if left else first).run(task, window)
+
+
+def _note(progress: MemberProgress, told: TaskEnd | TaskNews) -> None:
+    progress.written, progress.underway = list(told.written), told.underway
+
+
+def _lost(task: MemberTask) -> FleetError:
+    message = "the process that worked on it has ended; what it wrote there stands"
+    return FleetError(WORKER_LOST, message, task.cluster, "run again: it looks at the member and goes on from there")

@@ -1,0 +1,166 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""A worker's side: it does on members what it is told to, and writes only as long as whoever holds the leases may."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+import typing as t
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import count
+
+from ...._core.errors import FleetError, Problem, fault
+from ...._core.plan.outcome import MemberOutcome
+from ...._kube.login.known_secrets import SHOWN
+from ...._kube.login.uses import USES
+from ...keeping import running_time
+from ...members.members import Clients
+from ...permits import ALIVE, PermitPage
+from ..look import on_one_member
+from ..on_member.member_apply import MemberProgress, MemberTask, Seen
+from .message_pipe import MessagePipe
+from .messages import (
+    PermitAnswer,
+    PermitQuestion,
+    SaidLine,
+    SecretsLearned,
+    TaskEnd,
+    TaskNews,
+    TaskOrder,
+)
+
+# Seconds between two words on what is on its way.
+TELL = 0.25
+
+
+@dataclass
+class _Question:
+    """What was asked, until there is an answer."""
+
+    answered: threading.Event = field(default_factory=threading.Event)
+    problems: tuple[Problem, ...] = ()
+
+
+class MemberWorker:
+    """One process. ``clients`` are its own. What it learns of secrets it says before it shows them to anybody."""
+
+    def __init__(self, pipe: MessagePipe, clients: Clients, page: PermitPage, threads: int) -> None:
+        self._pipe, self._clients, self._page, self._threads = pipe, clients, page, threads
+        self._numbers = count(1)
+        self._asked: dict[int, _Question] = {}
+        self._seen: dict[int, Seen] = {}
+        self._running: dict[int, MemberProgress] = {}
+        self._identified: set[str] = set()
+
+    def serve(self) -> None:
+        """Until nobody is at the other end any more."""
+        SHOWN.told_to(lambda forms: self._pipe.send(SecretsLearned(forms)))
+        USES.taken()  # what is known of connections already is told by the process that this one was forked from
+        threading.Thread(target=self._tell, daemon=True).start()
+        pool = ThreadPoolExecutor(self._threads)
+        while True:
+            try:
+                message = self._pipe.receive()
+            except (EOFError, OSError):
+                return
+            if isinstance(message, TaskOrder):
+                for number in message.dropped:
+                    self._seen.pop(number, None)
+                pool.submit(self._do, message)
+            elif isinstance(message, PermitAnswer):
+                self._answered(message)
+            elif isinstance(message, SecretsLearned):
+                SHOWN.learn(message.forms)
+
+    def _do(self, order: TaskOrder) -> None:
+        name = order.task.cluster
+        progress = self._running[order.number] = MemberProgress()
+        outcome: MemberOutcome | None = None
+        problems: tuple[Problem, ...] = ()
+        try:
+            outcome = on_one_member(self._clients, self._own(order, progress))
+        except FleetError as error:
+            problems = error.problems
+        except BaseException as error:  # noqa: BLE001  # told as an error of this member
+            problems = fault(error, "member-fault", name).problems
+        if order.task.followed and progress.seen is not None:
+            self._seen[order.number] = progress.seen
+        del self._running[order.number]
+        end = TaskEnd(
+            order.number,
+            outcome and _lean(outcome),
+            problems,
+            tuple(progress.written),
+            progress.underway,
+            kept=order.number in self._seen,
+            notes=USES.taken() or None,
+        )
+        self._say(end if name in self._identified else self._with_identity(name, end))
+
+    def _own(self, order: TaskOrder, progress: MemberProgress) -> MemberTask:
+        permit = partial(self._permit, order)
+        say = partial(self._line, order.number)
+        return replace(order.task, permit=permit, say=say, progress=progress, seen=self._seen.pop(order.seen, None))
+
+    def _with_identity(self, name: str, end: TaskEnd) -> TaskEnd:
+        uid = self._clients.identities.seen.get(name, "")
+        unknown = self._clients.identities.unknown.get(name)
+        if uid or unknown:
+            self._identified.add(name)
+        return end._replace(uid=uid, unknown=unknown)
+
+    def _permit(self, order: TaskOrder) -> None:
+        """FleetError if there is to be no further write. Where what is shared does not permit it, it is asked for, and
+        the answer counts for as long as a sign of life does; a holder that is stopped is waited for."""
+        while not self._page.permits(order.window):
+            asked = running_time()
+            problems = self._ask(order.number)
+            if problems:
+                raise FleetError.of(problems)
+            if self._page.holder_lives and running_time() - asked < ALIVE:
+                return
+
+    def _ask(self, order: int) -> tuple[Problem, ...]:
+        """Why not; empty if nothing is against it."""
+        number, question = next(self._numbers), _Question()
+        self._asked[number] = question
+        self._say(PermitQuestion(order, number))
+        question.answered.wait()
+        del self._asked[number]
+        return question.problems
+
+    def _answered(self, message: PermitAnswer) -> None:
+        question = self._asked[message.number]
+        question.problems = message.problems
+        question.answered.set()
+
+    def _line(self, order: int, text: str) -> None:
+        self._say(SaidLine(order, text))
+
+    def _say(self, message: t.Any) -> None:
+        try:
+            self._pipe.send(message)
+        except OSError:
+            os._exit(1)  # nobody is there any more
+
+    def _tell(self) -> None:
+        """Says now and then what is on its way: if this process is killed, or has to be left, that is known."""
+        told: dict[int, tuple[int, object]] = {}
+        while True:
+            time.sleep(TELL)
+            for number, progress in list(self._running.items()):
+                state = (len(progress.written), progress.underway)
+                if told.get(number, (0, None)) != state:
+                    self._say(TaskNews(number, tuple(progress.written), progress.underway))
+                    told[number] = state
+            told = {number: state for number, state in told.items() if number in self._running}
+
+
+def _lean(outcome: MemberOutcome) -> MemberOutcome:
+    """Without the manifests, which the other side has."""
+    return replace(outcome, steps=tuple(replace(each, manifest=None) for each in outcome.steps))

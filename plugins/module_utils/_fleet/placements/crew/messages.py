@@ -1,0 +1,77 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the process that decides and its workers say to one another."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ...._core.errors import Problem
+from ...._core.objects.identity import ObjectId
+from ...._core.plan.outcome import MemberOutcome
+from ...._kube.login.known_secrets import SecretForm
+from ..on_member.member_apply import MemberTask
+
+
+class TaskOrder(t.NamedTuple):
+    """To a worker: what is to be done on a member. ``window`` is that of the leases under which it is. ``seen`` is the
+    number of the order whose look it goes on from, 0 for none; ``dropped`` are the numbers of looks that none will
+    follow."""
+
+    number: int
+    task: MemberTask
+    window: int
+    seen: int = 0
+    dropped: tuple[int, ...] = ()
+
+
+class TaskEnd(t.NamedTuple):
+    """From a worker: how it ended; ``problems`` where there is no outcome. ``kept`` says that what was seen is kept.
+    ``uid`` is that of the member's cluster, or ``unknown`` says why it cannot be told; ``notes`` are those of ``Uses``.
+    """
+
+    number: int
+    outcome: MemberOutcome | None
+    problems: tuple[Problem, ...] = ()
+    written: tuple[ObjectId, ...] = ()
+    underway: ObjectId | None = None
+    kept: bool = False
+    uid: str = ""
+    unknown: Problem | None = None
+    notes: t.Mapping[str, list[str]] | None = None
+
+
+class TaskNews(t.NamedTuple):
+    """From a worker: what it has written of an order, and what is on its way."""
+
+    number: int
+    written: tuple[ObjectId, ...]
+    underway: ObjectId | None
+
+
+class PermitQuestion(t.NamedTuple):
+    """From a worker: may be written for the order?"""
+
+    order: int
+    number: int
+
+
+class PermitAnswer(t.NamedTuple):
+    """To a worker: yes, if there are no problems."""
+
+    number: int
+    problems: tuple[Problem, ...]
+
+
+class SaidLine(t.NamedTuple):
+    """From a worker: a line for people about an order."""
+
+    order: int
+    text: str
+
+
+class SecretsLearned(t.NamedTuple):
+    """Either way: what is never to be told from now on."""
+
+    forms: frozenset[SecretForm]

@@ -1,0 +1,42 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Members as a staged run sees them, read once and again where their records have changed."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.world import SeenMembers
+from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
+
+NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
+
+
+def test_labels_count_as_they_are_recorded_now(tmp_path: Path) -> None:
+    records = SqliteRecords(tmp_path / "records.db", lambda: NOW)
+    for name in ("east", "west", "north"):
+        metadata = {"name": name, "labels": {"ring": "canary"}}
+        identity = {"kind": "User", "name": name, "apiGroup": "rbac.authorization.k8s.io"}
+        spec = {"identity": identity}
+        records.create(
+            {
+                "apiVersion": "cluster.kubernetes-fleet.io/v1beta1",
+                "kind": "MemberCluster",
+                "metadata": metadata,
+                "spec": spec,
+            }
+        )
+    roll, wanted = SeenMembers(), {"east", "west"}
+    first = roll.of(records, wanted)
+    assert [each.metadata.name for each in first] == ["east", "west"]
+    again = roll.of(records, wanted)
+    assert all(one is other for one, other in zip(first, again, strict=True))
+    west = records.get("MemberCluster", "west")
+    assert west
+    west["metadata"]["labels"] = {"ring": "prod"}
+    records.replace(west)
+    records.delete("MemberCluster", "east")
+    assert [dict(each.metadata.labels) for each in roll.of(records, wanted)] == [{"ring": "prod"}]
+    records.close()
