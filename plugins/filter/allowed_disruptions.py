@@ -17,7 +17,7 @@ description:
 positional: nodes, reason
 extends_documentation_fragment:
   - gitops.fleet.pools
-  - gitops.fleet.pools.nodes
+  - gitops.fleet.pools.counted
 options:
   node_claims:
     description:

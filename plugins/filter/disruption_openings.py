@@ -17,7 +17,7 @@ description:
 positional: nodes, reason, days
 extends_documentation_fragment:
   - gitops.fleet.pools
-  - gitops.fleet.pools.nodes
+  - gitops.fleet.pools.counted
 options:
   days:
     description: How many days to look ahead, 1 to 3660.

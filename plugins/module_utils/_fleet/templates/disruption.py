@@ -12,7 +12,7 @@ from datetime import timedelta
 
 from ..._core.cluster.cluster_state import ClusterState, assemble
 from ..._core.cluster.counted_node import CountedNode
-from ..._core.cluster.pod import disruptable as pod_disruptable
+from ..._core.cluster.pod_disruption import disruptable as pod_disruptable
 from ..._core.cluster.pod_disruption_budget import read_pod_disruption_budget
 from ..._core.cluster.pod_reading import read_pod
 from ..._core.cluster.state_node import StateNode, read_node, read_node_claim
@@ -27,7 +27,7 @@ from ..._core.objects.karpenter.node_pool import REASONS, Budget
 from ..._core.objects.karpenter.reading import examine
 from ..._core.values.instants import write_time
 from .given import objects, one_of, whole_number
-from .present import instant
+from .present import given_instant
 
 Row = dict[str, t.Any]
 BUDGET_FIELDS = {"nodes", "schedule", "duration", "reasons"}
@@ -50,7 +50,7 @@ def allowed_disruptions(
     ``nodes`` is a number of nodes that count, or their manifests; then those that are leaving or not Ready are
     subtracted. Without ``node_claims`` each node with the label of a pool counts as having one.
     """
-    at, rows = instant(now), []
+    at, rows = given_instant(now), []
     reasons = REASONS if reason is None else (one_of(reason, REASONS, "reason"),)
     census = _census(nodes, node_claims)
     for pool in read_pools(pools):
@@ -65,8 +65,9 @@ def allowed_disruptions(
 def disruption_openings(
     pools: t.Any, nodes: t.Any, reason: str | None = None, days: t.Any = 7, now: t.Any = None
 ) -> list[Row]:
-    """A row for each span of the next days in which a pool may lose nodes."""
-    begin, rows = instant(now), []
+    """A row for each span of the next ``days`` (1 to 3660, from ``now`` on) in which a pool may lose nodes, for the
+    reason or for each. FleetError with all problems of pools."""
+    begin, rows = given_instant(now), []
     until = begin + timedelta(days=whole_number(days, "days", 1, 3660))
     reasons = REASONS if reason is None else (one_of(reason, REASONS, "reason"),)
     census = _census(nodes, None)
@@ -83,7 +84,7 @@ def lint_budgets(pools: t.Any, nodes: t.Any = None, now: t.Any = None, definitio
     ``definition`` is the cluster's CustomResourceDefinition, which tells what policies its Karpenter has.
     """
     size = None if nodes is None else whole_number(nodes, "nodes")
-    at = instant(now)
+    at = given_instant(now)
     listed = None if definition is None else policies(definition)
     return [
         {"pool": _name(document)} | found.as_dict()
@@ -101,8 +102,14 @@ def is_disruptable(
     reason: str | None = None,
     now: t.Any = None,
 ) -> bool:
-    """Whether a Pod, a Node or a NodePool may be disrupted now, as Karpenter judges it."""
-    at = instant(now)
+    """Whether a Pod, a Node or a NodePool may be disrupted now, as Karpenter judges it; ``now`` as of
+    ``given_instant``.
+
+    Pods, PodDisruptionBudgets and NodeClaims are looked at for a Node, ``nodes`` and ``reason`` (None: every one) for a
+    NodePool, which is refused without ``nodes``. Without NodeClaims a Node counts as managed. FleetError
+    ``bad-argument``, and those of documents that cannot be read.
+    """
+    at = given_instant(now)
     (document,) = objects(value, "input")[:1] or [{}]
     kind = document.get("kind")
     if kind == "Pod":
@@ -123,7 +130,8 @@ def is_disruptable(
 
 
 def read_pools(pools: t.Any) -> list[Budgeted]:
-    """Every pool with its budgets; FleetError with all problems of all of them."""
+    """Every pool with its budgets, from NodePools or from a list of budgets alone; FleetError with all problems of all
+    of them."""
     found, problems = [], []
     for document in _pool_documents(pools):
         examined, name = examine(document), _name(document)

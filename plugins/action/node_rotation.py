@@ -1,0 +1,76 @@
+# Copyright: Contributors to the gitops.fleet project
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import typing as t
+from datetime import timedelta
+
+from ..module_utils._core.errors import FleetError
+from ..module_utils._fleet.files import refuse_empty
+from ..module_utils._fleet.nodes.reading import ReadingWish
+from ..module_utils._fleet.nodes.replacing import ReplacementWish
+from ..module_utils._fleet.nodes.rotating import RotationWish, conducted, planned, stopped
+from ..module_utils._fleet.nodes.rotation_record import delete_rotation
+from ..module_utils._fleet.nodes.rotation_report import report_data, rotation_name, rotation_verdict
+from ..module_utils._fleet.nodes.sources import node_manifests
+from ..module_utils._report.nodes.rotation_text import rotation_text
+from ..module_utils._report.text import notes_text
+from ..plugin_utils._libraries import SERVERS
+from ..plugin_utils._verb import Answer, Run, Verb
+
+
+class ActionModule(Verb):
+    """Plan, conduct, stop and delete rotations of nodes."""
+
+    def libraries(self, options: t.Mapping[str, t.Any]) -> t.Mapping[str, str]:
+        return SERVERS if options["state"] == "conducted" and not options["snapshot"] else {}
+
+    def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
+        refuse_empty(options, "src")
+        if options["snapshot"] and not run.check_mode:
+            raise FleetError("bad-option", "a snapshot is planned from only", "snapshot", "run it in check mode")
+        given = node_manifests(options["src"] or (), options["definition"], options["strict"])
+        name, wish = rotation_name(options["name"] or "", given), _wish(options, run)
+        with run.open(options) as session:
+            if options["state"] == "absent":
+                gone = delete_rotation(session.records, name, options["force"], write=not run.check_mode)
+                return Answer(changed=gone, data={"name": name})
+            if options["state"] == "stopped":
+                report = stopped(session, name, write=not run.check_mode)
+            else:
+                report = (planned if run.check_mode else conducted)(session, name, given, wish)
+        tree = rotation_text(name, report.state, report.due, report.begins, report.waits)
+        for line in (*tree, *notes_text(report.notes)):
+            run.say(line)
+        outcome, code, message = rotation_verdict(report)
+        if options["state"] == "stopped" or run.check_mode:
+            outcome, code, message = "planned" if run.check_mode else "done", "", ""
+        return Answer(
+            changed=report.changed,
+            outcome=outcome,
+            code=code,
+            message=message,
+            resume_at=report_data(report)["resume_at"] if outcome in ("waiting", "planned") else "",
+            data=report_data(report) | {"table": tree},
+        )
+
+
+def _wish(options: dict[str, t.Any], run: Run) -> RotationWish:
+    if options["max_idle"] < 0:
+        raise FleetError("bad-option", f"{options['max_idle']} is less than 0", "max_idle")
+    limit = options["time_limit"]
+    return RotationWish(
+        replacement=ReplacementWish(
+            driver=options["driver"] or "",
+            command=tuple(options["command"]),
+            environment=tuple(options["environment"]),
+            timeout=float(options["command_timeout"]),
+            environ=run.environ,
+        ),
+        reading=ReadingWish(threads=options["threads"], timeout=options["timeout"]),
+        snapshot=options["snapshot"] or "",
+        time_limit=timedelta(seconds=limit) if limit else None,
+        max_idle=timedelta(seconds=options["max_idle"]),
+        interval=timedelta(seconds=options["interval"]),
+    )

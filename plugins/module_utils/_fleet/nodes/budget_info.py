@@ -1,0 +1,108 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What people ask about budgets of nodes: what may be disrupted now and when, and a window written as budgets."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+from datetime import datetime, tzinfo
+
+from ..._core.disruption.members.budget_answers import PoolAnswer, budget_answers
+from ..._core.disruption.members.nodes_snapshot import NodesSnapshot, write_nodes
+from ..._core.errors import FleetError, Problem
+from ..._core.objects.karpenter.node_pool import REASONS
+from ..._core.values.canonical import json_by_lines
+from ..._core.values.cron import load_zone
+from ..._core.values.instants import parse_time, write_time
+from ..._core.windows.utc_budgets import Compiled, as_utc_budgets
+from ..._core.windows.wishes import wished
+from ..._store.yaml_documents import write_yaml
+from ..session import Session
+from .reading import ReadingWish, nodes_file, read_all
+from .sources import NodeManifests, with_recorded
+
+
+@dataclass(frozen=True, kw_only=True)
+class BudgetQuestion:
+    """``snapshot`` is a file to answer from instead of asking members; ``now``, another instant than the present;
+    ``pools``, only pools of these names; ``zone``, the name of a time zone for people."""
+
+    given: NodeManifests = NodeManifests()
+    reading: ReadingWish = ReadingWish(pods=False)
+    snapshot: str = ""
+    now: str = ""
+    zone: str = "UTC"
+    reason: str = ""
+    pools: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class BudgetReport:
+    """``snapshot`` is what was read; its members that could not be read are its ``problems``."""
+
+    answers: tuple[PoolAnswer, ...]
+    snapshot: NodesSnapshot
+    now: datetime
+    zone: tzinfo
+    findings: tuple[Problem, ...] = ()
+
+    @property
+    def file(self) -> str:
+        """The content of ``nodes.json``."""
+        return json_by_lines(write_nodes(self.snapshot))
+
+
+def zone_of(name: str) -> tzinfo:
+    """The time zone of that name. FleetError ``unknown-time-zone``."""
+    try:
+        return load_zone(name)
+    except ValueError as error:
+        raise FleetError("unknown-time-zone", str(error), "time_zone", "write it like Europe/Vienna") from None
+
+
+def budget_report(session: Session, asked: BudgetQuestion) -> BudgetReport:
+    """The answers about all pools that are asked for. FleetError as of what it calls, and ``no-such-pool``."""
+    zone, now = zone_of(asked.zone), _instant(asked.now, session.clock())
+    given = with_recorded(asked.given, session.records)
+    snapshot = nodes_file(asked.snapshot, session.clock()) if asked.snapshot else read_all(session, asked.reading)
+    names = asked.reading.names
+    members = [each for each in snapshot.members if not names or each.name in names]
+    reasons = (asked.reason,) if asked.reason else REASONS
+    answers = budget_answers(members, given.rotations.values(), given.maintenance.values(), now, reasons)
+    unknown = sorted(set(asked.pools) - {each.pool.name for each in answers})
+    if unknown:
+        there = ", ".join(sorted({each.pool.name for each in answers})) or "none"
+        raise FleetError.of(
+            Problem("no-such-pool", "no member has it", name, f"there are: {there}") for name in unknown
+        )
+    wanted = tuple(each for each in answers if not asked.pools or each.pool.name in asked.pools)
+    return BudgetReport(answers=wanted, snapshot=snapshot, now=now, zone=zone, findings=given.findings)
+
+
+def compiled(window: str, nodes: str, now: datetime) -> Compiled:
+    """A window in the words of people as budgets of NodePools. FleetError of ``wished`` and ``as_utc_budgets``."""
+    return as_utc_budgets(wished(window), nodes, now)
+
+
+def compiled_data(found: Compiled) -> dict[str, t.Any]:
+    """What ``compiled`` found, for results, with the budgets also as YAML for a NodePool; an empty ``valid_until``
+    means a year."""
+    budgets = [each.as_dict() for each in found.budgets]
+    return {
+        "budgets": budgets,
+        "valid_until": "" if found.valid_until is None else write_time(found.valid_until),
+        "warning": found.warning,
+        "yaml": write_yaml([{"spec": {"disruption": {"budgets": budgets}}}]),
+    }
+
+
+def _instant(text: str, present: datetime) -> datetime:
+    if not text:
+        return present
+    try:
+        return parse_time(text)
+    except ValueError as error:
+        hint = "write it like 2026-11-22T22:00:00Z"
+        raise FleetError("bad-option", f"{text!r:.60} is no instant: {error}", "now", hint) from None

@@ -1,0 +1,45 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Edits of NodePools and node classes in files, held against what members have."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+
+from ..._core.disruption.members.class_changes import KINDS, ClassChange, class_changes
+from ..._core.disruption.members.member_nodes import Document, MemberNodes
+from ..._core.disruption.members.network_file import read_network
+from ..._core.disruption.subnet_change import Network
+from ..._core.errors import FleetError
+from ..._store.manifests import read_manifests
+from ..files import json_file, refuse_empty
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChangeQuestion:
+    """The objects as they are to become. ``override``: a subnet may be left for another one although both are good."""
+
+    documents: tuple[Document, ...]
+    network: Network = Network()
+    override: bool = False
+
+    @classmethod
+    def of(cls, options: t.Mapping[str, t.Any]) -> ChangeQuestion:
+        """As the options of the verb have it. FleetError as of reading manifests, ``no-changes``, ``network-missing``,
+        ``network-invalid``."""
+        refuse_empty(options, "changes")
+        paths, network = options["changes"], options["network"]
+        documents = tuple(each.document for each in read_manifests(paths) if each.document.get("kind") in KINDS)
+        if not documents:
+            hint = f"changes are foreseen of {', '.join(KINDS)}"
+            raise FleetError("no-changes", "no file holds an object that nodes come from", ", ".join(paths), hint)
+        found = (
+            read_network(json_file(network, "network-missing", "network-invalid"), network) if network else Network()
+        )
+        return cls(documents=documents, network=found, override=options["allow_subnet_move"])
+
+    def answered(self, members: t.Iterable[MemberNodes]) -> tuple[ClassChange, ...]:
+        """What becomes of the nodes of these members; FleetError ``no-such-object``."""
+        return class_changes(members, self.documents, self.network, self.override)

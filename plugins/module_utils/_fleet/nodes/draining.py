@@ -1,0 +1,242 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""One node: cordoned, looked at again, emptied through the eviction API; or let go again. Safe to be done again.
+
+Pods of DaemonSets stay, as with ``kubectl drain``: their controller would make them again at once.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from ..._core.cluster.pod import Pod
+from ..._core.cluster.pod_disruption import disruptable
+from ..._core.cluster.pod_reading import read_pod
+from ..._core.disruption.origins import DISRUPTED_BY, disruptor
+from ..._core.disruption.termination import (
+    DELETE,
+    EVICT,
+    Drain,
+    drain_step,
+)
+from ..._core.errors import FleetError
+from ..._kube.client import KubeClient
+from ..._kube.errors import ApiError
+from ..._kube.lists import list_objects
+from ..conductor.loop import PASSING
+
+NODES, PODS = "/api/v1/nodes", "/api/v1/pods"
+MERGE = "application/merge-patch+json"
+# It was cordoned before we came, and stays so when it is let go.
+WAS_CORDONED = "gitops.fleet/was-cordoned"
+LOOK, AGAIN, LONGEST_WAIT = 0.5, 1.0, 300.0
+_TRIES = 20
+Document = dict[str, t.Any]
+T = t.TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodeWork:
+    """What is to be done with one Node, which is known by its uid. ``until``: when pods are deleted, whatever holds
+    them; None for never. ``operation`` is written on the Node while it is worked on."""
+
+    member: str
+    node: str
+    uid: str
+    operation: str
+    until: datetime | None = None
+
+    @property
+    def path(self) -> str:
+        return f"{NODES}/{self.node}"
+
+    @property
+    def disruptor(self) -> str:
+        """As what is on the Node tells it."""
+        return disruptor({DISRUPTED_BY: self.operation})
+
+
+class Hands(t.Protocol):
+    """How a worker reaches the member. ``pause`` raises when nothing is to be done any more."""
+
+    def client(self) -> KubeClient:
+        """The member's, once it is held; FleetError ``member-held`` and the like."""
+
+    def pause(self, seconds: float) -> None:
+        """Waits so long."""
+
+    def said(self, text: str) -> None:
+        """Something for people."""
+
+    def now(self) -> datetime:
+        """The present."""
+
+
+def present(client: KubeClient, work: NodeWork) -> Document | None:
+    """The Node itself, not another of its name; None if it is gone."""
+    try:
+        found = client.get(work.path)
+    except ApiError as error:
+        if error.code == "not-found":
+            return None
+        raise
+    return found if found["metadata"].get("uid") == work.uid else None
+
+
+def drain(work: NodeWork, hands: Hands) -> Document | None:
+    """Empties the node and gives the Node as it was then; None if it is gone.
+
+    FleetError ``node-blocked``, before anything is evicted, for a pod that is protected and has come since the node was
+    chosen; and for what does not pass.
+    """
+    node = patiently(hands, lambda: cordon(hands.client(), work))
+    if node is None:
+        return None
+    emptying = _Emptying(work, hands)
+    while not patiently(hands, emptying.step).done:
+        hands.pause(LOOK)
+    return node
+
+
+def patiently(hands: Hands, step: t.Callable[[], T]) -> T:
+    """The step, again and again while its member does not answer or another fleet holds it."""
+    told = ""
+    while True:
+        try:
+            return step()
+        except FleetError as error:
+            if error.code not in (*PASSING, "member-held", "conflict"):
+                raise
+            if error.message != told:
+                told = error.message
+                hands.said(f"tried again: {error.message}")
+        hands.pause(AGAIN)
+
+
+def cordon(client: KubeClient, work: NodeWork) -> Document | None:
+    """The Node once no pod comes to it any more; None if it is gone. FleetError ``node-disrupted`` where another one of
+    us has it."""
+    for _try in range(_TRIES):
+        node = present(client, work)
+        if node is None:
+            return None
+        annotations = node["metadata"].get("annotations") or {}
+        cordoned = bool((node.get("spec") or {}).get("unschedulable"))
+        if cordoned and annotations.get(DISRUPTED_BY) == work.operation:
+            return node
+        if disruptor(annotations) not in ("", work.disruptor):
+            text = f"{disruptor(annotations)} is emptying it"
+            raise FleetError("node-disrupted", text, f"{work.member}/{work.node}", "let that end first")
+        marks = {DISRUPTED_BY: work.operation}
+        if cordoned and DISRUPTED_BY not in annotations:
+            marks[WAS_CORDONED] = "true"
+        if _patched(client, node, marks, {"unschedulable": True}):
+            return present(client, work)
+    raise ApiError("conflict", "the node is being written all the time", work.node, "try again")
+
+
+def uncordon(client: KubeClient, work: NodeWork) -> None:
+    """Lets the node go, if we hold it: pods may come again, unless it was cordoned before. Nothing is done if it is
+    gone. ApiError ``conflict`` if others write it at every attempt."""
+    for _try in range(_TRIES):
+        node = present(client, work)
+        annotations = (node or {}).get("metadata", {}).get("annotations") or {}
+        if node is None or disruptor(annotations) != work.disruptor:
+            return
+        spec = {} if annotations.get(WAS_CORDONED) else {"unschedulable": None}
+        if _patched(client, node, {DISRUPTED_BY: None, WAS_CORDONED: None}, spec):
+            return
+    raise ApiError("conflict", "the node is being written all the time", work.node, "try again")
+
+
+def delete_node(client: KubeClient, work: NodeWork) -> None:
+    """Deletes the Node itself, not another of its name."""
+    delete_exactly(client, work.path, work.uid)
+
+
+def delete_exactly(client: KubeClient, path: str, uid: str, grace: int | None = None) -> None:
+    """Deletes the object of this uid; nothing if it is gone."""
+    body: Document = {"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": {"uid": uid}}
+    if grace is not None:
+        body["gracePeriodSeconds"] = grace
+    try:
+        client.delete(path, body)
+    except ApiError as error:
+        if error.code not in ("not-found", "conflict"):
+            raise
+
+
+def _patched(client: KubeClient, node: Document, annotations: Document, spec: Document) -> bool:
+    """False if somebody else wrote meanwhile. Other uid, other version: a conflict."""
+    metadata = node["metadata"]
+    kept = {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"], "annotations": annotations}
+    body = {"metadata": kept, **({"spec": spec} if spec else {})}
+    try:
+        client.request("PATCH", f"{NODES}/{metadata['name']}", body, None, MERGE)
+    except ApiError as error:
+        if error.code in ("conflict", "not-found"):
+            return False
+        raise
+    return True
+
+
+class _Emptying:
+    """Evictions of one node. Who was refused is asked again when the server said, or after a moment."""
+
+    def __init__(self, work: NodeWork, hands: Hands) -> None:
+        self._work, self._hands = work, hands
+        self._looked = False
+        self._again: dict[str, datetime] = {}
+        self._told: set[str] = set()
+
+    def step(self) -> Drain:
+        client, now = self._hands.client(), self._hands.now()
+        rows = list(list_objects(client, PODS, field_selector=f"spec.nodeName={self._work.node}", kind="Pod"))
+        pods = [read_pod(each) for each in rows]
+        if not self._looked:
+            self._look_again(pods, now)
+        uids = {pod.key: str(each["metadata"].get("uid", "")) for pod, each in zip(pods, rows, strict=True)}
+        found = drain_step([each for each in pods if not each.daemon], self._work.until, now)
+        by_key = {each.key: each for each in pods}
+        for each in found.removals:
+            if each.action == DELETE:
+                delete_exactly(client, _pod_path(by_key[each.pod]), uids[each.pod], each.grace_seconds)
+            elif each.action == EVICT and now >= self._again.get(each.pod, now):
+                self._evict(client, by_key[each.pod], uids[each.pod], now)
+        return found
+
+    def _look_again(self, pods: t.Iterable[Pod], now: datetime) -> None:
+        """No pod comes to the node any more: what is on it now is what is disrupted."""
+        held = [each.key for each in pods if self._work.until is None and not disruptable(each, now)]
+        if held:
+            text = f"protected by do-not-disrupt, and there only since the node was chosen: {', '.join(held)}"
+            raise FleetError("node-blocked", text, f"{self._work.member}/{self._work.node}")
+        self._looked = True
+
+    def _evict(self, client: KubeClient, pod: Pod, uid: str, now: datetime) -> None:
+        options = {"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": {"uid": uid}}
+        metadata = {"name": pod.name, "namespace": pod.namespace}
+        body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": metadata, "deleteOptions": options}
+        try:
+            answer = client.send("POST", f"{_pod_path(pod)}/eviction", body, expect=(404, 409, 429))
+        except ApiError as error:
+            if error.code != "namespace-terminating":
+                raise
+            self._again[pod.key] = now + timedelta(seconds=AGAIN)  # it goes with its namespace
+            return
+        if answer.status != 429:
+            self._again.pop(pod.key, None)
+            return
+        wait = min(max(answer.retry_after or AGAIN, AGAIN), LONGEST_WAIT)
+        self._again[pod.key] = now + timedelta(seconds=wait)
+        said = str((answer.document or {}).get("message") or "it may not be evicted now")
+        if pod.key not in self._told:
+            self._told.add(pod.key)
+            self._hands.said(f"pod {pod.key} stays for now: {client.hide(said)}")
+
+
+def _pod_path(pod: Pod) -> str:
+    return f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}"

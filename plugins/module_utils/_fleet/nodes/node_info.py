@@ -1,0 +1,122 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What people ask about nodes: why each may be disrupted, and what keeps it from it."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from ..._core.disruption.members.catalogue import NO_CATALOGUE, Catalogue, read_catalogue
+from ..._core.disruption.members.class_changes import ClassChange
+from ..._core.disruption.members.consolidation_plan import MemberPlan, consolidation_plans
+from ..._core.disruption.members.member_nodes import MemberNodes
+from ..._core.disruption.members.node_answers import NodeAnswer, node_answers
+from ..._core.disruption.safeguards import SafeguardRow, safeguard_rows
+from ..._core.disruption.scheduling.settings import DEFAULTS, Settings
+from ..._core.errors import Problem
+from ..files import json_file, prices_files
+from ..session import Session
+from .changes import ChangeQuestion
+from .reading import ReadingWish, nodes_file, read_all
+from .sources import NodeManifests, with_recorded
+
+RUN_BY = ("karpenter", "rotation")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConsolidationQuestion:
+    """What Karpenter would do, with a list of instance types or what nodes tell, and with what its controller was
+    started with, which nobody can read from outside. ``nodes``: only these are told of; all if empty."""
+
+    catalogue: Catalogue = NO_CATALOGUE
+    settings: Settings = DEFAULTS
+    nodes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, options: t.Mapping[str, t.Any]) -> ConsolidationQuestion:
+        """As the options of the verb have it. FleetError ``catalogue-missing``, ``catalogue-invalid``,
+        ``prices-missing``, ``prices-invalid``."""
+        path = options["catalogue"]
+        types = read_catalogue(json_file(path, "catalogue-missing", "catalogue-invalid"), path) if path else None
+        respect = options["preference_policy"] == "Respect"
+        return cls(
+            catalogue=Catalogue(types=types, prices=prices_files(options["prices"]).prices),
+            settings=Settings(spot_to_spot=options["spot_to_spot"], respect=respect),
+            nodes=tuple(options["nodes"]),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodeReport:
+    """``answers`` are about all nodes of what was read. ``tables`` say which safeguard holds for which reason;
+    ``plans`` are of members with Karpenter, ``changes`` of what nodes come from, where they were asked for."""
+
+    answers: tuple[NodeAnswer, ...]
+    problems: tuple[Problem, ...]
+    plans: tuple[MemberPlan, ...] = ()
+    changes: tuple[ClassChange, ...] = ()
+
+    @property
+    def tables(self) -> dict[str, tuple[SafeguardRow, ...]]:
+        """For pools that Karpenter runs, and for our own rotations."""
+        return {name: safeguard_rows(name) for name in RUN_BY}
+
+
+def node_report(
+    session: Session,
+    given: NodeManifests,
+    reading: ReadingWish,
+    snapshot: str,
+    asked: ConsolidationQuestion | None = None,
+    edits: ChangeQuestion | None = None,
+) -> NodeReport:
+    """The answers, from members or from a file."""
+    reading = replace(reading, daemons=asked is not None)
+    everything = with_recorded(given, session.records)
+    if snapshot:
+        found = nodes_file(snapshot, session.clock())
+        told = _Telling(everything, asked, edits, lambda: found.captured_at)
+        members = [told(each) for each in found.members if not reading.names or each.name in reading.names]
+    else:
+        told = _Telling(everything, asked, edits, session.clock)
+        found = read_all(session, reading, told)
+        members = list(found.members)
+    answers = [row for each in members for row in told.answers[each.name]]
+    plans = [row for each in members for row in told.plans[each.name]]
+    changes = edits.answered(members) if edits is not None else ()
+    hint = f"write {snapshot} again, or ask the members" if snapshot else "see what fleet_rbac_info prints for nodes"
+    unknown = (Problem("plan-unknown", each.unknown, each.member, hint) for each in plans if each.unknown)
+    against = (problem for each in changes for problem in each.problems)
+    problems = (*found.problems, *unknown, *against, *given.findings)
+    return NodeReport(answers=tuple(answers), problems=problems, plans=tuple(plans), changes=changes)
+
+
+class _Telling:
+    """Answers about each member as soon as it is read, so that nobody has to keep the nodes and pods of a thousand."""
+
+    def __init__(
+        self,
+        given: NodeManifests,
+        asked: ConsolidationQuestion | None,
+        edits: ChangeQuestion | None,
+        now: t.Callable[[], datetime],
+    ) -> None:
+        self._rotations, self._asked, self._edits, self._now = tuple(given.rotations.values()), asked, edits, now
+        self.answers: dict[str, tuple[NodeAnswer, ...]] = {}
+        self.plans: dict[str, tuple[MemberPlan, ...]] = {}
+
+    def __call__(self, member: MemberNodes) -> MemberNodes:
+        """What is still needed of the member: its name and what could not be read, with edits its nodes."""
+        now = self._now()
+        self.answers[member.name] = node_answers([member], self._rotations, now)
+        self.plans[member.name] = () if self._asked is None else _plans(self._asked, [member], now)
+        if self._edits is None:
+            return MemberNodes(name=member.name, missing=member.missing)
+        return replace(member, pods=(), daemons=None)
+
+
+def _plans(asked: ConsolidationQuestion, members: t.Sequence[MemberNodes], now: datetime) -> tuple[MemberPlan, ...]:
+    return consolidation_plans(members, asked.catalogue, now, asked.settings, asked.nodes)

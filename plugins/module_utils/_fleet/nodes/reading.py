@@ -1,0 +1,220 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Reading what members hold for decisions about their nodes: in pages, in parallel, and only what is needed is kept."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+
+from ..._core.cluster.daemon_sets import DaemonPods
+from ..._core.cluster.silence import WHOLE_MEMBER
+from ..._core.disruption.members.member_nodes import (
+    DAEMON_SET,
+    NODE,
+    NODE_CLAIM,
+    NODE_CLASS,
+    NODE_POOL,
+    PDB,
+    POD,
+    Document,
+    MemberNodes,
+    Object,
+    kept,
+    made_of,
+    member_of,
+)
+from ..._core.disruption.members.nodes_snapshot import NodesSnapshot, read_nodes
+from ..._core.errors import FleetError, Problem, fault
+from ..._core.objects.karpenter.node_pool import NodePool
+from ..._kube.client import KubeClient, Timeouts
+from ..._kube.discovery import resource_for
+from ..._kube.errors import ApiError
+from ..._kube.lists import read_each
+from ..._kube.parallel import in_parallel
+from ..._kube.paths import BUILT_IN, Resource
+from ..files import json_file
+from ..members.members import Clients, Member, open_clients, recorded_members
+from ..session import Session
+
+KARPENTER_API = "karpenter.sh/v1"
+# Kubernetes is tested with 5,000 nodes and 150,000 pods in a cluster.
+MOST_NODES, MOST_PODS, MOST_OTHERS = 20_000, 300_000, 50_000
+Seen = t.Union[t.Callable[[MemberNodes], MemberNodes], None]  # noqa: UP007  # pylint takes the other form for an error
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadingWish:
+    """What is to be read: ``pods`` too, or not, and ``daemons``, the DaemonSets, for which pods are needed; ``keep``:
+    manifests for a file; ``names``: only these members."""
+
+    pods: bool = True
+    daemons: bool = False
+    keep: bool = False
+    names: tuple[str, ...] = ()
+    threads: int = 32
+    timeout: float = 5.0
+
+
+@dataclass(frozen=True)
+class _MemberRead:
+    member: MemberNodes
+    documents: t.Mapping[str, t.Sequence[Document]]
+
+
+def nodes_file(path: str, now: datetime) -> NodesSnapshot:
+    """The snapshot in a file. FleetError ``nodes-missing``, ``nodes-invalid``, ``nodes-too-new``."""
+    hint = f"ansible-playbook gitops.fleet.budgets -e dest={path} reads the nodes of all members and writes it"
+    return read_nodes(json_file(path, "nodes-missing", "nodes-invalid", hint), path, now)
+
+
+def read_all(session: Session, wish: ReadingWish, seen: Seen = None) -> NodesSnapshot:
+    """What the members hold; ``seen`` is given each as soon as it is read, and says what is kept of it.
+
+    FleetError ``no-members``, ``no-such-member``, or the problems of all if none can be read.
+    """
+    members = wanted_members(session, wish.names)
+    fleet = {name: each.fleet for name, each in members.items()}
+    waits = Timeouts.connecting(wish.timeout)
+    with open_clients(session, fleet, timeout=waits) as clients:
+        snapshot = read_members(members, clients, wish, session.clock(), seen)
+    if len(snapshot.failed) == len(members):
+        raise FleetError.of(snapshot.failed.values())
+    return snapshot
+
+
+def wanted_members(session: Session, names: t.Sequence[str]) -> dict[str, Member]:
+    """The joined members of these names, or all. FleetError ``no-members``, ``no-such-member``."""
+    members = recorded_members(session.records)
+    if not members:
+        hint = "join some with member_cluster"
+        raise FleetError("no-members", "no cluster has joined the fleet", session.records.place, hint)
+    unknown = [name for name in names if name not in members]
+    if unknown:
+        known = f"there are: {', '.join(members)}"
+        raise FleetError.of(Problem("no-such-member", "it is no member of the fleet", name, known) for name in unknown)
+    return {name: members[name] for name in names} if names else members
+
+
+def read_members(
+    members: t.Mapping[str, Member], clients: Clients, wish: ReadingWish, now: datetime, seen: Seen = None
+) -> NodesSnapshot:
+    """What these members hold, through clients that are there; a member that does not answer is in ``failed``, and
+    nothing is raised for it. ``now`` becomes the instant of the snapshot; ``seen`` as in ``read_all``."""
+    work = {name: _reader(each, clients, wish, seen) for name, each in members.items()}
+    answers = in_parallel(work, threads=wish.threads)
+    told = {name: each for name, each in answers.items() if isinstance(each, _MemberRead)}
+    failed = {
+        name: replace(each.problems[0], where=name) for name, each in answers.items() if isinstance(each, FleetError)
+    }
+    return NodesSnapshot(
+        captured_at=now,
+        members=tuple(each.member for each in told.values()),
+        failed=failed,
+        documents={name: each.documents for name, each in told.items()} if wish.keep else {},
+    )
+
+
+def _reader(member: Member, clients: Clients, wish: ReadingWish, seen: Seen) -> t.Callable[[], _MemberRead]:
+    def read() -> _MemberRead:
+        found = _MemberReader(clients.get(member.name), wish).told(member)
+        return found if seen is None else replace(found, member=seen(found.member))
+
+    return read
+
+
+class _MemberReader:
+    """One member, kind by kind."""
+
+    def __init__(self, client: KubeClient, wish: ReadingWish) -> None:
+        self._client, self._wish = client, wish
+        self._found: dict[str, tuple[Object, ...]] = {}
+        self._documents: dict[str, list[Document]] = {}
+        self._missing: dict[str, Problem] = {}
+        self._daemons = DaemonPods()
+
+    def told(self, member: Member) -> _MemberRead:
+        """A member that is lost on the way is an error; one kind that may not be read is missing."""
+        self._read(NODE, lambda: BUILT_IN["v1", "Node"], MOST_NODES)
+        self._read(PDB, lambda: BUILT_IN["policy/v1", "PodDisruptionBudget"], MOST_OTHERS)
+        if self._wish.daemons:
+            self._read(DAEMON_SET, lambda: BUILT_IN["apps/v1", "DaemonSet"], MOST_OTHERS)
+        if self._wish.pods:
+            self._read(POD, lambda: BUILT_IN["v1", "Pod"], MOST_PODS)
+        karpenter = self._read(NODE_POOL, lambda: self._karpenter(NODE_POOL), MOST_OTHERS)
+        if karpenter:
+            self._read(NODE_CLAIM, lambda: self._karpenter(NODE_CLAIM), MOST_NODES)
+            self._classes()
+        if NODE in self._missing:
+            raise FleetError.of([self._missing[NODE]])
+        found = member_of(
+            member.name,
+            self._found,
+            labels=dict(member.cluster.metadata.labels),
+            maintenance=member.fleet.spec.maintenance,
+            karpenter=karpenter,
+            pods_read=self._wish.pods,
+            daemons=self._daemons.of(t.cast(t.Any, self._found[DAEMON_SET])) if DAEMON_SET in self._found else None,
+            missing=self._missing,
+        )
+        return _MemberRead(found, self._documents)
+
+    def _karpenter(self, kind: str) -> Resource:
+        return resource_for(self._client, KARPENTER_API, kind)
+
+    def _classes(self) -> None:
+        """The node classes that the pools refer to, of whatever provider."""
+        pools = [each for each in self._found.get(NODE_POOL, ()) if isinstance(each, NodePool)]
+        for group, kind in sorted({_class_kind(each) for each in pools} - {("", "")}):
+            self._read(NODE_CLASS, partial(_by_group, self._client, group, kind), MOST_OTHERS)
+
+    def _read(self, kind: str, resource: t.Callable[[], Resource], most: int) -> bool:
+        """Whether the server has the kind; what it holds is put with the rest."""
+        try:
+            path = resource().path()
+            rows = read_each(self._client, path, lambda item: self._kept(kind, item), "", most).items
+        except ApiError as error:
+            if error.code == "unknown-kind":
+                return False
+            if error.code in WHOLE_MEMBER:
+                raise
+            self._missing[kind] = replace(error.problems[0], where=f"{self._client.server_name} {kind}")
+            return True
+        except Exception as error:  # noqa: BLE001  # told as what is wrong with this part
+            self._missing[kind] = fault(error, "member-fault").problems[0]
+            return True
+        self._found[kind] = (*self._found.get(kind, ()), *rows)
+        return True
+
+    def _kept(self, kind: str, item: Document) -> Object:
+        """ValueError for what is none of the kind."""
+        try:
+            if kind == POD and self._wish.daemons:
+                self._daemons.see(item)
+            if not self._wish.keep:
+                return made_of(kind, item)
+            document = kept(kind, item)
+            self._documents.setdefault(kind, []).append(document)
+            return made_of(kind, document)
+        except FleetError as error:
+            raise ValueError(str(error)) from None
+
+
+def _class_kind(pool: NodePool) -> tuple[str, str]:
+    spec = ((pool.manifest.get("spec") or {}).get("template") or {}).get("spec") or {}
+    reference = spec.get("nodeClassRef") or {}
+    return str(reference.get("group") or ""), str(reference.get("kind") or "")
+
+
+def _by_group(client: KubeClient, group: str, kind: str) -> Resource:
+    """ApiError ``unknown-kind`` where the group has no such kind in any version."""
+    for version in ("v1", "v1beta1", "v1alpha1"):
+        try:
+            return resource_for(client, f"{group}/{version}", kind)
+        except ApiError as error:
+            if error.code != "unknown-kind":
+                raise
+    raise ApiError("unknown-kind", f"this cluster has no kind {kind} in {group}", client.server_name)

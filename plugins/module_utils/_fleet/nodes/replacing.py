@@ -1,0 +1,174 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What becomes of a node that is emptied, and where the next one comes from. Everything here is safe to be done again.
+
+``local``      simulated nodes of local clusters: another one is made in its place, and the Node is deleted.
+``karpenter``  the NodeClaim is deleted. Karpenter cordons, drains and replaces by itself, and is only paced.
+``command``    a command of the user deletes the machine, and then the Node is deleted.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, field
+
+from ..._core.cluster.state_node import StateNode
+from ..._core.disruption.members.member_nodes import MemberNodes
+from ..._core.errors import FleetError, Problem
+from ..._core.objects.clusters.node_rotation import BEFORE, NONE, NodeRotation
+from ..._kube.client import KubeClient
+from ..._kube.errors import ApiError
+from ..._local.nodes import SIMULATED, successor
+from ..drivers.environment import allowed
+from ..drivers.placeholders import filled, unknown
+from ..drivers.started import Started
+from .draining import (
+    NODES,
+    Document,
+    Hands,
+    NodeWork,
+    delete_exactly,
+    delete_node,
+    drain,
+    patiently,
+    present,
+)
+
+LOCAL, KARPENTER, COMMAND = "local", "karpenter", "command"
+CLAIMS = "/apis/karpenter.sh/v1/nodeclaims"
+PLACEHOLDERS = ("member", "node", "operation", "provider_id")
+_LOOK = 0.2
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplacementWish:
+    """``driver`` empty: found out for each node. ``command`` is a list of arguments, ``environment`` names variables
+    that it gets besides the usual ones."""
+
+    driver: str = ""
+    command: tuple[str, ...] = ()
+    timeout: float = 1800.0
+    environ: t.Mapping[str, str] = field(default_factory=dict, repr=False)
+    environment: tuple[str, ...] = ()
+
+
+def driver_of(node: StateNode, wish: ReplacementWish) -> str:
+    """Who replaces the node; empty where nobody is known."""
+    if wish.driver:
+        return wish.driver
+    if wish.command:
+        return COMMAND
+    if node.labels.get(SIMULATED) == "true":
+        return LOCAL
+    return KARPENTER if node.claim is not None else ""
+
+
+def driver_problems(
+    members: t.Iterable[MemberNodes], names: t.Container[str], rotation: NodeRotation, wish: ReplacementWish
+) -> t.Iterator[Problem]:
+    """Nodes that nobody can replace in the way that is asked for."""
+    if wish.driver == COMMAND and not wish.command:
+        yield Problem("bad-option", "driver command needs a command", "command", "such as [delete-machine, '{node}']")
+    for name in unknown(wish.command, PLACEHOLDERS):
+        hint = f"there are {', '.join(PLACEHOLDERS)}"
+        yield Problem("bad-option", f"nothing stands for {{{name}}}", "command", hint)
+    for member in members:
+        for node in member.whole.nodes:
+            where = f"{member.name}/{node.name}"
+            if where not in names:
+                continue
+            driver = driver_of(node, wish)
+            if not driver:
+                hint = "name a driver, or give a command that deletes the machine of a node"
+                yield Problem("no-driver", "it is not known how this node is replaced", where, hint)
+            elif driver == KARPENTER and node.claim is None:
+                yield Problem("no-node-claim", "it has no NodeClaim, so Karpenter does not replace it", where)
+            elif driver == LOCAL and node.labels.get(SIMULATED) != "true":
+                yield Problem("not-simulated", "driver local replaces simulated nodes only", where)
+            elif driver != LOCAL and rotation.spec.pace.replacement == BEFORE:
+                hint = "say replacement: after; Karpenter itself starts what it needs before it drains"
+                yield Problem("no-node-before", f"driver {driver} cannot make a node beforehand", where, hint)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodeReplacer:
+    """Carries out one node; ``rotation`` says when a new one comes, and of what."""
+
+    rotation: NodeRotation
+    wish: ReplacementWish
+
+    def add(self, work: NodeWork, hands: Hands) -> None:
+        """A new node beside the old one."""
+        patiently(hands, lambda: self._make(hands.client(), work))
+
+    def replace(self, work: NodeWork, hands: Hands) -> None:
+        """Empties the node and removes it. FleetError for what does not pass by itself."""
+        found = patiently(hands, lambda: present(hands.client(), work))
+        if found is None:
+            return
+        driver = self._driver(found)
+        if driver == KARPENTER:
+            patiently(hands, lambda: _delete_claim(hands.client(), work))
+            return
+        node = drain(work, hands)
+        if node is None:
+            return
+        if driver == COMMAND:
+            self._run(work, hands, str((node.get("spec") or {}).get("providerID", "")))
+        elif self.rotation.spec.pace.replacement != NONE:
+            self.add(work, hands)
+        patiently(hands, lambda: delete_node(hands.client(), work))
+
+    def _driver(self, node: Document) -> str:
+        """As ``driver_of``, for a node that was looked at before it was begun."""
+        simulated = (node["metadata"].get("labels") or {}).get(SIMULATED) == "true"
+        return self.wish.driver or (COMMAND if self.wish.command else LOCAL if simulated else KARPENTER)
+
+    def _make(self, client: KubeClient, work: NodeWork) -> None:
+        due = self.rotation.spec.due
+        node = present(client, work)
+        if node is None:
+            return
+        version = f"v{due.version_other_than.removeprefix('v')}" if due.version_other_than else ""
+        try:
+            client.post(NODES, successor(node, version, due.image_other_than))
+        except ApiError as error:
+            if error.code != "already-exists":
+                raise
+
+    def _run(self, work: NodeWork, hands: Hands, provider_id: str) -> None:
+        known = dict(zip(PLACEHOLDERS, (work.member, work.node, work.operation, provider_id), strict=True))
+        argv = filled(self.wish.command, known)
+        environ = allowed(self.wish.environ, self.wish.environment)
+        environ |= {f"GITOPS_FLEET_{name.upper()}": value for name, value in known.items()}
+        child = Started(argv, environ, "command-failed", work.node, merged=True)
+        _wait(child, work, hands, self.wish.timeout)
+
+
+def _wait(child: Started, work: NodeWork, hands: Hands, timeout: float) -> None:
+    """Until the command has ended; it ends with us, for it is begun again by whoever comes next."""
+    waited = 0.0
+    try:
+        while (done := child.ended(_LOOK)) is None:
+            waited += _LOOK
+            if waited >= timeout:
+                raise FleetError("command-failed", f"{child.program} did not end in {timeout:g} s", work.node)
+            hands.pause(0)
+    except BaseException:
+        child.kill()
+        raise
+    if done.returncode != 0:
+        last = "\n".join((done.stdout or "").strip().splitlines()[-5:])
+        raise FleetError("command-failed", f"{child.program} ended with {done.returncode}: {last}", work.node)
+
+
+def _delete_claim(client: KubeClient, work: NodeWork) -> None:
+    """The NodeClaim of the node; its deletion is the point of no return."""
+    if present(client, work) is None:
+        return
+    for claim in client.get(CLAIMS).get("items") or ():
+        if (claim.get("status") or {}).get("nodeName") == work.node:
+            delete_exactly(client, f"{CLAIMS}/{claim['metadata']['name']}", str(claim["metadata"]["uid"]))
+            return
+    raise FleetError("no-node-claim", "no NodeClaim is of this node", f"{work.member}/{work.node}")

@@ -1,0 +1,138 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The record of one rotation: read, proven, written with another state, told to stop, deleted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..._core.disruption.rotation.decide import DONE, RUNNING, acts_in_flight, outcome
+from ..._core.disruption.rotation.state import BLOCKED, ENDED, GIVEN_UP, ROTATED, RotationState
+from ..._core.errors import FleetError
+from ..._core.objects.api_groups import FLEET_API
+from ..._core.objects.clusters.node_rotation import NodeRotation
+from ..._core.schema.codec import decode, encode
+from ..._store.records import Record, Records, replaced
+from ..recorded import DAMAGED, recorded
+from .sources import KIND
+
+STOPPED_PHASE = "Stopped"
+_PHASES = {RUNNING: "Running", "waiting": "Waiting", DONE: "Done"}
+_ATTEMPTS = 10
+
+
+class RotationBook:
+    """How a rotation stands in the records while it is conducted; ``rotation`` is the one read or written last."""
+
+    kind = KIND
+    rotation: NodeRotation
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def read(self, document: Record) -> RotationState:
+        """FleetError ``record-damaged``."""
+        self.rotation = recorded(NodeRotation, document)
+        return rotation_state(self.rotation)
+
+    def written(self, document: Record, state: RotationState, epoch: int) -> Record:
+        """The document with this state. It counts once it is ``kept``."""
+        status = replace(
+            self.rotation.status,
+            phase=STOPPED_PHASE if state.done and self.rotation.status.stop_requested else _PHASES[outcome(state)],
+            rotated=state.count(ROTATED),
+            left=len(state.nodes) - state.count(*ENDED),
+            failed=state.count(GIVEN_UP, BLOCKED),
+            message=state.halted,
+            epoch=epoch,
+            state=encode(state),
+        )
+        self._written = replace(self.rotation, status=status)
+        return {**document, "status": encode(status)}
+
+    def kept(self) -> None:
+        self.rotation = self._written
+
+    def epoch(self) -> int:
+        return self.rotation.status.epoch
+
+    def gone(self) -> FleetError:
+        message = "the rotation was deleted while it was carried out; nodes that were cordoned stay so"
+        return FleetError("rotation-deleted", message, f"{KIND}/{self.name}", "uncordon them by kubectl uncordon")
+
+
+def rotation_state(rotation: NodeRotation) -> RotationState:
+    """Where the rotation stands, by its record; without one it has not begun. FleetError ``record-damaged``."""
+    if not rotation.status.state:
+        return RotationState()
+    try:
+        return decode(RotationState, rotation.status.state)
+    except (ValueError, TypeError, AttributeError) as error:
+        hint = "delete the rotation, and uncordon its nodes by kubectl uncordon"
+        raise FleetError(DAMAGED, f"status.state cannot be read: {error}", f"{KIND}/{rotation.name}", hint) from None
+
+
+def has_begun(rotation: NodeRotation) -> bool:
+    """Whether the rotation has begun: its nodes are fixed in the record."""
+    return bool(rotation.status.state)
+
+
+def rotation_document(records: Records, name: str) -> Record:
+    """The record as it is; FleetError ``no-such-rotation`` with the names of those that are there."""
+    document = records.get(KIND, name)
+    if document is None:
+        there = ", ".join(sorted(records.names(KIND))) or "none"
+        hint = f"rotations that are recorded in {records.place}: {there}"
+        raise FleetError("no-such-rotation", "there is no such rotation", name, hint)
+    return document
+
+
+def record_begun(records: Records, rotation: NodeRotation, state: RotationState, origin: str) -> NodeRotation:
+    """Writes the rotation with its nodes; one of that name that has ended, or has not begun, makes room for it."""
+    status = {"phase": "Waiting", "left": len(state.nodes), "origin": origin, "state": encode(state)}
+    metadata: Record = {"name": rotation.name}
+    for key, value in (("labels", rotation.metadata.labels), ("annotations", rotation.metadata.annotations)):
+        if value:
+            metadata[key] = dict(value)
+    body = {"apiVersion": FLEET_API, "kind": KIND, "spec": encode(rotation.spec)}
+    stored = records.get(KIND, rotation.name)
+    if stored is None:
+        stored = records.create({**body, "metadata": metadata})
+    elif stored.get("spec") != body["spec"]:
+        stored = records.replace({**stored, "spec": body["spec"]})
+    return recorded(NodeRotation, records.replace({**stored, "status": status}))
+
+
+def ask_to_stop(records: Records, name: str) -> bool:
+    """Says in the record that no more nodes are to be begun; whether that is news: not if it was said, or the rotation
+    is over. A conductor meets it and goes on. FleetError ``no-such-rotation``, ``record-damaged``, ``conflict``."""
+    for _attempt in range(_ATTEMPTS):
+        document = rotation_document(records, name)
+        rotation = recorded(NodeRotation, document)
+        if rotation.status.stop_requested or rotation_state(rotation).done:
+            return False
+        status = encode(replace(rotation.status, stop_requested=True))
+        if replaced(records, {**document, "status": status}) is not None:
+            return True
+    raise FleetError("conflict", "the rotation is being written all the time", name, "try again")
+
+
+def delete_rotation(records: Records, name: str, force: bool, write: bool) -> bool:
+    """Deletes the record; whether there was one. FleetError ``rotation-in-flight`` where nodes are cordoned by it, or
+    its record cannot be read, unless ``force``."""
+    document = records.get(KIND, name)
+    if document is None:
+        return False
+    try:
+        flying = [each.node for each in acts_in_flight(rotation_state(recorded(NodeRotation, document)))]
+    except FleetError:
+        if not force:
+            raise
+        flying = []
+    if flying and not force:
+        hint = "state stopped, conducted to its end, lets them go; force: true leaves them as they are"
+        raise FleetError("rotation-in-flight", f"nodes are in flight: {', '.join(flying)}", f"{KIND}/{name}", hint)
+    if write:
+        records.delete(KIND, name)
+    return True

@@ -1,0 +1,79 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a rotation came to, in the words of every verb's result."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..._core.disruption.origins import EXTERNAL, MANUAL
+from ..._core.disruption.rotation.state import BLOCKED, GIVEN_UP, ROTATED, NodeProgress
+from ..._core.errors import FleetError
+from ..._core.values.instants import write_time
+from .rotating import RotationReport
+from .rotation_words import waits_lines
+from .sources import NodeManifests
+
+_LEFT = (BLOCKED, GIVEN_UP)
+
+
+def rotation_name(name: str, given: NodeManifests) -> str:
+    """The rotation that is meant: the one named, or the only one that is defined. FleetError ``which-rotation``."""
+    if name:
+        return name
+    if len(given.rotations) == 1:
+        return next(iter(given.rotations))
+    there = ", ".join(sorted(given.rotations)) or "none"
+    raise FleetError("which-rotation", f"a rotation has to be named; defined are {there}", "name")
+
+
+def rotation_verdict(report: RotationReport) -> tuple[str, str, str]:
+    """Outcome, code and message. A rotation that leaves nodes behind never looks green."""
+    state = report.state
+    if state.done:
+        left = [f"{each.name}: {each.text}" for each in state.nodes if each.phase in _LEFT]
+        if not left:
+            return "done", "", ""
+        outcome = "failed" if not state.count(ROTATED) else "partial"
+        return outcome, "nodes-left", "\n".join(left)
+    if report.why in ("", "waiting", "settled"):
+        return "waiting", "waiting", "\n".join(waits_lines(report.waits))
+    code = "time-limit" if report.why == "time-limit" else "interrupted"
+    return "waiting", code, f"{report.why}; carry it on again to go on"
+
+
+def report_data(report: RotationReport) -> dict[str, t.Any]:
+    """For results: each node with its phase, what holds it, and the origin of its disruption."""
+    held = {each.name: [one.as_dict() for one in each.blockers] for each in report.waits}
+    return {
+        "name": report.rotation.name,
+        "nodes": [
+            {
+                "name": each.name,
+                "phase": each.phase,
+                "begins": each.name in report.begins,
+                "due": report.due.get(each.name, ""),
+                "replacement": each.replacement,
+                "attempts": each.attempts,
+                "origin": _origin(each),
+                "code": each.code,
+                "text": each.text,
+                "blockers": held.get(each.name, []),
+            }
+            for each in report.state.nodes
+        ],
+        "counts": report.state.counts,
+        "halted": report.state.halted,
+        "origin": report.rotation.status.origin,
+        "waits": waits_lines(report.waits),
+        "resume_at": write_time(report.resume_at) if report.resume_at else "",
+        "notes": [each.as_dict() for each in report.notes],
+    }
+
+
+def _origin(node: NodeProgress) -> str:
+    """Of a disruption that has begun; empty where none has."""
+    if node.phase == ROTATED and node.code == "gone":
+        return EXTERNAL
+    return MANUAL if node.attempts else ""

@@ -1,0 +1,92 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""SIGKILL at random instants of a rotation: whoever comes next goes on where it was. ROTATION_KILLS makes it more."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from rotation_workload import Workload
+from small_fleet import Document, Fleet, Server
+from test_rotation import (
+    blue,
+    nobody_is_held,
+    node_watcher,
+    rotation,
+    rotation_verdict,
+    run,
+)
+
+KILLS = int(os.environ.get("ROTATION_KILLS", "4"))
+SCRIPT = Path(__file__).with_name("conducted_rotation.py")
+
+
+def started(fleet: Fleet, wanted: Document) -> subprocess.Popen[str]:
+    told = {"options": fleet.options, "rotation": wanted}
+    command = [sys.executable, str(SCRIPT), json.dumps(told)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def deleted_nodes(server: Server, start: int) -> list[str]:
+    """The names of all Nodes that were deleted since, once for each request that succeeded."""
+    with open(server.made.after.audit_log, "rb") as log:
+        log.seek(start)
+        events = [json.loads(line) for line in log.read().splitlines() if line.endswith(b"}")]
+    return [
+        each["objectRef"]["name"]
+        for each in events
+        if (each["verb"], (each.get("objectRef") or {}).get("resource")) == ("delete", "nodes")
+        and each.get("stage") == "ResponseComplete"
+        and each["responseStatus"]["code"] == 200
+    ]
+
+
+def test_killed_anywhere_it_goes_on_and_no_node_is_drained_twice(node_fleet: Fleet, node_server: Server) -> None:
+    """F5: at no instant more than three nodes are held, none stays so, and none that came new is touched."""
+    workload = Workload(node_server)
+    workload.deployment("web", 12)
+    workload.settled()
+    start = Path(node_server.made.after.audit_log).stat().st_size
+    before = {each["metadata"]["uid"]: name for name, each in blue(node_server).items()}
+    wanted = rotation("killed", {"firstWave": 1, "growth": 1}, budgets=[{"nodes": "25%"}])
+    chance = random.Random(7)
+    killed = 0
+    with node_watcher(node_server) as watcher:
+        for _kill in range(KILLS):
+            process = started(node_fleet, wanted)
+            try:
+                assert process.stdout is not None
+                while "begins" not in (line := process.stdout.readline()):
+                    assert line, "it did not begin"
+                time.sleep(chance.uniform(0, 3))
+                if process.poll() is None:
+                    killed += 1
+            finally:
+                process.send_signal(signal.SIGKILL)
+                process.wait()
+                process.stdout.close()
+            document = node_fleet.records.get("NodeRotation", "killed")
+            if document is not None and document["status"].get("phase") == "Done":
+                break
+        report = run(node_fleet, wanted)
+    left = [(each.name, each.code, each.text) for each in report.state.nodes if each.phase != "Rotated"]
+    assert rotation_verdict(report)[0] == "done", "\n".join(map(str, left))
+    assert killed > 0
+    after = {each["metadata"]["uid"] for each in blue(node_server).values()}
+    assert len(after) == 12 and not after & before.keys()
+    touched = frozenset[str]().union(*watcher.samples)
+    assert touched <= set(before.values()), "a node that came new was cordoned"
+    assert watcher.most <= 3
+    assert sorted(deleted_nodes(node_server, start)) == sorted(before.values()), "a node was replaced twice, or never"
+    assert all(each.attempts <= 1 for each in report.state.nodes)
+    nobody_is_held(node_server)
+    workload.settled()
+    workload.end()

@@ -1,0 +1,38 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What people read of a rotation while it goes on."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation.state import (
+    NodeProgress,
+    RotationState,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.rotation_words import RotationTelling
+
+NOW = datetime(2026, 11, 18, 12, tzinfo=UTC)
+
+
+def test_who_ended_is_told_before_who_began_by_that_and_in_80_columns() -> None:
+    """Or a budget of one would seem to be exceeded."""
+    said: list[str] = []
+    events: list[tuple[str, str]] = []
+    telling = RotationTelling("west-1", said.append, lambda *each: events.append(each), lambda: ())
+    first = NodeProgress(name="west-1/west-1-default-1", phase="Returning", attempts=1)
+    telling.begin(RotationState(nodes=(NodeProgress(name="west-1/west-1-default-0"), first)), NOW)
+    came = "west-1/west-1-default-1-66c92"
+    nodes = (
+        NodeProgress(name="west-1/west-1-default-0", phase="Draining", attempts=1),
+        NodeProgress(name="west-1/west-1-default-1", phase="Rotated", attempts=1, replacement=came),
+    )
+    for _twice in range(2):
+        telling.stored(RotationState(nodes=nodes), NOW)
+    assert said == [
+        "west-1: west-1/west-1-default-1 Rotated, west-1-default-1-66c92 has come for it",
+        "west-1: west-1/west-1-default-0 Draining",
+    ]
+    assert max(map(len, said)) <= 80
+    assert [reason for reason, _text in events] == ["Disrupted", "DisruptionBegun"]
