@@ -13,7 +13,7 @@ from collections import Counter
 from datetime import datetime
 from pathlib import Path
 
-from .._core.cluster.facts.prices import NO_PRICES, PriceList, read_prices, together
+from .._core.cluster.facts.prices import NO_PRICES, PriceList, merged_prices, read_prices
 from .._core.cluster.facts.snapshot import FactsSnapshot, read_snapshot
 from .._core.errors import FleetError, Problem
 from .._core.plan.approved import Approved, read_approved
@@ -27,7 +27,7 @@ MAX_JSON = 1_000_000_000
 
 
 def facts_file(path: str, now: datetime) -> FactsSnapshot:
-    """The facts snapshot in a file."""
+    """The facts snapshot in a file. FleetError ``facts-missing``, ``facts-invalid``, ``facts-too-new``."""
     hint = f"ansible-playbook gitops.fleet.facts -e dest={path} reads the facts of all members and writes it"
     return read_snapshot(json_file(path, "facts-missing", "facts-invalid", hint), path, now)
 
@@ -66,7 +66,7 @@ def prices_file(path: str) -> PriceList:
 def prices_files(paths: t.Sequence[str]) -> PriceList:
     """The lists as one; without any there are no prices."""
     found = [prices_file(each) for each in paths if each]
-    return together(found) if len(found) > 1 else found[0] if found else NO_PRICES
+    return merged_prices(found) if len(found) > 1 else found[0] if found else NO_PRICES
 
 
 def approved_plan(path: str) -> Approved:
@@ -75,7 +75,8 @@ def approved_plan(path: str) -> Approved:
 
 
 def refuse_empty(options: t.Mapping[str, t.Any], *names: str) -> None:
-    """A list without a path is not the same as no list: it comes from a variable that lost its content."""
+    """FleetError ``bad-option`` for each of these options that is there and names no path: that is not the same as no
+    list, for it comes from a variable that lost its content."""
     empty = [name for name in names if options[name] is not None and not any(options[name])]
     if empty:
         hint = "leave the option out if that is meant"

@@ -13,6 +13,7 @@ import typing as t
 from .._core.errors import FleetError
 from .._store.records import Lease, Records
 from .leases import acquire
+from .permits import PermitWindow
 
 LEASE_SECONDS = 300
 LOST, INTERRUPTED = "lease-lost", "interrupted"
@@ -32,7 +33,7 @@ class Keeper:
 
     ``check`` is to be called before each write. It raises once a lease is lost, or ``told`` says that this run is to
     end; and it asks the records itself when no renewal came through for two thirds of the leases' time, so that what is
-    begun then still ends in time.
+    begun then still ends in time. ``window`` is what other processes go by that work under these leases.
     """
 
     def __init__(
@@ -42,9 +43,12 @@ class Keeper:
         told: t.Callable[[], str],
         seconds: int = LEASE_SECONDS,
         clock: t.Callable[[], float] = running_time,
+        *,
+        window: PermitWindow | None = None,
     ) -> None:
         self._records, self._holder, self._told = records, holder, told
         self._seconds, self._clock = seconds, clock
+        self.window = window
         self._leases: dict[str, Lease] = {}
         self._renewed = clock()
         self._lost: FleetError | None = None
@@ -59,6 +63,7 @@ class Keeper:
     def __exit__(self, *_error: object) -> None:
         self._ended.set()
         self._thread.join()
+        self._open_until(0.0)
         for lease in reversed(self._leases.values()):
             with contextlib.suppress(FleetError):  # what cannot be given back runs out
                 self._records.release(lease)
@@ -70,6 +75,7 @@ class Keeper:
             lease = self._leases[name] = acquire(self._records, name, self._holder, self._seconds)
             if len(self._leases) == 1:
                 self._renewed = now
+                self._open_until(now + self._seconds * 2 / 3)
             return lease
 
     @property
@@ -107,5 +113,11 @@ class Keeper:
             except FleetError as error:
                 if last or error.code == LOST:
                     self._lost = FleetError(LOST, error.message, error.where, error.hint)
+                    self._open_until(0.0)
                 return
             self._renewed = now
+            self._open_until(now + self._seconds * 2 / 3)
+
+    def _open_until(self, end: float) -> None:
+        if self.window is not None and (self._lost is None or not end):
+            self.window.open_until(end)

@@ -21,8 +21,8 @@ _HOLDER = re.compile(r".*:(?P<pid>\d+)#(?P<machine>[0-9a-f]{8})-(?P<started>\d+)
 
 
 def holder_name(environ: t.Mapping[str, str]) -> str:
-    """``user@host:pid#machine-start``, unique to this process. ``machine`` is this boot of this machine, as one
-    namespace of processes sees it."""
+    """``user@host:pid#machine-start``, unique to this process: ``user`` is that of the environment, ``machine`` this
+    boot of this machine as one namespace of processes sees it, ``start`` when the process began."""
     user = environ.get("USER") or "user"
     return f"{user}@{platform.node()}:{os.getpid()}#{_machine()}-{_started(os.getpid())}"
 
@@ -49,7 +49,8 @@ def leaving_lease(member: str) -> str:
 
 
 def leaving_members(records: Records) -> dict[str, str]:
-    """Who lets which member go, by member. A holder that died long ago does not count; clocks may differ."""
+    """Who lets which member go: holders by member. One whose lease ended more than ``SKEW`` ago, as clocks may differ,
+    or who has died on this machine, does not count."""
     past = datetime.now(UTC) - SKEW
     return {
         each.name.partition("/")[2]: each.holder

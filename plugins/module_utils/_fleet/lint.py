@@ -24,11 +24,11 @@ from .._core.lint.remark import (
 )
 from .._core.lint.stand_ins import with_quotes, without_holes
 from .._core.objects.placements.placeholders import HOLES
-from .._store.documents import (
+from .._store.documents_in_files import (
     Document,
     documents_of,
-    files,
-    text_of,
+    file_text,
+    found_files,
 )
 
 MOST_TOLD = 2_000  # remarks of a level
@@ -122,8 +122,8 @@ def _of_ours(
     paths: t.Sequence[str], exclude: t.Sequence[str], counts: collections.Counter[str]
 ) -> t.Iterator[Document | Problem]:
     """What is to be judged. Files that nobody named and that are not ours are counted."""
-    for file in files(paths, exclude):
-        text = file if isinstance(file, Problem) else text_of(file.path)
+    for file in found_files(paths, exclude):
+        text = file if isinstance(file, Problem) else file_text(file.path)
         if isinstance(file, Problem) or isinstance(text, Problem):
             yield t.cast(Problem, text)
         elif file.named:

@@ -14,6 +14,7 @@ from .._core.schema.checking import Check, check_object
 from .._core.schema.codec import decode
 from .._core.schema.fields import fields_of
 from .._core.schema.rules import Found
+from .._store.kinds import record_name
 from .._store.records import Record
 
 DAMAGED = "record-damaged"
@@ -28,8 +29,8 @@ def recorded(cls: type[T], document: Record) -> T:
     """The object; FleetError ``record-damaged`` with its name and the first problems if it is none of that kind."""
     kind = KIND_OF[cls.__name__]
     metadata = document.get("metadata")
-    name = metadata.get("name") if isinstance(metadata, dict) else None
-    where = f"{kind.kind}/{name if isinstance(name, str) else '?'}"
+    name = record_name(document) if isinstance(metadata, dict) and isinstance(metadata.get("name"), str) else "?"
+    where = f"{kind.kind}/{name}"
     try:
         found = _problems(cls, {**document, "apiVersion": kind.api_versions[0], "kind": kind.kind})
         if not found:

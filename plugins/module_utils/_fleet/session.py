@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import typing as t
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from .._core.errors import FleetError
 from .._kube.client import KubeClient
 from .._store.hub import HubRecords
 from .._store.open_records import guard_durable, open_records
@@ -47,6 +49,11 @@ class Session:
 
     def __exit__(self, *_error: object) -> None:
         self.records.close()
+
+    def journal(self, kind: str, name: str, reason: str, message: str, type: str = "Normal") -> None:
+        """Adds a line to the journal of one object. It is for people: a line that cannot be kept stops nothing."""
+        with contextlib.suppress(FleetError):
+            self.records.event(kind, name, type, reason, message, self.clock())
 
 
 def open_session(

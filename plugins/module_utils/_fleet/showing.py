@@ -14,11 +14,12 @@ from .._kube.login.known_secrets import SHOWN
 
 
 def said(text: str) -> str:
-    """A line that is said while a verb works."""
+    """What is said while a verb works, without credentials that we know; each line but the first stands behind a
+    mark."""
     return in_lines(SHOWN.taken_out(text))
 
 
-def shown(value: t.Any) -> t.Any:
+def plain_json(value: t.Any) -> t.Any:
     """Data as plain JSON values, without tags of Ansible's data model, which neither YAML writers nor threads should
     see."""
     try:

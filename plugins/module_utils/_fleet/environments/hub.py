@@ -50,7 +50,8 @@ class HubOutcome:
 
 
 def installed(options: t.Mapping[str, t.Any], environ: t.Mapping[str, str], write: bool) -> HubOutcome:
-    """``install`` on the API server that the options ``kubeconfig`` and ``context`` name."""
+    """``install`` on the API server that the options ``kubeconfig`` and ``context`` name; its errors, and those of the
+    connection."""
     with hub_client(options, environ) as client:
         return install(client, write)
 
@@ -99,7 +100,7 @@ def _policy(client: KubeClient, policy: Policy, write: bool) -> str:
     kind, _slash, _name = path.rpartition("/")
     if not _exists(client, kind):
         return NOT_SERVED
-    live = _object(client, path)
+    live = live_object(client, path)
     if is_shipped(policy, live):
         return UNCHANGED
     if write and live is None:
@@ -135,10 +136,11 @@ def _refuse_foreign(client: KubeClient, live: t.Mapping[str, dict[str, t.Any] | 
 
 
 def _live(client: KubeClient, name: str) -> dict[str, t.Any] | None:
-    return _object(client, f"{DEFINITIONS}/{name}")
+    return live_object(client, f"{DEFINITIONS}/{name}")
 
 
-def _object(client: KubeClient, path: str) -> dict[str, t.Any] | None:
+def live_object(client: KubeClient, path: str) -> dict[str, t.Any] | None:
+    """The object at this path; None if there is none. ApiError for every other refusal."""
     try:
         return client.get(path)
     except ApiError as error:
@@ -148,7 +150,7 @@ def _object(client: KubeClient, path: str) -> dict[str, t.Any] | None:
 
 
 def _exists(client: KubeClient, path: str) -> bool:
-    return _object(client, path) is not None
+    return live_object(client, path) is not None
 
 
 def _installed(wanted: dict[str, t.Any], live: dict[str, t.Any]) -> bool:

@@ -50,7 +50,7 @@ def local_clusters(options: Options, check: bool, say: Say) -> LocalFleet:
     return LocalFleet(
         outcomes=outcomes,
         kubeconfig=str(Path(folder).parent / "kubeconfig") if folder else "",
-        kubectl=_kubectl(options) if options["state"] == "present" and not check else "",
+        kubectl=_kubectl(options) if options["state"] == "present" else "",
         others=tuple(each.name for each in cluster.clusters(root) if each.name not in work),
     )
 

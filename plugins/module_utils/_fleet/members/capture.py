@@ -18,7 +18,7 @@ from ..._kube.client import Timeouts
 from ..placements.holdings import holdings_of
 from ..session import Session
 from .facts import FleetReading, read_fleet
-from .identity import record_identities
+from .identity import record_uids
 from .members import open_clients, recorded_members
 from .record_facts import record_facts
 
@@ -64,14 +64,14 @@ def capture(
         hint = "join some with member_cluster"
         raise FleetError("no-members", "no cluster has joined the fleet", session.records.place, hint)
     fleet = {name: member.fleet for name, member in members.items()}
-    waits = Timeouts(connect=timeout, read=max(30.0, timeout))
+    waits = Timeouts.connecting(timeout)
     with open_clients(session, fleet, timeout=waits) as clients:
         inside = bool(session.records.names("ResourcePlacement"))
         reading = read_fleet(
             members, clients, session.clock(), pods, prices, threads, workers=workers, namespaces=inside
         )
     if record:
-        record_identities(session.records, fleet, clients.identities.seen)
+        record_uids(session.records, fleet, clients.identities.seen)
         record_facts(session.records, reading)
     if len(reading.failed) == len(members):
         raise FleetError.of([problem for error in reading.failed.values() for problem in error.problems])

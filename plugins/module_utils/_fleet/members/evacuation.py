@@ -9,7 +9,7 @@ import typing as t
 from dataclasses import dataclass
 
 from ..._core.errors import FleetError, Problem
-from ..._core.objects.clusters.evacuation import EVACUATED, MARK, is_evacuated, marked
+from ..._core.objects.clusters.evacuation import EVACUATED, MARK, evacuation_marked, is_evacuated
 from ..._core.objects.clusters.member_cluster import MemberCluster
 from ..._core.objects.placements.binding import UNSCHEDULED
 from ..._core.objects.placements.key import PlacementKey
@@ -34,7 +34,7 @@ class Evacuation:
 
     def of(self, clusters: t.Iterable[MemberCluster]) -> tuple[MemberCluster, ...]:
         """The clusters as they are marked then."""
-        return marked(clusters, self.evacuated, self.readmitted)
+        return evacuation_marked(clusters, self.evacuated, self.readmitted)
 
     @property
     def lines(self) -> list[str]:
@@ -50,7 +50,7 @@ def evacuation(evacuate: str, readmit: str, clusters: t.Collection[MemberCluster
     if evacuated & readmitted:
         names = ", ".join(sorted(evacuated & readmitted))
         raise FleetError("bad-option", f"{names} cannot be evacuated and readmitted at once", "evacuate, readmit")
-    if evacuated and all(map(is_evacuated, marked(clusters, evacuated, readmitted))):
+    if evacuated and all(map(is_evacuated, evacuation_marked(clusters, evacuated, readmitted))):
         text = f"{evacuate!r:.80} leaves no cluster of the fleet that placements could go to"
         raise FleetError("nothing-left", text, "evacuate", "select fewer, or readmit others first")
     news = {each.name for each in clusters if each.name in (readmitted if is_evacuated(each) else evacuated)}
@@ -81,7 +81,8 @@ def _record_mark(session: Session, name: str, evacuated: bool) -> None:
 
 
 def evacuated_names(clusters: t.Iterable[t.Mapping[str, t.Any]]) -> list[str]:
-    """Of recorded clusters, as documents."""
+    """The names of those recorded MemberClusters, given as documents, that bear the taint of an evacuation; in their
+    order."""
     return [
         each["metadata"]["name"]
         for each in clusters

@@ -34,7 +34,7 @@ from ..._core.values.parts import mapping, text
 from ..._core.values.quantity import Quantity
 from ..._kube.access import ready, version
 from ..._kube.client import KubeClient
-from ..._kube.documents import damaged
+from ..._kube.documents import unusable_answer
 from ..._kube.lists import list_pages, read_each
 from ..._kube.parallel import in_parallel
 from .members import Clients, Member
@@ -137,7 +137,7 @@ def _reader(
             ready=bool(ready(client)),
             version=version(client),
             server=client.connection.server,
-            nodes=_part(NODES, missing, lambda: _nodes(client)),
+            nodes=_part(NODES, missing, lambda: nodes_of(client)),
             requests=_part(PODS, missing, lambda: _requests(client)) if pods else None,
             namespaces=_part(NAMESPACES, missing, lambda: _namespaces(client)) if namespaces else None,
             prices=prices,
@@ -170,7 +170,8 @@ def _part(name: str, missing: dict[str, Problem], work: t.Callable[[], T]) -> T 
     return None
 
 
-def _nodes(client: KubeClient) -> tuple[NodeFacts, ...]:
+def nodes_of(client: KubeClient) -> tuple[NodeFacts, ...]:
+    """A member's nodes by name, as they are now. FleetError of the request."""
     found = read_each(client, "/api/v1/nodes", lambda node: _node(client, node), "Node", MOST_NODES).items
     return tuple(sorted(found, key=lambda each: each.name))
 
@@ -179,7 +180,7 @@ def _node(client: KubeClient, node: t.Mapping[str, t.Any]) -> NodeFacts:
     """ValueError if it is none."""
     created = text(node["metadata"], "creationTimestamp")
     found = node_facts(node, parse_time(created) if created else None)
-    texts = (found.name, found.pool, found.version, found.image, found.instance_type)
+    texts = (found.name, found.pool, found.version, found.image, found.mode, found.instance_type)
     told = "\n".join((*texts, *found.capacity, *found.allocatable))
     return found if client.hide(told) == told else _without_secrets(client, found)
 
@@ -191,6 +192,7 @@ def _without_secrets(client: KubeClient, found: NodeFacts) -> NodeFacts:
         pool=client.hide(found.pool),
         version=client.hide(found.version),
         image=client.hide(found.image),
+        mode=client.hide(found.mode),
         instance_type=client.hide(found.instance_type),
         capacity=_hidden(client, found.capacity),
         allocatable=_hidden(client, found.allocatable),
@@ -219,8 +221,8 @@ def _requests(client: KubeClient) -> dict[str, Quantity]:
         try:
             total = added(total, manifest_requests(pods))
         except ValueError as error:
-            raise damaged("GET /api/v1/pods", str(error), client) from None
+            raise unusable_answer("GET /api/v1/pods", str(error), client) from None
         if len(total) > MOST_RESOURCES:
             message = f"pods ask for more than {MOST_RESOURCES} kinds of resources"
-            raise damaged("GET /api/v1/pods", message, client)
+            raise unusable_answer("GET /api/v1/pods", message, client)
     return {name: Quantity.of_nanos(amount) for name, amount in total.items()}

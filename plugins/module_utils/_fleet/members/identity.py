@@ -151,8 +151,11 @@ def recorded_uids(members: t.Mapping[str, FleetMember]) -> dict[str, str]:
     return {name: member.spec.cluster_uid for name, member in members.items()}
 
 
-def record_identities(records: Records, members: t.Mapping[str, FleetMember], seen: t.Mapping[str, str]) -> None:
-    """Records the UIDs of members that joined before UIDs were kept. What another run records meanwhile stands."""
+def record_uids(records: Records, members: t.Mapping[str, FleetMember], seen: t.Mapping[str, str]) -> None:
+    """Records the UIDs, by member, of those of ``members`` that joined before UIDs were kept.
+
+    What another run records meanwhile stands; a member that is written at that moment stays without until next time.
+    """
     for name, uid in seen.items():
         document = None if members[name].spec.cluster_uid else records.get("FleetMember", name)
         if document is None or document["spec"].get("clusterUID"):

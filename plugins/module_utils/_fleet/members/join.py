@@ -11,13 +11,13 @@ import typing as t
 from dataclasses import dataclass, replace
 
 from ..._core.cluster.facts.cloud_labels import KEYS, cloud_labels
+from ..._core.cluster.minimum_version import too_old
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.api_groups import CLUSTER_API, FLEET_API
 from ..._core.objects.clusters.evacuation import EVACUATED
 from ..._core.objects.clusters.fleet_member import ClusterConnection, FleetMember
 from ..._core.objects.reading import read
 from ..._core.schema.codec import encode
-from ..._core.values.minimum_version import too_old
 from ..._kube.access import version
 from ..._kube.client import KubeClient
 from ..._kube.lists import list_pages
@@ -29,6 +29,7 @@ from ..._store.records import Records
 from ..leases import acquire
 from ..session import Session
 from .identity import DOUBLE_MEMBER, doubles, recorded_uids
+from .member_lease import records_id
 from .members import Clients, Member, identified_members, open_clients
 
 IDENTITY = {"kind": "User", "name": "gitops-fleet", "apiGroup": "rbac.authorization.k8s.io"}
@@ -72,7 +73,8 @@ class Joined:
 
 
 def wishes_of_contexts(kubeconfig: str, pattern: str) -> tuple[MemberSpec, ...]:
-    """One wish for every context of the kubeconfig that matches the shell pattern, named after it."""
+    """One wish for every context of the kubeconfig that matches the shell pattern, named after it. FleetError
+    ``no-context-matches`` (with those there are), and those of the kubeconfig."""
     found = contexts(kubeconfig)
     names = [each for each in found if fnmatch.fnmatchcase(each, pattern)]
     if not names:
@@ -101,6 +103,7 @@ def join(session: Session, wishes: t.Sequence[MemberSpec], write: bool) -> Joine
     versions = {name: each.version for name, each in told.items()}
     if write:
         digest_key(records)  # before the first plan, so that plan and apply seal Secrets alike
+        records_id(records)  # whoever conducts upgrades may read it, and make no Secrets
     joined: list[str] = []
     changed: list[str] = []
     unchanged: list[str] = []
@@ -232,12 +235,12 @@ def _strange(answers: t.Mapping[str, _Told | FleetError], told: t.Mapping[str, _
 def _asked(clients: Clients, name: str) -> t.Callable[[], _Told]:
     def ask() -> _Told:
         client = clients.get(name)
-        return _Told(version=version(client), labels=_cloud(client))
+        return _Told(version=version(client), labels=told_labels(client))
 
     return ask
 
 
-def _cloud(client: KubeClient) -> dict[str, str]:
+def told_labels(client: KubeClient) -> dict[str, str]:
     """Labels that the first nodes tell; none where nodes cannot be read, which a member need not permit to join."""
     try:
         nodes = next(list_pages(client, "/api/v1/nodes", limit=NODES_ASKED, kind="Node"), [])

@@ -18,7 +18,6 @@ from ..._core.resources.applyset import ID_LABEL, ApplySet
 from ..._kube.client import KubeClient
 from ..._kube.lists import list_objects
 from ..._kube.parallel import in_parallel
-from ..._store.kinds import record_name
 from ..._store.records import Lease, Records
 from ..conductor.interrupts import Interrupts
 from ..keeping import Keeper
@@ -30,7 +29,7 @@ from ..placements.on_member.member_apply import (
     run_on_member,
 )
 from ..placements.on_member.observe import PARENTS, parsed_parent
-from ..placements.recorded import all_bindings, all_placements
+from ..placements.recorded import all_bindings, all_placements, let_go
 from ..session import Session
 from ..updates.claims import busy
 from .identity import recorded_uids, several_names
@@ -277,6 +276,6 @@ def _forget(records: Records, name: str, leases: t.Mapping[str, Lease]) -> None:
     for binding in all_bindings(records):
         if binding["spec"]["targetCluster"] == name:
             lease = leases.get(f"placement/{_parent(binding)}")
-            records.delete(binding["kind"], record_name(binding), lease=lease)
+            let_go(records, binding, lease)
     for kind in ("MemberCluster", "FleetMember"):
         records.delete(kind, name, lease=leases[f"member/{name}"])

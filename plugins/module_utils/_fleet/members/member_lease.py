@@ -35,6 +35,8 @@ MEMBER_LEASE = "member"
 # Longer than any one request may take, with all that it may wait for; renewed when a third is over.
 APPLY_SECONDS = 300
 _ID = "records-id"
+# As it is named on a hub.
+ID_SECRET = f"gitops-fleet-{_ID}"
 
 Keep = t.Callable[[], None]
 
@@ -78,6 +80,10 @@ class MemberLeases:
         text = f"{task} by {self._holder} ({whereabouts(self._records)})"
         worker = Worker(owner=self._owner, task=task, token=secrets.token_hex(8), text=text)
         return KeptLease(client, worker, seconds)
+
+    def known_whose(self) -> None:
+        """Asks the records whose leases these are, so that a process forked from this one need not ask them."""
+        self._owner  # noqa: B018  # pylint: disable=pointless-statement
 
     @cached_property
     def _owner(self) -> str:

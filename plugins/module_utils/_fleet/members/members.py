@@ -20,7 +20,7 @@ from ..._core.schema.codec import decode
 from ..._core.schema.meta import ObjectMeta
 from ..._kube.access import ready
 from ..._kube.client import KubeClient, Timeouts
-from ..._kube.clocks import most_agree
+from ..._kube.clocks import usual_difference
 from ..._kube.login.connection import Connection
 from ..._kube.login.credentials import connection_from_document, connection_from_kubeconfig, connection_in_cluster
 from ..._kube.login.kubeconfig import local_path, parse_yaml
@@ -30,7 +30,7 @@ from ..session import Session
 from .identity import (
     Identities,
     doubles,
-    record_identities,
+    record_uids,
     recorded_uids,
 )
 from .member_lease import Keep, MemberLeases
@@ -73,13 +73,14 @@ def identified_members(session: Session, write: bool) -> dict[str, Member]:
         in_parallel({name: _opened(clients, name) for name in unknown})
         seen = dict(clients.identities.seen)
     if write:
-        record_identities(session.records, unknown, seen)
+        record_uids(session.records, unknown, seen)
     specs = {name: replace(unknown[name].spec, cluster_uid=uid) for name, uid in seen.items()}
     return members | {name: replace(members[name], fleet=replace(unknown[name], spec=specs[name])) for name in seen}
 
 
 def members_to_write(session: Session) -> dict[str, Member]:
-    """The same for verbs that write on members: FleetError ``double-member`` if a cluster has two names."""
+    """All joined members for verbs that write on them: as ``identified_members``, and new UIDs are recorded. FleetError
+    ``double-member`` if a cluster has two names."""
     members = identified_members(session, write=True)
     found = doubles(recorded_uids({name: each.fleet for name, each in members.items()}))
     if found:
@@ -146,16 +147,16 @@ class Clients:
             client.close()
         return kept
 
-    def apart(self) -> Clients:
-        """The same for another process, which shares no connection with this one; it holds no member."""
+    def apart(self, leases: MemberLeases | None = None) -> Clients:
+        """The same for another process, which shares no connection with this one; it holds members by ``leases``."""
         hub = KubeClient(self.hub.connection, timeout=self.hub.timeout) if self.hub else None
-        return replace(self, hub=hub, leases=None, _open={}, _lock=threading.Lock())
+        return replace(self, hub=hub, leases=leases, _open={}, _lock=threading.Lock())
 
     def clock_ahead(self) -> timedelta:
         """How far most of the clocks that were seen, the hub's among them, are ahead of ours; 0 if none was."""
         with self._lock:
             clients = [*self._open.values(), *([self.hub] if self.hub else ())]
-        return most_agree(each.ahead for each in clients if each.ahead is not None)
+        return usual_difference(each.ahead for each in clients if each.ahead is not None)
 
     def __enter__(self) -> Clients:
         return self

@@ -10,10 +10,16 @@ import typing as t
 from ..._core.errors import FleetError
 from ..._core.resources.envelopes import unpacked
 from ..._kube.paths import BUILT_IN, Resource
-from ..._kube.rbac import Subject, apply_manifests, read_only_manifests
+from ..._kube.rbac import (
+    Subject,
+    apply_manifests,
+    node_manifests,
+    read_only_manifests,
+)
 from ..._store.manifests import Manifest, read_manifests
 from ..._store.yaml_documents import write_yaml
 from ..placements.sources import resources_in
+from .hub_rights import PARTS, hub_manifests
 
 
 def rights(
@@ -22,11 +28,18 @@ def rights(
     kinds: t.Iterable[t.Mapping[str, t.Any]],
     resources: t.Sequence[str] = (),
 ) -> list[dict[str, t.Any]]:
-    """Roles and bindings for ``purpose`` read or apply, on ``kinds`` and on those of the manifests below ``resources``.
+    """Manifests of roles and bindings for one ``purpose``: ``nodes``, one of ``PARTS`` of the hub, ``read``, or
+    ``apply``.
 
-    FleetError ``unknown-kind`` where a plural is missing.
+    The last two are for ``kinds`` and for those of the manifests in the files ``resources``; the others are the same
+    for all. ``subject`` has kind, name and, for a service account, namespace. FleetError ``unknown-kind`` where a
+    plural is missing, and those of files that cannot be read.
     """
     who = Subject(subject["kind"], subject["name"], subject.get("namespace") or "")
+    if purpose in PARTS:
+        return [dict(each) for each in hub_manifests(purpose, who)]
+    if purpose == "nodes":
+        return [dict(each) for each in node_manifests(who)]
     make = apply_manifests if purpose == "apply" else read_only_manifests
     placed = dict.fromkeys([*map(_resource, kinds), *_kinds_of(resources_in(read_manifests(resources)))])
     return [dict(each) for each in make(who, placed)]

@@ -36,7 +36,7 @@ def is_list(value: t.Any) -> bool:
 
 
 def one_of(value: t.Any, known: t.Sequence[str], name: str) -> str:
-    """The value, if it is one of those known."""
+    """The value, if it is one of those known. FleetError ``bad-argument``, with ``name`` as its place."""
     if value not in known:
         text = f"{value!r:.60} is not one of {', '.join(filter(None, known))}"
         raise FleetError("bad-argument", text, name, did_you_mean(str(value), known))

@@ -12,7 +12,7 @@ from ..._core.errors import FleetError
 from ..._core.values.instants import parse_time, write_time
 
 
-def instant(value: t.Any = None, name: str = "now") -> datetime:
+def given_instant(value: t.Any = None, name: str = "now") -> datetime:
     """Aware UTC. FleetError ``invalid-time``; a text without a zone is none, because it would mean another instant on
     another machine."""
     if value is None or value == "now":
@@ -26,6 +26,6 @@ def instant(value: t.Any = None, name: str = "now") -> datetime:
     raise FleetError("invalid-time", f"{value!r:.60} is not an instant", name, hint)
 
 
-def in_words(value: datetime) -> str:
+def utc_text(value: datetime) -> str:
     """The instant in RFC 3339; one without a zone, as YAML reads some, is in UTC."""
     return write_time(value if value.tzinfo else value.replace(tzinfo=UTC))

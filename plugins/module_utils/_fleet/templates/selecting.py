@@ -18,7 +18,7 @@ from ..._core.schema.codec import decode
 from ..._core.values.selector import LabelSelector, compile_selector, label_selector
 from ..._core.values.selector_text import parse_selector
 from .given import objects
-from .present import instant
+from .present import given_instant
 
 TERM_FIELDS = {"labelSelector", "propertySelector", "propertySorter"}
 
@@ -94,7 +94,7 @@ def _by_terms(document: Mapping[str, t.Any], selector: t.Any) -> bool:
         found = decode(MemberCluster, named)
     except ValueError as error:
         raise FleetError("undecodable", str(error), "input") from None
-    affinity = ClusterAffinityFilter.of(FleetIndex([found], instant()), terms, upstream=False)
+    affinity = ClusterAffinityFilter.of(FleetIndex([found], given_instant()), terms, upstream=False)
     wrong = [each for each in affinity.findings if each.code == "malformed-requirement"]
     if wrong:
         raise FleetError.of(wrong)

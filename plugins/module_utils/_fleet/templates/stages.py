@@ -31,7 +31,7 @@ def update_stages(strategy: t.Any, members: t.Any) -> tuple[list[Row], tuple[Fou
 
 def candidates(members: t.Any) -> tuple[Candidate, ...]:
     """Members by name, in the order given. Groups come from FleetMembers, labels from MemberClusters of the same name;
-    rows of ``name``, ``group`` and ``labels`` have both."""
+    rows of ``name``, ``group`` and ``labels`` have both. FleetError with the problems of all rows."""
     found: dict[str, Candidate] = {}
     problems: list[Problem] = []
     for index, row in enumerate(objects(members, "members")):

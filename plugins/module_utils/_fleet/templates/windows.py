@@ -19,7 +19,7 @@ from ..._core.updates.timing.maintenance import Site, calendar
 from ..._core.windows.fleet_windows import read_window, within_windows
 from ..._core.windows.maintenance import configured
 from .given import objects, one_of
-from .present import instant
+from .present import given_instant
 
 GOVERNED: t.Mapping[str, str] = {KUBERNETES: FULL, NODE_IMAGE: NODE_IMAGE_ONLY}
 A_MOMENT = timedelta(microseconds=1)
@@ -35,7 +35,7 @@ def within_window(at: t.Any, windows: t.Any, governs: str = KUBERNETES) -> bool:
     configuration; or a FleetMaintenance, of which those windows count that govern ``kubernetes`` or ``nodeImage``, and
     its freezes. FleetError with all problems of a window that cannot be read.
     """
-    now = instant(at, "input")
+    now = given_instant(at, "input")
     kind = GOVERNED[one_of(governs, tuple(GOVERNED), "governs")]
     given = objects(windows, "windows")
     if not given:

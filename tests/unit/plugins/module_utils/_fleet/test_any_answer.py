@@ -28,7 +28,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.on_
     MemberTask,
     run_on_member,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.showing import shown
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.showing import plain_json
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.access import AccessRule, missing, who_am_i
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.discovery import resource_for
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError, from_status
@@ -104,7 +104,7 @@ def test_a_look(documents: dict[str, t.Any], strategy: ApplyStrategy) -> None:
         found = look(documents, strategy)
     except FleetError:
         return
-    json.dumps(shown(found.as_dict()))
+    json.dumps(plain_json(found.as_dict()))
 
 
 PARENT = "/api/v1/namespaces/gitops-fleet/configmaps"

@@ -33,15 +33,15 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.exp
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.placement import PlacementRequest, run
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.sources import placements_in
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import written
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import update_manifests
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.credentials import (
     connection_from_document,
     connection_from_kubeconfig,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._report.findings import findings_text
+from ansible_collections.gitops.fleet.plugins.module_utils._report.lint.findings import findings_text
+from ansible_collections.gitops.fleet.plugins.module_utils._report.lint.sarif import sarif
 from ansible_collections.gitops.fleet.plugins.module_utils._report.markdown import plans_markdown
-from ansible_collections.gitops.fleet.plugins.module_utils._report.sarif import sarif
 from ansible_collections.gitops.fleet.plugins.module_utils._report.text import plan_text
 from ansible_collections.gitops.fleet.plugins.module_utils._store.manifests import read_manifests
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
@@ -109,7 +109,7 @@ def in_file(function: t.Callable[[str], t.Any], content: bytes, name: str = "fil
 def test_manifests(content: bytes) -> None:
     """F9, F10, F22"""
     in_file(lambda path: placements_in(read_manifests([path]), strict=False), content)
-    in_file(lambda path: written([path], [], True), content)
+    in_file(lambda path: update_manifests([path], [], True), content)
     found = in_file(lambda path: lint([path], NOW, consent=True), content)
     findings_text(found.remarks, found.documents, found.checked)
     json.dumps([sarif(found.remarks), [each.as_dict() for each in found.mended]])

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.keeping import Keeper, running_time
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.permits import PermitPage
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
 
 NAME = "placement/web"
@@ -142,3 +143,39 @@ def test_time_goes_on_while_the_machine_sleeps(monkeypatch: pytest.MonkeyPatch) 
     wall = time.time()
     monkeypatch.setattr(time, "time", lambda: wall + 3600)
     assert running_time() - before >= 3599
+
+
+def open_until(page: PermitPage, clock: Time) -> float:
+    """By trying: when the first window closes."""
+    before, clock.passed = clock.passed, -1.0
+    end = next((each for each in range(0, 2000, 50) if not _open_at(page, clock, each)), 2000)
+    clock.passed = before
+    return end
+
+
+def _open_at(page: PermitPage, clock: Time, at: float) -> bool:
+    clock.passed = at
+    return page.holds(0)
+
+
+def test_others_may_write_for_two_thirds_of_the_time_after_each_renewal(records: SqliteRecords, clock: Time) -> None:
+    """Those who share a page with the holder, and as long as it may itself without asking the records."""
+    page = PermitPage(1, clock)
+    with Keeper(records, "one", str, 300, clock, window=page.window()) as keeper:
+        assert open_until(page, clock) == 0
+        keeper.take(NAME)
+        assert open_until(page, clock) == 200
+        clock.passed = 250
+        keeper.check()
+        assert open_until(page, clock) == 450
+    assert open_until(page, clock) == 0
+
+
+def test_others_write_nothing_more_once_it_is_lost(records: SqliteRecords, clock: Time) -> None:
+    page = PermitPage(1, clock)
+    with Keeper(records, "one", str, 300, clock, window=page.window()) as keeper:
+        keeper.take(NAME)
+        clock.passed = 1000
+        records.acquire(NAME, "two", 300)
+        assert code(keeper.check) == "lease-lost"
+        assert open_until(page, clock) == 0

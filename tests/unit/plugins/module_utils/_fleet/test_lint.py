@@ -14,7 +14,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.lint.codes impo
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.field_path import at
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet import lint as linting
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.lint import Linted, lint
-from ansible_collections.gitops.fleet.plugins.module_utils._report.findings import findings_text
+from ansible_collections.gitops.fleet.plugins.module_utils._report.lint.findings import findings_text
 
 SAMPLES = Path(__file__).resolve().parents[4] / "data" / "lint"
 NOW = datetime(2026, 11, 2, tzinfo=UTC)

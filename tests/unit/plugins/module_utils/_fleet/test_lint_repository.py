@@ -12,8 +12,8 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet import lint as linting
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.lint import Linted, lint
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.sources import placements_in
-from ansible_collections.gitops.fleet.plugins.module_utils._report.findings import summary
-from ansible_collections.gitops.fleet.plugins.module_utils._store.documents import documents_of, read_documents
+from ansible_collections.gitops.fleet.plugins.module_utils._report.lint.findings import findings_summary
+from ansible_collections.gitops.fleet.plugins.module_utils._store.documents_in_files import documents_of, read_documents
 from ansible_collections.gitops.fleet.plugins.module_utils._store.excluded import Excluded
 from ansible_collections.gitops.fleet.plugins.module_utils._store.manifests import read_manifests
 
@@ -59,7 +59,7 @@ def test_what_is_not_ours_is_counted_and_nothing_else(tmp_path: Path):
     found = lint([str(tmp_path)], NOW)
     assert codes(found) == ["not-one-of"]
     assert (found.documents, found.checked, found.passed_over) == (1, 1, len(FOREIGN))
-    assert summary(found.remarks, 1, 1, found.passed_over).endswith("; 14 other files passed over")
+    assert findings_summary(found.remarks, 1, 1, found.passed_over).endswith("; 14 other files passed over")
 
 
 @pytest.mark.parametrize("name", sorted(FOREIGN.keys() - {"empty.yml", "chart/values.yaml"}))
@@ -141,7 +141,7 @@ def test_a_comment_silences_a_code_in_one_place(tmp_path: Path):
     found = lint([str(tmp_path)], NOW)
     assert [each.file for each in found.remarks if each.code == "not-one-of"] == [str(tmp_path / "b.yaml")]
     assert found.silenced == 1
-    assert "; 1 silenced by comments" in summary(found.remarks, 2, 2, 0, found.silenced)
+    assert "; 1 silenced by comments" in findings_summary(found.remarks, 2, 2, 0, found.silenced)
     above = PLACEMENT.replace(
         "  policy:", "  # fleetlint: ignore not-one-of\n  # as long as the old hub is there\n  policy:"
     )

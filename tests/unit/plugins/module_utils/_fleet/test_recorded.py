@@ -13,6 +13,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import F
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.fleet_maintenance import (
     FleetMaintenance,
 )
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.staged.update_run import StagedUpdateRun
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.gate import Gate
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.release_catalog import ReleaseCatalog
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.strategy import UpdateStrategy
@@ -43,6 +44,13 @@ RUN: dict[str, t.Any] = {
 
 def test_a_good_record_is_read():
     assert recorded(UpdateRun, RUN).status.stages[0].groups[0].members[0].name == "a"
+
+
+def test_one_in_a_namespace_is_named_with_it():
+    document = {"apiVersion": "placement.kubernetes-fleet.io/v1beta1", "kind": "StagedUpdateRun", "spec": {}}
+    with pytest.raises(FleetError) as damaged:
+        recorded(StagedUpdateRun, {**document, "metadata": {"name": "first", "namespace": "shop"}})
+    assert {each.where for each in damaged.value.problems} == {"StagedUpdateRun/shop/first"}
 
 
 def test_what_a_member_said_is_no_hole_in_a_manifest():

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet import showing
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.showing import said, shown
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.showing import plain_json, said
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.known_secrets import KnownSecrets
 
 
@@ -23,7 +23,7 @@ def known(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_neither_secrets_nor_what_steers_gets_out() -> None:
     value = {'k canary-"token': ["a\x1b[2J", 'Bearer canary-"token', None, True, 7, "7", "null"], "script": "a\n\tb"}
-    assert shown(value) == {
+    assert plain_json(value) == {
         "k (hidden)": ["a\\x1b[2J", "Bearer (hidden)", None, True, 7, "(hidden)", "(hidden)"],
         "script": "a\n\tb",
     }
@@ -31,7 +31,7 @@ def test_neither_secrets_nor_what_steers_gets_out() -> None:
 
 
 def test_what_is_no_json_becomes_text() -> None:
-    assert shown({"at": datetime(2026, 1, 1, tzinfo=UTC), "rows": (1, 2)}) == {
+    assert plain_json({"at": datetime(2026, 1, 1, tzinfo=UTC), "rows": (1, 2)}) == {
         "at": "2026-01-01 00:00:00+00:00",
         "rows": [1, 2],
     }
@@ -41,4 +41,4 @@ def test_depth_without_end_ends() -> None:
     deep: t.Any = []
     for _level in range(100_000):
         deep = [deep]
-    assert shown({"a": deep})["a"]
+    assert plain_json({"a": deep})["a"]

@@ -75,13 +75,13 @@ def node(**changes: str) -> dict[str, t.Any]:
 
 
 def test_facts_of_nodes_are_as_they_are_told() -> None:
-    (found,) = facts._nodes(Showing(node()))
+    (found,) = facts.nodes_of(Showing(node()))
     assert (found.name, found.version, found.image, found.instance_type) == ("n1", "v1.36.0", "Linux", "large")
     assert (found.capacity, found.allocatable) == ({"cpu": "4"}, {"cpu": "3"})
 
 
 @pytest.mark.parametrize("part", ["name", "kubelet", "image", "kind", "amount"])
 def test_no_part_of_a_node_gives_our_token_away(part: str) -> None:
-    plain, found = facts._nodes(Showing(node(name="a"), node(**{"name": "b", part: f"b-{TOKEN}"})))
+    plain, found = facts.nodes_of(Showing(node(name="a"), node(**{"name": "b", part: f"b-{TOKEN}"})))
     assert TOKEN not in repr(found) and "b-(hidden)" in repr(found)
     assert "(hidden)" not in repr(plain)

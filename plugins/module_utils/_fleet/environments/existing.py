@@ -1,0 +1,28 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""A cluster that is there already, and not ours: what it tells of itself to who has its kubeconfig."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+
+from ..._kube.access import version
+from ..._kube.client import KubeClient
+from ..._kube.login.credentials import connection_from_kubeconfig
+from ..members.join import told_labels
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExistingTold:
+    """``version`` such as ``1.36.3``; ``labels`` say whose machines its nodes are, and where."""
+
+    version: str
+    labels: t.Mapping[str, str]
+
+
+def ask_existing(kubeconfig: str, context: str) -> ExistingTold:
+    """Reads only. FleetError if the file, the context or the cluster is not there."""
+    with KubeClient(connection_from_kubeconfig(kubeconfig, context)) as client:
+        return ExistingTold(version=version(client).removeprefix("v"), labels=told_labels(client))

@@ -1,0 +1,98 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Asks a member what becomes of its nodes when a program writes NodePools and node classes: by dry runs and reading."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from ..._core.cluster.cluster_state import ClusterState
+from ..._core.disruption.node_source import Document, NodeSource
+from ..._core.disruption.planned_nodes import NodesPlan, plan_changes
+from ..._core.disruption.subnet_change import Network
+from ..._core.errors import FleetError
+from ..._core.objects.clusters.fleet_member import FleetMember
+from ..._core.objects.clusters.member_cluster import MemberCluster
+from ..._core.objects.karpenter.node_class import AKS_NODE_CLASS
+from ..._core.objects.karpenter.node_pool import KIND as NODE_POOL
+from ..._core.schema.codec import decode
+from ..._core.schema.meta import ObjectMeta
+from ..._kube.apply import apply_object
+from ..._kube.client import KubeClient
+from ..._kube.discovery import resource_for
+from ..._kube.errors import ApiError
+from ..._kube.lists import list_objects
+from ..._kube.paths import object_path
+from ..members.members import Clients, Member
+from ..nodes.reading import ReadingWish, read_members
+from .hub import live_object
+
+NO_KARPENTER = "no-karpenter"
+KINDS = (("karpenter.sh/v1", NODE_POOL), ("karpenter.azure.com/v1beta1", AKS_NODE_CLASS))
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodesWish:
+    """What a program writes to the member ``name``. ``labels`` are on all that it wrote before; ``manager`` is the
+    name under which it owns fields. Of a member that is not there yet ``kubeconfig`` is empty."""
+
+    name: str
+    kubeconfig: str
+    context: str
+    documents: tuple[Document, ...]
+    labels: t.Mapping[str, str]
+    manager: str
+    network: Network = field(default_factory=Network)
+    allow_move: bool = False
+
+
+def planned_nodes(wish: NodesWish, environ: t.Mapping[str, str], now: datetime) -> NodesPlan:
+    """Nothing is written. FleetError of a member that does not answer or refuses a document; ``no-karpenter``."""
+    if not wish.kubeconfig:
+        new = [NodeSource(str(each["kind"]), str(each["metadata"]["name"]), None, each) for each in wish.documents]
+        return plan_changes(new, ClusterState(), wish.network, wish.name)
+    spec = {"connection": {"kubeconfig": wish.kubeconfig, **({"context": wish.context} if wish.context else {})}}
+    fleet = decode(FleetMember, {"metadata": {"name": wish.name}, "spec": spec})
+    member = Member(cluster=MemberCluster(metadata=ObjectMeta(name=wish.name)), fleet=fleet)
+    with Clients({wish.name: fleet}, environ=environ) as clients:
+        changes = _changes(clients.get(wish.name), wish)
+        found = read_members({wish.name: member}, clients, ReadingWish(pods=False), now)
+    if found.problems:
+        raise FleetError.of(found.problems)
+    return plan_changes(changes, found.members[0].whole, wish.network, wish.name, wish.allow_move)
+
+
+def _changes(client: KubeClient, wish: NodesWish) -> list[NodeSource]:
+    """What is written, as the server would store it, and what goes because it was written before and is no more."""
+    written = [_written(client, each, wish.manager) for each in wish.documents]
+    names = {(each.kind, each.name) for each in written}
+    before = [each for version, kind in KINDS for each in _owned(client, version, kind, wish.labels)]
+    return [*written, *(each for each in before if (each.kind, each.name) not in names)]
+
+
+def _written(client: KubeClient, document: Document, manager: str) -> NodeSource:
+    kind, name = str(document["kind"]), str(document["metadata"]["name"])
+    try:
+        path = object_path(resource_for(client, str(document["apiVersion"]), kind), document)
+        after = apply_object(client, document, manager, force=True, dry_run=True)
+    except ApiError as error:
+        if error.code == "unknown-kind":
+            text = f"the member does not know {kind} {document['apiVersion']}"
+            raise FleetError(NO_KARPENTER, text, client.server_name, "install Karpenter there first") from None
+        raise
+    return NodeSource(kind, name, live_object(client, path), after)
+
+
+def _owned(client: KubeClient, version: str, kind: str, labels: t.Mapping[str, str]) -> list[NodeSource]:
+    try:
+        path = resource_for(client, version, kind).path()
+    except ApiError as error:
+        if error.code == "unknown-kind":
+            return []
+        raise
+    selector = ",".join(f"{key}={value}" for key, value in labels.items())
+    found = list_objects(client, path, label_selector=selector, kind=kind)
+    return [NodeSource(kind, str(each["metadata"]["name"]), each, None) for each in found]

@@ -1,0 +1,122 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Objects that people give in files or outright, by kind and name; and how what they wrote comes into the records."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+
+from .._core.errors import FleetError, Problem
+from .._core.objects.reading import read
+from .._core.schema.checking import Written as Text
+from .._core.schema.checking import as_read
+from .._core.schema.codec import encode
+from .._core.schema.meta import ObjectMeta
+from .._store.kinds import record_name
+from .._store.manifests import Manifest
+from .._store.records import Records
+
+
+class Named(t.Protocol):
+    """An object with a name and a spec."""
+
+    @property
+    def api_version(self) -> str:
+        """Its group and version."""
+
+    @property
+    def kind(self) -> str:
+        """Its kind."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def metadata(self) -> ObjectMeta:
+        """Its namespace among others."""
+
+    @property
+    def spec(self) -> t.Any:
+        """What people write."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Given:
+    """By kind, then by name, that in a namespace by ``namespace/name``; and what is worth a word."""
+
+    objects: t.Mapping[str, t.Mapping[str, t.Any]]
+    findings: tuple[Problem, ...]
+
+
+def given_objects(
+    kinds: t.Sequence[str],
+    manifests: t.Iterable[Manifest],
+    definitions: t.Sequence[t.Mapping[str, t.Any]],
+    strict: bool,
+    other_kind: str,
+) -> Given:
+    """Every object of these kinds in the manifests, and all definitions. FleetError with all problems at once; its code
+    is ``other_kind`` for a definition that is none of them, ``duplicate-object`` for one that is given twice."""
+    documents: list[tuple[dict[str, t.Any], str, Text]] = [
+        (each.document, each.where, each.written) for each in manifests if each.document.get("kind") in kinds
+    ]
+    documents += [(dict(each), f"definition {number + 1}", as_read) for number, each in enumerate(definitions)]
+    there: dict[str, dict[str, t.Any]] = {kind: {} for kind in kinds}
+    problems: list[Problem] = []
+    findings: list[Problem] = []
+    for document, where, text in documents:
+        try:
+            reading = read(document, where, strict, written=text)
+            _put(reading.object, there, where, other_kind)
+        except FleetError as error:
+            problems.extend(error.problems)
+            continue
+        findings += [Problem(each.code, each.message, each.where or where) for each in reading.findings]
+    if problems:
+        raise FleetError.of(problems)
+    return Given(objects=there, findings=tuple(findings))
+
+
+def _put(found: t.Any, there: dict[str, dict[str, t.Any]], where: str, other_kind: str) -> None:
+    named = there.get(found.kind)
+    if named is None:
+        raise FleetError(other_kind, f"this is a {found.kind}, not one of {', '.join(there)}", where)
+    name = record_name({"metadata": _metadata(found)})
+    if name in named:
+        raise FleetError("duplicate-object", f"{found.kind} {name} is given twice", where)
+    named[name] = found
+
+
+def _metadata(found: Named) -> dict[str, str]:
+    namespace = found.metadata.namespace
+    return {"name": found.name, **({"namespace": namespace} if namespace else {})}
+
+
+def run_meant(name: str, runs: t.Collection[str]) -> str:
+    """The run that is meant: the one named, or the only one that is defined. FleetError ``which-run``."""
+    if name:
+        return name
+    if len(runs) == 1:
+        return next(iter(runs))
+    there = ", ".join(sorted(runs)) or "none"
+    raise FleetError("which-run", f"a run has to be named; defined are {there}", "name")
+
+
+def keep(records: Records, given: t.Iterable[Named], write: bool) -> bool:
+    """Puts specs of people into the records, where others see them too; whether any was new or another."""
+    changed = False
+    for each in given:
+        body = {"apiVersion": each.api_version, "kind": each.kind, "spec": encode(each.spec)}
+        metadata = _metadata(each)
+        stored = records.get(each.kind, record_name({"metadata": metadata}))
+        if stored is not None and stored["spec"] == body["spec"]:
+            continue
+        changed = True
+        if write and stored is None:
+            records.create({**body, "metadata": metadata})
+        elif write and stored is not None:
+            records.replace({**stored, **body})
+    return changed

@@ -1,0 +1,121 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The fleet as hosts of an inventory: hub and members, each with what is known of it and how it is reached.
+
+From records, or from the output of a Pulumi stack. No credential is among it: a path, a context, the name of a Secret.
+"""
+
+from __future__ import annotations
+
+import os
+import typing as t
+from dataclasses import asdict, dataclass, field
+
+from .._core.errors import FleetError, Problem
+from .._core.schema.codec import encode
+from .members.members import Member, recorded_members
+from .session import open_session
+
+SCHEMA = 1
+_TEXTS = ("name", "backend", "version", "region", "group", "kubeconfig", "context")
+
+
+@dataclass(frozen=True, kw_only=True)
+class InventoryHost:
+    """A cluster. ``role`` is hub or member; of a Secret on the hub ``secret`` has name, namespace and key."""
+
+    name: str
+    role: str
+    group: str = ""
+    region: str = ""
+    version: str = ""
+    environment: str = ""
+    kubeconfig: str = ""
+    context: str = ""
+    secret: t.Mapping[str, str] = field(default_factory=dict)
+    in_cluster: bool = False
+    driver: str = ""
+    provider: str = ""
+    labels: t.Mapping[str, str] = field(default_factory=dict)
+
+    def variables(self) -> dict[str, t.Any]:
+        """``fleet_role``, ``fleet_group`` and so on."""
+        return {f"fleet_{key}": value for key, value in asdict(self).items() if key != "name"}
+
+
+def recorded_hosts(records: t.Mapping[str, t.Any], environ: t.Mapping[str, str]) -> tuple[InventoryHost, ...]:
+    """The members that are recorded, by name; records do not say how their hub is reached.
+
+    FleetError ``no-records`` where there is no file of them: nobody has joined, or another folder is meant.
+    """
+    with open_session({"records": records}, environ, writes=False) as session:
+        if session.hub is None and not os.path.exists(session.records.place):
+            hint = "name them by records; members are recorded when they join"
+            raise FleetError("no-records", "there are no records", session.records.place, hint)
+        return tuple(_member(name, each) for name, each in recorded_members(session.records).items())
+
+
+def hosts_of_output(value: t.Any, where: str = "") -> tuple[InventoryHost, ...]:
+    """Hub and members of ``fleet_inventory``, as the program in ``pulumi/environments`` gives it.
+
+    FleetError ``bad-inventory`` with all that is wrong; of a newer schema nothing is guessed.
+    """
+    if not isinstance(value, dict) or value.get("schema_version") != SCHEMA:
+        told = value.get("schema_version") if isinstance(value, dict) else type(value).__name__
+        text = f"schema_version is {told!r}, and {SCHEMA} is what is read here"
+        raise FleetError(
+            "bad-inventory", text, where, "name an output of pulumi/environments; update the older of both"
+        )
+    members = value.get("members")
+    rows: list[tuple[str, str, t.Any]] = [("hub", "hub", value.get("hub"))]
+    rows += [
+        (f"members[{number}]", "member", row) for number, row in enumerate(members if isinstance(members, list) else ())
+    ]
+    problems = [problem for place, _role, row in rows for problem in _problems(row, f"{where} {place}".strip())]
+    names = [row["name"] for _place, _role, row in rows if isinstance(row, dict) and row.get("name")]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    problems += [Problem("bad-inventory", f"{name!r} is there twice", where) for name in twice]
+    if problems:
+        raise FleetError.of(problems)
+    environment = str(value.get("environment") or "")
+    return tuple(_row(role, environment, row) for _place, role, row in rows)
+
+
+def _member(name: str, member: Member) -> InventoryHost:
+    spec, connection = member.fleet.spec, member.fleet.spec.connection
+    labels = dict(member.cluster.metadata.labels or {})
+    return InventoryHost(
+        name=name,
+        role="member",
+        group=spec.group,
+        region=spec.location,
+        version=member.fleet.status.version,
+        kubeconfig=connection.kubeconfig,
+        context=connection.context,
+        secret=encode(connection.secret_ref) if connection.secret_ref else {},
+        in_cluster=connection.in_cluster,
+        driver=spec.driver,
+        provider=spec.provider,
+        labels=labels,
+    )
+
+
+def _problems(row: t.Any, where: str) -> t.Iterator[Problem]:
+    if not isinstance(row, dict):
+        yield Problem("bad-inventory", f"{row!r:.80} is no cluster", where)
+        return
+    for key in _TEXTS:
+        if not isinstance(row.get(key, ""), str):
+            yield Problem("bad-inventory", f"{row[key]!r:.80} is no text", f"{where}.{key}")
+    if not row.get("name"):
+        yield Problem("bad-inventory", "it has no name", where)
+    labels = row.get("labels") or {}
+    if not isinstance(labels, dict) or not all(isinstance(each, str) for pair in labels.items() for each in pair):
+        yield Problem("bad-inventory", f"{labels!r:.80} are no labels", f"{where}.labels")
+
+
+def _row(role: str, environment: str, row: t.Mapping[str, t.Any]) -> InventoryHost:
+    texts = {key: row.get(key, "") for key in _TEXTS if key not in ("backend",)}
+    driver = "local" if row.get("backend") == "local" and role == "member" else ""
+    return InventoryHost(role=role, environment=environment, driver=driver, labels=row.get("labels") or {}, **texts)

@@ -1,0 +1,97 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What people and pipelines need on the hub, where the records of update runs are: no more than their part in a run."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..._core.objects.api_groups import CLUSTER_GROUP, FLEET_GROUP, PLACEMENT_GROUP
+from ..._core.objects.kinds import KIND_OF
+from ..._core.objects.placements.key import PLACEMENT_KINDS
+from ..._core.objects.staged.key import RUN_KINDS
+from ..._kube.rbac import Grant, Manifest, Subject, role_manifests
+from .member_lease import ID_SECRET
+
+LEASES = "coordination.k8s.io"
+ADMISSION = "admissionregistration.k8s.io"
+POLICIES = ("validatingadmissionpolicies", "validatingadmissionpolicybindings")
+READ, WRITE, UPDATE = ("get", "list"), ("get", "list", "create", "update"), ("update",)
+ALL = (*WRITE, "delete")
+
+_VOUCHED = Grant(ADMISSION, POLICIES, ("get",))
+_MEMBERS = (Grant(FLEET_GROUP, ("fleetmembers",), READ), Grant(CLUSTER_GROUP, ("memberclusters",), READ))
+_CONDUCTOR = (
+    # Rotations are of node pools, as long as these are upgraded.
+    Grant(FLEET_GROUP, ("updateruns", "updatestrategies", "gates", "noderotations"), ALL),
+    Grant(FLEET_GROUP, ("fleetmaintenances", "releasecatalogs"), WRITE),
+    Grant(
+        FLEET_GROUP,
+        ("updateruns/status", "gates/status", "fleetmembers/status", "noderotations/status"),
+        UPDATE,
+    ),
+    *_MEMBERS,
+    _VOUCHED,
+)
+# It tells these records from others, on the Leases of members; joining makes it.
+_OWN_ID = Grant("", ("secrets",), ("get",), (ID_SECRET,))
+_HELD = {"gitops-fleet": (Grant(LEASES, ("leases",), ALL), _OWN_ID), "default": (Grant("", ("events",), WRITE[:3]),)}
+READER, APPROVER, CONDUCTOR, SCHEDULER = "hub_reader", "hub_approver", "hub_conductor", "hub_scheduler"
+STAGED_APPROVER = "hub_staged_approver"
+# The digest of a staged run is computed by whoever approves it, from all that it covers.
+_STAGED = (
+    *(KIND_OF[kind].plural for each in RUN_KINDS for kind in (each.run, each.strategy, each.approval)),
+    *(
+        KIND_OF[kind].plural
+        for each in PLACEMENT_KINDS
+        for kind in (each.placement, each.binding, each.policy_snapshot, each.resource_snapshot)
+    ),
+)
+# In all of the hub, and in namespaces of it.
+PARTS: t.Mapping[str, tuple[tuple[Grant, ...], t.Mapping[str, tuple[Grant, ...]]]] = {
+    READER: (
+        (
+            Grant(
+                FLEET_GROUP,
+                ("updateruns", "gates", "fleetmaintenances", "releasecatalogs", "autoupgradeprofiles"),
+                READ,
+            ),
+            *_MEMBERS,
+        ),
+        {"gitops-fleet": (Grant(LEASES, ("leases",), READ),)},
+    ),
+    APPROVER: (
+        (
+            Grant(FLEET_GROUP, ("updateruns", "gates"), ("get",)),
+            Grant(FLEET_GROUP, ("gates/status",), UPDATE),
+            _VOUCHED,
+        ),
+        {},
+    ),
+    STAGED_APPROVER: (
+        (
+            Grant(PLACEMENT_GROUP, _STAGED, READ),
+            Grant(PLACEMENT_GROUP, tuple(f"{KIND_OF[each.approval].plural}/status" for each in RUN_KINDS), UPDATE),
+            Grant(CLUSTER_GROUP, ("memberclusters",), READ),
+            _VOUCHED,
+        ),
+        {},
+    ),
+    CONDUCTOR: (_CONDUCTOR, _HELD),
+    SCHEDULER: (
+        (
+            *_CONDUCTOR,
+            Grant(FLEET_GROUP, ("autoupgradeprofiles",), WRITE),
+            Grant(FLEET_GROUP, ("autoupgradeprofiles/status",), UPDATE),
+            Grant(PLACEMENT_GROUP, ("clusterstagedupdateruns", "stagedupdateruns"), READ),
+        ),
+        _HELD,
+    ),
+}
+
+
+def hub_manifests(purpose: str, subject: Subject) -> tuple[Manifest, ...]:
+    """Roles and bindings for one of ``PARTS``, to be applied on the hub by its owner."""
+    everywhere, inside = PARTS[purpose]
+    return role_manifests(purpose.replace("_", "-"), subject, everywhere, inside)

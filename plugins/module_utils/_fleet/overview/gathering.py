@@ -1,0 +1,137 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""An overview of a fleet, from its records or from facts and manifests alone. Asks no member and writes nothing."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+
+from ..._core.cluster.facts.snapshot import FactsSnapshot
+from ..._core.errors import FleetError, Problem
+from ..._core.objects.placements.cluster_resource_placement import ClusterResourcePlacement, PlacementStatus
+from ..._core.overview.clusters import ClusterRow, cluster_row
+from ..._core.overview.document import DriftRow, Overview, drift_rows
+from ..._core.overview.matrix import PlacementColumn, decided_column, undecided_column
+from ..._core.overview.since import changes, checked_report
+from ..._core.plan.compose import RecordedState, policy_snapshot_of
+from ..._core.plan.document import PlacementPlan
+from ..._core.scheduling.cycle import schedule
+from ..._core.scheduling.index import FleetIndex
+from ..._core.scheduling.what_if.what_if import Differences
+from ..files import json_file
+from ..members.members import Member, recorded_members
+from ..placements.explaining import Ground, Question, ground_of, suppositions
+from ..placements.placement import PlacementRequest, run
+from ..placements.recorded import all_placements, statuses_of
+from ..session import Session
+from .pools import pool_calendars
+from .runs import run_charts
+
+
+@dataclass(frozen=True, kw_only=True)
+class OverviewRequest:
+    """``src`` has placements that are not recorded, ``resources`` what they place; with both they are planned too.
+    ``facts`` stand for those recorded. ``pools`` are files with NodePools, ``supposed`` a fleet as ``read_overlay``
+    takes it. ``forecast`` is whether runs that are not over are forecast."""
+
+    title: str = "Fleet"
+    src: tuple[str, ...] = ()
+    resources: tuple[str, ...] = ()
+    facts: FactsSnapshot | None = None
+    pools: tuple[str, ...] = ()
+    supposed: t.Mapping[str, t.Any] | None = None
+    forecast: bool = True
+
+
+def gather(session: Session, asked: OverviewRequest) -> Overview:
+    """The whole overview. FleetError with all that is wrong with files and options; what cannot be read of the records
+    of a run, or decided of a placement, is told in its place."""
+    now = session.clock()
+    members = recorded_members(session.records)
+    ground = ground_of(session, Question(name="", src=asked.src, facts=asked.facts))
+    statuses = statuses_of(all_placements(session.records))
+    plans, told = _plans(session, asked, ground.index)
+    runs, damaged = run_charts(session, asked.forecast)
+    return Overview(
+        title=asked.title,
+        made_at=now,
+        facts_at=ground.index.now,
+        place=session.records.place,
+        clusters=tuple(_clusters(ground.index, members, asked.facts)),
+        placements=tuple(_columns(ground, statuses, plans)),
+        runs=runs,
+        pools=pool_calendars((*asked.pools, *asked.resources), members, asked.facts, now),
+        drift=tuple(_drift(statuses)),
+        supposed=_supposed(session, asked),
+        notes=tuple(dict.fromkeys((*ground.told, *told, *damaged))),
+    )
+
+
+def with_changes(document: dict[str, t.Any], earlier: str) -> dict[str, t.Any]:
+    """The document, with what has changed since the report in a file. FleetError ``report-missing``, and those of
+    ``checked_report``."""
+    hint = "the first report of a fleet is made without the option since"
+    old = checked_report(json_file(earlier, "report-missing", "report-invalid", hint), earlier)
+    found = [each.as_dict() for each in changes(old, document)]
+    return {**document, "since": str(old["madeAt"]), "changes": found}
+
+
+def _clusters(
+    index: FleetIndex, members: t.Mapping[str, Member], facts: FactsSnapshot | None
+) -> t.Iterator[ClusterRow]:
+    failed = facts.failed if facts else {}
+    for cluster in index.clusters:
+        member = members.get(cluster.name)
+        yield cluster_row(cluster, member.fleet if member else None, failed.get(cluster.name))
+
+
+def _columns(
+    ground: Ground, statuses: t.Mapping[str, PlacementStatus], plans: t.Mapping[str, PlacementPlan]
+) -> t.Iterator[PlacementColumn]:
+    for name, (placement, known) in sorted(ground.known.items()):
+        status = statuses.get(name)
+        if placement.metadata.deletion_timestamp is not None:
+            ending = Problem("deleted", "the placement is being deleted", name)
+            yield undecided_column(placement, ground.index.size, [ending], status)
+            continue
+        try:
+            yield _decided(placement, known, ground.index, plans.get(name), status)
+        except FleetError as error:
+            yield undecided_column(placement, ground.index.size, error.problems, status)
+
+
+def _decided(
+    placement: ClusterResourcePlacement,
+    known: RecordedState,
+    index: FleetIndex,
+    plan: PlacementPlan | None,
+    status: PlacementStatus | None,
+) -> PlacementColumn:
+    snapshot, _new = policy_snapshot_of(placement, known.policy_snapshot)
+    return decided_column(schedule(placement, snapshot, index, known.bindings), plan, status)
+
+
+def _plans(
+    session: Session, asked: OverviewRequest, index: FleetIndex
+) -> tuple[dict[str, PlacementPlan], tuple[Problem, ...]]:
+    """What an apply would do, where everything that it takes is given."""
+    if not asked.src or not asked.resources:
+        return {}, ()
+    facts = asked.facts or FactsSnapshot(captured_at=index.now, members=index.clusters)
+    request = PlacementRequest(src=asked.src, resources=asked.resources, facts=facts, look=False)
+    plan = run(session, request).plan
+    return {each.name: each for each in plan.plans}, plan.findings
+
+
+def _supposed(session: Session, asked: OverviewRequest) -> tuple[Differences, ...] | None:
+    if asked.supposed is None:
+        return None
+    found, _told = suppositions(session, Question(name="", src=asked.src, facts=asked.facts), asked.supposed)
+    return tuple(each.differences for each in found)
+
+
+def _drift(statuses: t.Mapping[str, PlacementStatus]) -> t.Iterator[DriftRow]:
+    for name, status in sorted(statuses.items()):
+        yield from drift_rows(name, status)

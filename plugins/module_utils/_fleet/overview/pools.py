@@ -1,0 +1,49 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""NodePools from files, each with the numbers of nodes that clusters have of it."""
+
+from __future__ import annotations
+
+import typing as t
+from collections import Counter
+from datetime import datetime
+
+from ..._core.cluster.facts.snapshot import FactsSnapshot
+from ..._core.objects.karpenter.node_pool import KIND
+from ..._core.overview.calendar import PoolCalendar, pool_calendar
+from ..._store.manifests import read_manifests
+from ..members.members import Member
+
+
+def pool_calendars(
+    src: t.Sequence[str], members: t.Mapping[str, Member], facts: FactsSnapshot | None, now: datetime
+) -> tuple[PoolCalendar, ...]:
+    """One for each pool and each number of nodes; FleetError with all that is wrong with the files."""
+    pools = [each for each in read_manifests(dict.fromkeys(src)) if each.document.get("kind") == KIND] if src else []
+    sizes = _sizes(members, facts) if pools else {}
+    start = now.replace(minute=0, second=0, microsecond=0)
+    found = []
+    for each in pools:
+        name = str(each.document["metadata"]["name"])
+        known = sorted(sizes.get(name, {}).items())
+        found += [pool_calendar(each.document, each.where, start, nodes, clusters) for nodes, clusters in known]
+        if not known:
+            found.append(pool_calendar(each.document, each.where, start, None))
+    return tuple(found)
+
+
+def _sizes(members: t.Mapping[str, Member], facts: FactsSnapshot | None) -> dict[str, dict[int, list[str]]]:
+    """By pool and number of nodes, the clusters."""
+    found: dict[str, dict[int, list[str]]] = {}
+    if facts is not None and facts.nodes:
+        counts = {name: Counter(each.pool for each in nodes if each.pool) for name, nodes in facts.nodes.items()}
+    else:
+        counts = {
+            name: Counter({pool.name: pool.count for pool in each.fleet.status.node_pools})
+            for name, each in members.items()
+        }
+    for cluster, pools in sorted(counts.items()):
+        for pool, nodes in pools.items():
+            found.setdefault(pool, {}).setdefault(nodes, []).append(cluster)
+    return found

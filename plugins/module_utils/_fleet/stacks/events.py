@@ -1,0 +1,117 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the engine tells of a run, event by event (the JSON of ``--event-log``)."""
+
+from __future__ import annotations
+
+import json
+import re
+import typing as t
+from dataclasses import dataclass, field
+
+Event = t.Mapping[str, t.Any]
+# Nothing was, or will be, done to these.
+IDLE = ("same", "read", "refresh")
+# The last one is gone in the end, or another stands in its place.
+DELETING = ("delete", "delete-replaced", "replace", "create-replacement", "discard", "discard-replaced")
+# Of the engine itself: stacks, and what it reaches others by.
+_OWN = ("pulumi:pulumi:Stack", "pulumi:providers:")
+_COLOURS = re.compile(r"<\{%[^%]*%\}>")
+
+
+@dataclass(frozen=True, kw_only=True)
+class StackStep:
+    """What is done to one resource. ``before`` and ``after`` are the inputs that differ, secrets masked by the engine;
+    of one that comes or goes nothing but that."""
+
+    op: str
+    urn: str
+    before: t.Mapping[str, t.Any] = field(default_factory=dict)
+    after: t.Mapping[str, t.Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return self.urn.rpartition("::")[2]
+
+    @property
+    def type(self) -> str:
+        return self.urn.split("::")[2].rpartition("$")[2]
+
+    def as_dict(self) -> dict[str, str]:
+        return {"op": self.op, "type": self.type, "name": self.name, "urn": self.urn}
+
+
+@dataclass
+class Story:
+    """A run as far as it is known; ``counts`` are resources by operation, known at its end."""
+
+    steps: list[StackStep] = field(default_factory=list)
+    errors: list[tuple[str, str]] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    counts: dict[str, int] = field(default_factory=dict)
+    outputs_differ: bool = False
+
+    @property
+    def changed(self) -> bool:
+        return self.outputs_differ or any(op not in IDLE and count for op, count in self.counts.items())
+
+    @property
+    def deleted(self) -> list[StackStep]:
+        """Resources that go, or are replaced by others; each once."""
+        found = {step.urn: step for step in self.steps if step.op in DELETING}
+        return list(found.values())
+
+    def heard(self, line: str) -> str:
+        """Takes in one event; what people are told of it at once, or nothing."""
+        event = json.loads(line)
+        if "diagnosticEvent" in event:
+            return self._diagnosed(event["diagnosticEvent"])
+        if "summaryEvent" in event:
+            self.counts = dict(event["summaryEvent"].get("resourceChanges") or {})
+        elif "resourcePreEvent" in event:
+            return self._begun(event["resourcePreEvent"]["metadata"])
+        elif "resOutputsEvent" in event:
+            self._done(event["resOutputsEvent"]["metadata"])
+        return ""
+
+    def _begun(self, metadata: Event) -> str:
+        if metadata["op"] in IDLE or metadata["type"].startswith(_OWN):
+            return ""
+        step = _step(metadata)
+        self.steps.append(step)
+        return f"{step.op} {step.name} ({step.type})"
+
+    def _done(self, metadata: Event) -> None:
+        """The outputs of a stack are those of the resource that it is; a refresh tells what it found only now."""
+        old, new = metadata.get("old") or {}, metadata.get("new") or {}
+        if metadata["type"] == "pulumi:pulumi:Stack":
+            self.outputs_differ = (old.get("outputs") or {}) != (new.get("outputs") or {})
+        elif metadata["type"].startswith(_OWN):
+            return
+        elif metadata["op"] in ("update", "delete") and all(step.urn != metadata["urn"] for step in self.steps):
+            self.steps.append(_step(metadata))
+
+    def _diagnosed(self, event: Event) -> str:
+        text = _COLOURS.sub("", str(event.get("message", ""))).strip()
+        if event.get("ephemeral") or not text:
+            return ""
+        if event.get("severity") == "error":
+            self.errors.append((str(event.get("urn", "")).rpartition("::")[2], text))
+        elif event.get("severity") == "warning":
+            self.warnings.append(text)
+            return f"warning: {text}"
+        return ""
+
+
+def _step(metadata: Event) -> StackStep:
+    old, new = metadata.get("old") or {}, metadata.get("new") or {}
+    before, after = old.get("inputs") or {}, new.get("inputs") or {}
+    both = bool(old) and bool(new)
+    keys = sorted(key for key in {*before, *after} if before.get(key) != after.get(key)) if both else []
+    return StackStep(
+        op=metadata["op"],
+        urn=metadata["urn"],
+        before={key: before[key] for key in keys if key in before},
+        after={key: after[key] for key in keys if key in after},
+    )

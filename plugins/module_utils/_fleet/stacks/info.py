@@ -1,0 +1,95 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What is known of a stack without running its program: outputs, resources, its last run, what was cut off, locks."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import typing as t
+from collections import Counter
+from dataclasses import dataclass, field
+
+from ..._core.errors import FleetError
+from ..files import json_file
+from .command import NO_SUCH_STACK, Commands, Say
+from .place import StackPlace, place, project_name
+from .stack import opened_stack
+
+Options = t.Mapping[str, t.Any]
+_LAST = ("kind", "result", "startTime", "endTime", "version", "resourceChanges")
+
+
+@dataclass(frozen=True, kw_only=True)
+class StackInfo:
+    """``types`` counts resources; ``pending`` are URNs of operations that were cut off, with what they were. All is
+    empty of a stack that is not there."""
+
+    exists: bool = False
+    outputs: t.Mapping[str, t.Any] = field(default_factory=dict)
+    types: t.Mapping[str, int] = field(default_factory=dict)
+    urns: tuple[str, ...] = ()
+    last: t.Mapping[str, t.Any] = field(default_factory=dict)
+    pending: t.Mapping[str, str] = field(default_factory=dict)
+    locks: tuple[t.Mapping[str, t.Any], ...] = ()
+
+
+def info(options: Options, environ: t.Mapping[str, str], say: Say) -> StackInfo:
+    """Reads only; a stack or a state that is not there is told as such."""
+    where = place(options)
+    try:
+        with _reading(where, environ, say) as commands:
+            state = json.loads(commands.told("stack", "export")).get("deployment") or {}
+            runs = json.loads(commands.told("stack", "history", "--json", "--page-size", "1") or "[]")
+            outputs = json.loads(commands.told("stack", "output", "--json"))
+    except FleetError as error:
+        if error.code == NO_SUCH_STACK:
+            return StackInfo()
+        raise
+    resources = state.get("resources") or []
+    return StackInfo(
+        exists=True,
+        outputs=outputs,
+        types=dict(sorted(Counter(each["type"] for each in resources).items())),
+        urns=tuple(each["urn"] for each in resources),
+        last={key: runs[0][key] for key in _LAST if key in runs[0]} if runs else {},
+        pending={each["resource"]["urn"]: each["type"] for each in state.get("pending_operations") or []},
+        locks=tuple(_locks(where)),
+    )
+
+
+def output(options: Options, name: str, environ: t.Mapping[str, str], say: Say) -> t.Any:
+    """One output. FleetError ``no-such-stack``, ``no-such-output`` (with those there are), ``secret-output``."""
+    where = place(options)
+    with _reading(where, environ, say) as commands:
+        found = json.loads(commands.told("stack", "output", "--json"))
+    if name not in found:
+        known = ", ".join(sorted(found)) or "none"
+        raise FleetError("no-such-output", f"there is no output {name!r}", f"stack {where.stack}", f"outputs: {known}")
+    if found[name] == "[secret]":
+        text = f"the output {name} is secret, and is not given"
+        raise FleetError("secret-output", text, f"stack {where.stack}", "hand over a path or another reference")
+    return found[name]
+
+
+@contextlib.contextmanager
+def _reading(where: StackPlace, environ: t.Mapping[str, str], say: Say) -> t.Iterator[Commands]:
+    """Commands that read a stack. Nothing is built, and the folder of a state is not made, by who only reads."""
+    if where.folder is not None and not where.folder.is_dir():
+        raise FleetError(NO_SUCH_STACK, f"there is no state in {where.folder}", f"stack {where.stack}")
+    with opened_stack(where, {}, environ, say, build=False) as commands:
+        yield commands
+
+
+def _locks(where: StackPlace) -> t.Iterator[t.Mapping[str, t.Any]]:
+    """Of a state in files; another backend does not tell."""
+    if where.folder is None:
+        return
+    folder = where.folder / ".pulumi" / "locks" / "organization" / project_name(where) / where.stack
+    for path in sorted(folder.glob("*.json")):
+        try:
+            found = json_file(str(path), "lock-missing", "lock-invalid")
+        except FleetError:  # given back, or being written
+            continue
+        yield {key: found.get(key) for key in ("username", "hostname", "pid", "timestamp")}

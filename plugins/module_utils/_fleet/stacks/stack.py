@@ -1,0 +1,165 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""A stack of a Pulumi project: made as its program says, refreshed, taken down; in check mode only looked at."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import tempfile
+import typing as t
+from dataclasses import dataclass, replace
+
+from ..._core.errors import FleetError, Problem
+from ..._core.values.listed import listed
+from ..._local.pulumi_engine import find_engine
+from .command import Commands, Say
+from .events import StackStep, Story
+from .place import StackPlace, environment, place, project_name, ready_folder, workspace
+
+Options = t.Mapping[str, t.Any]
+_MOST_NAMED = 20
+_UP = ("up", "--yes", "--skip-preview")
+
+
+@dataclass(frozen=True, kw_only=True)
+class StackReport:
+    """``counts`` are resources by operation; ``outputs`` are those of the stack, secrets masked by the engine."""
+
+    changed: bool
+    counts: t.Mapping[str, int]
+    steps: tuple[StackStep, ...]
+    outputs: t.Mapping[str, t.Any]
+    warnings: tuple[str, ...]
+
+    def diff(self) -> dict[str, t.Any]:
+        """By the names of resources what was, and is or would be, other; of one that comes or goes just that."""
+        before = {step.name: dict(step.before) for step in self.steps if step.op not in ("create", "import")}
+        after = {step.name: dict(step.after) for step in self.steps if step.op not in ("delete", "discard")}
+        return {"before": before, "after": after}
+
+
+def stack(options: Options, check: bool, environ: t.Mapping[str, str], say: Say) -> StackReport:
+    """Carries out the state that is asked for. FleetError: ``stack-failed`` with what the engine says,
+    ``stack-locked``, ``deletions``, ``no-such-stack``, ``stack-timeout``, and those of ``find_engine``."""
+    where = place(options)
+    with opened_stack(where, options, environ, say) as commands:
+        if options.get("force_unlock") and not check and commands.known():
+            commands.told("cancel", "--yes")
+        if options["state"] == "present":
+            return _present(where, options, commands, check)
+        if options["state"] == "refreshed":
+            return _refreshed(options, commands, check)
+        return _absent(options, commands, check)
+
+
+@contextlib.contextmanager
+def opened_stack(
+    where: StackPlace, options: Options, environ: t.Mapping[str, str], say: Say, build: bool = True
+) -> t.Iterator[Commands]:
+    """Commands for a stack, with its settings in a folder that is gone afterwards. Without ``build`` an engine that is
+    not there is FleetError ``no-engine``, and nothing is compiled."""
+    engine = find_engine(environ, say=say, build=build)
+    ready_folder(where)
+    with workspace(where, options.get("config") or {}) as folder:
+        yield Commands(
+            pulumi=engine.pulumi,
+            stack=where.stack,
+            program=where.project,
+            workspace=folder,
+            environ=environment(where, engine, environ),
+            seconds=float(options.get("timeout") or 3600),
+            say=say,
+        )
+
+
+def _present(where: StackPlace, options: Options, commands: Commands, check: bool) -> StackReport:
+    """A stack that is new has nothing that could be deleted, and is not previewed first."""
+    known = commands.known()
+    if check and not known:
+        with _elsewhere(commands) as other:
+            return _previewed(options, _made(where, options, other))
+    if not known:
+        return _report(_made(where, options, commands).story(*_UP, *_chosen(options)), commands)
+    _settled(where, options, commands)
+    if check:
+        return _previewed(options, commands)
+    if not options["allow_delete"]:
+        before = commands.story("preview", *_chosen(options))
+        _refuse_deletions(before, commands.stack)
+        if not before.changed:
+            return _report(before, commands)
+    return _report(commands.story(*_UP, *_chosen(options)), commands)
+
+
+def _refreshed(options: Options, commands: Commands, check: bool) -> StackReport:
+    only = ("--preview-only",) if check else ("--yes", "--skip-preview")
+    return _report(commands.story("refresh", *only, *_chosen(options)), commands)
+
+
+def _absent(options: Options, commands: Commands, check: bool) -> StackReport:
+    """Its resources, and then the stack itself with its history; with targets only those."""
+    if not commands.known():
+        return StackReport(changed=False, counts={}, steps=(), outputs={}, warnings=())
+    only = ("--preview-only",) if check else ("--yes", "--skip-preview")
+    found = commands.story("destroy", *only, *_chosen(options))
+    whole = not options.get("targets")
+    if whole and not check:
+        commands.told("stack", "rm", "--yes", "--preserve-config")
+    return replace(_report(found, None), changed=whole or found.changed)
+
+
+def _previewed(options: Options, commands: Commands) -> StackReport:
+    found = commands.story("preview", *_chosen(options))
+    if not options["allow_delete"]:
+        _refuse_deletions(found, commands.stack)
+    return _report(found, None)
+
+
+@contextlib.contextmanager
+def _elsewhere(commands: Commands) -> t.Iterator[Commands]:
+    """The same stack in a backend of its own, for a look at what would be made."""
+    with tempfile.TemporaryDirectory(prefix="gitops-fleet-state-") as folder:
+        yield replace(commands, environ={**commands.environ, "PULUMI_BACKEND_URL": f"file://{folder}?metadata=skip"})
+
+
+def _made(where: StackPlace, options: Options, commands: Commands) -> Commands:
+    commands.told("stack", "init", "--no-select")
+    return _settled(where, options, commands)
+
+
+def _settled(where: StackPlace, options: Options, commands: Commands) -> Commands:
+    """With its secret settings, which the engine encrypts; they go to it by no argument, for those anybody can read."""
+    for name, value in (options.get("secret_config") or {}).items():
+        full = name if ":" in name else f"{project_name(where)}:{name}"
+        text = value if isinstance(value, str) else json.dumps(value)
+        commands.told("config", "set", "--secret", full, given=text)
+    return commands
+
+
+def _chosen(options: Options) -> list[str]:
+    parallel = options.get("parallel")
+    targets = [word for urn in options.get("targets") or () for word in ("--target", urn)]
+    return [*targets, *(["--parallel", str(parallel)] if parallel else [])]
+
+
+def _refuse_deletions(found: Story, name: str) -> None:
+    gone = found.deleted
+    if not gone:
+        return
+    named = listed([f"{step.name} ({step.type})" for step in gone], _MOST_NAMED)
+    text = f"{len(gone)} would be deleted or replaced: {named}"
+    raise FleetError.of([Problem("deletions", text, f"stack {name}", "if that is meant: allow_delete: true")])
+
+
+def _report(found: Story, commands: Commands | None) -> StackReport:
+    """``commands`` are for its outputs, where the stack is there."""
+    outputs = json.loads(commands.told("stack", "output", "--json")) if commands is not None else {}
+    return StackReport(
+        changed=found.changed,
+        counts=found.counts,
+        steps=tuple(found.steps),
+        outputs=outputs,
+        warnings=tuple(found.warnings),
+    )

@@ -1,0 +1,61 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Rights on the hub by part: an approver writes nothing but gates, nobody has a wildcard."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.hub_rights import (
+    APPROVER,
+    CONDUCTOR,
+    PARTS,
+    READER,
+    SCHEDULER,
+    STAGED_APPROVER,
+    hub_manifests,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.rbac import Subject
+
+ANNA = Subject("User", "anna")
+
+
+def granted(purpose: str) -> set[tuple[str, str, str]]:
+    """Namespace, resource and verb."""
+    return {
+        (each["metadata"].get("namespace", ""), resource, verb)
+        for each in hub_manifests(purpose, ANNA)
+        for rule in each.get("rules", ())
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+    }
+
+
+def writes(purpose: str) -> set[str]:
+    return {resource for _namespace, resource, verb in granted(purpose) if verb not in ("get", "list")}
+
+
+def test_who_writes_what() -> None:
+    assert writes(READER) == set()
+    assert writes(APPROVER) == {"gates/status"}
+    assert writes(STAGED_APPROVER) == {"approvalrequests/status", "clusterapprovalrequests/status"}
+    assert writes(SCHEDULER) - writes(CONDUCTOR) == {
+        "autoupgradeprofiles",
+        "autoupgradeprofiles/status",
+    }
+    assert granted(CONDUCTOR) < granted(SCHEDULER)
+
+
+@pytest.mark.parametrize("purpose", PARTS)
+def test_nothing_is_granted_wholesale(purpose: str) -> None:
+    found = granted(purpose)
+    assert not [each for each in found if "*" in each[1:]]
+    assert {each for each in found if each[1] == "secrets"} <= {("gitops-fleet", "secrets", "get")}
+    rules = [rule for each in hub_manifests(purpose, ANNA) for rule in each.get("rules", ())]
+    named = [rule.get("resourceNames") for rule in rules if "secrets" in rule["resources"]]
+    assert named in ([], [["gitops-fleet-records-id"]]), "the id of the records, which opens nothing"
+    assert {namespace for namespace, resource, _verb in found if resource == "leases"} <= {"gitops-fleet"}
+    bound: list[t.Any] = [each for each in hub_manifests(purpose, ANNA) if each["kind"].endswith("Binding")]
+    assert bound and all(each["subjects"] == [ANNA.as_dict()] for each in bound)

@@ -1,0 +1,66 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The runs of a report: their forecast is the one that update_run_info gives, and members are read once for all."""
+
+from __future__ import annotations
+
+import typing as t
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.api_groups import CLUSTER_API, FLEET_API
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.overview.runs import run_charts
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.forecasting import outlooks
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import update_manifests
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import define_run, recorded_runs
+from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
+
+NOW = datetime(2026, 8, 17, 12, 0, tzinfo=UTC)
+RUNS = ("one", "two", "three")
+
+
+@pytest.fixture
+def records(tmp_path: Path) -> t.Iterator[SqliteRecords]:
+    """Three members, of which the first is at the target of three runs already."""
+    found = SqliteRecords(tmp_path / "records.db", lambda: NOW)
+    for name, version in {"a": "v1.36.3", "b": "v1.35.4", "c": "v1.35.4"}.items():
+        found.create({"apiVersion": CLUSTER_API, "kind": "MemberCluster", "metadata": {"name": name},
+                      "spec": {"identity": {"kind": "User", "name": "u"}}})  # fmt: skip
+        found.create({"apiVersion": FLEET_API, "kind": "FleetMember", "metadata": {"name": name},
+                      "spec": {"connection": {"kubeconfig": "/none"}, "driver": "local"},
+                      "status": {"version": version, "lastRead": "2026-08-17T11:00:00Z"}})  # fmt: skip
+    upgrade = {"type": "ControlPlaneOnly", "kubernetesVersion": "1.36.3"}
+    documents = [
+        {"apiVersion": FLEET_API, "kind": "UpdateRun", "metadata": {"name": name},
+         "spec": {"managedClusterUpdate": {"upgrade": upgrade}}}
+        for name in RUNS
+    ]  # fmt: skip
+    for name in RUNS:
+        define_run(found, name, update_manifests([], documents, strict=False), write=True)
+    yield found
+    found.close()
+
+
+def test_a_report_forecasts_as_update_run_info_does(records: SqliteRecords) -> None:
+    session = Session(records=records, holder="tests", clock=lambda: NOW)
+    charts, problems = run_charts(session, forecasting=True)
+    told = outlooks(records, recorded_runs(records, ())[0], NOW, 30)
+    assert not problems and {each.name for each in charts} == set(RUNS)
+    for chart in charts:
+        forecast = told[chart.name].forecast
+        expected = {each.name: each.expected for each in chart.bars if each.what == "member"}
+        assert expected == {each.name: each for each in forecast.members}
+        assert chart.bars[0].expected == forecast.run
+        (reached,) = (each for each in forecast.members if each.name == "a")
+        assert reached.state == "Skipped", "who is at the target does not begin"
+
+
+def test_members_are_read_once_for_all_runs(records: SqliteRecords, monkeypatch: pytest.MonkeyPatch) -> None:
+    counts: list[str] = []
+    real = records.list
+    monkeypatch.setattr(records, "list", lambda kind, *more: counts.append(kind) or real(kind, *more))
+    run_charts(Session(records=records, holder="tests", clock=lambda: NOW), forecasting=True)
+    assert counts.count("FleetMember") <= 2, counts
