@@ -14,7 +14,7 @@ from .._core.foreign import in_line
 from .._core.values.kube_version import KubeVersion
 from .._core.values.parts import mapping, name, text
 from .client import KubeClient
-from .documents import damaged
+from .documents import unusable_answer
 from .errors import ApiError
 from .login.known_secrets import SHOWN
 from .parallel import in_parallel
@@ -61,7 +61,8 @@ class ServerReadiness:
 
 
 def who_am_i(client: KubeClient) -> User:
-    """By SelfSubjectReview, which any authenticated account may ask."""
+    """The account that the client logs in as, by SelfSubjectReview, which any authenticated account may ask.
+    Credentials of ours are taken out of its words. ApiError, ``bad-answer`` for an answer without a name."""
     path = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
     review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
     try:
@@ -73,7 +74,7 @@ def who_am_i(client: KubeClient) -> User:
         told = [SHOWN.taken_out(each) for each in (name(info, "username"), text(info, "uid"), *groups)]
         return User(told[0], tuple(told[2:]), told[1])
     except ValueError as error:
-        raise damaged(f"POST {path}", str(error), client) from None
+        raise unusable_answer(f"POST {path}", str(error), client) from None
 
 
 def missing(client: KubeClient, rules: t.Iterable[AccessRule]) -> tuple[AccessRule, ...]:
@@ -107,7 +108,7 @@ def _ask(client: KubeClient, rule: AccessRule) -> t.Callable[[], bool]:
         try:
             return mapping(client.post(path, review), "status").get("allowed") is True
         except ValueError as error:
-            raise damaged(f"POST {path}", str(error), client) from None
+            raise unusable_answer(f"POST {path}", str(error), client) from None
 
     return ask
 
@@ -119,7 +120,7 @@ def ready(client: KubeClient) -> ServerReadiness:
     lines = answer.data.decode("utf-8", "replace").splitlines()
     failing = [found[1] for found in map(_CHECK.match, lines) if found][:_MOST_CHECKS]
     if answer.status < 300 and not any(line.strip() == "ok" or line.startswith("[+]") for line in lines):
-        raise damaged("GET /readyz", "it does not say ok", client)
+        raise unusable_answer("GET /readyz", "it does not say ok", client)
     return ServerReadiness(answer.status < 300, tuple(map(client.hide, failing)))
 
 

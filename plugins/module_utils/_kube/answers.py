@@ -70,8 +70,8 @@ def answer_of(response: t.Any) -> Answer:
 
 
 def seconds(retry_after: str | None) -> float | None:
-    """Retry-After in whole seconds; the form with a date is not used by API servers and counts as absent, as does
-    whatever is no number."""
+    """Retry-After in whole seconds, a very long one cut; None for the form with a date, which API servers do not use,
+    as for whatever is no number."""
     text = (retry_after or "").strip()
     if not re.fullmatch("[0-9]+", text, re.ASCII):
         return None

@@ -55,6 +55,11 @@ class Timeouts:
     wait: float = 30.0
     whole: float = 600.0
 
+    @classmethod
+    def connecting(cls, connect: float) -> Timeouts:
+        """Who waits longer for a connection waits as long for an answer."""
+        return cls(connect=connect, read=max(cls.read, connect))
+
 
 class KubeClient:
     """One API server as one user.

@@ -30,7 +30,8 @@ def told(difference: timedelta) -> str:
     return f"its clock is {size} {'ahead of' if difference > timedelta(0) else 'behind'} ours"
 
 
-def most_agree(differences: t.Iterable[timedelta]) -> timedelta:
-    """The one in the middle: a server alone with its clock does not count; 0 without any."""
+def usual_difference(differences: t.Iterable[timedelta]) -> timedelta:
+    """The median, of an even number the lower one of the middle two: among three or more, one clock that is wrong does
+    not decide; 0 without any."""
     found = sorted(differences)
     return statistics.median_low(found) if found else timedelta(0)

@@ -15,7 +15,7 @@ from .._core.values.parts import (
     text,
 )
 from .client import JSON, KubeClient
-from .documents import damaged
+from .documents import unusable_answer
 from .errors import ApiError
 from .paths import BUILT_IN, Resource
 
@@ -59,7 +59,8 @@ def resource_for(client: KubeClient, api_version: str, kind: str) -> Resource:
 
 
 def discover(client: KubeClient, path: str = "/apis") -> Discovered:
-    """All resources outside the core group, or (``/api``) those of the core group, in one request."""
+    """All resources outside the core group, or (``/api``) those of the core group, in one request. ApiError
+    ``bad-answer`` for a server without aggregated discovery."""
     document = client.request("GET", path, accept=_AGGREGATED)
     if document.get("kind") != "APIGroupDiscoveryList":
         lacks = "the server does not offer aggregated discovery"
@@ -67,7 +68,7 @@ def discover(client: KubeClient, path: str = "/apis") -> Discovered:
     try:
         return _discovered(document, core=path == "/api")
     except ValueError as error:
-        raise damaged(f"GET {path}", str(error), client) from None
+        raise unusable_answer(f"GET {path}", str(error), client) from None
 
 
 def _discovered(document: t.Mapping[str, t.Any], core: bool) -> Discovered:
@@ -96,8 +97,8 @@ def namespaced_resources(client: KubeClient) -> tuple[Resource, ...]:
 
 
 def all_in_namespaces(client: KubeClient) -> tuple[Resource, ...]:
-    """The same as the server itself tells it, for who must not miss a kind: ApiError ``server-error`` if it does not
-    know all of them at present."""
+    """Every kind that lives in namespaces and can be listed, as the server itself tells it, built-in ones too: for who
+    must not miss a kind. ApiError ``server-error`` if it does not know all of them at present."""
     found = [discover(client, path) for path in ("/api", "/apis")]
     stale = sorted(version for each in found for version in each.stale)
     if stale:

@@ -25,23 +25,24 @@ def read_object(client: KubeClient, path: str, kind: str) -> dict[str, t.Any]:
     """The object at ``path``, with metadata that can be relied on. ApiError ``bad-answer`` for anything else."""
     document = an_object(client.get(path), f"GET {path}", client)
     if (document.get("kind"), document["metadata"]["name"]) != (kind, unquote(path.rpartition("/")[2])):
-        raise damaged(f"GET {path}", "it is another object than the one that was asked for", client)
+        raise unusable_answer(f"GET {path}", "it is another object than the one that was asked for", client)
     return document
 
 
 def an_object(document: t.Any, request: str, client: KubeClient) -> dict[str, t.Any]:
-    """The same document after a look: it has name, uid and resourceVersion, and its metadata are of their types."""
+    """The document itself, once it was looked at: it has name, uid and resourceVersion, and its metadata are of their
+    types. ApiError ``bad-answer`` for anything else; ``request`` is method and path, for the message."""
     try:
         if not isinstance(document, dict):
             raise ValueError("it is no map")
         _check_metadata(document)
         check_managed_fields(document)
     except ValueError as error:
-        raise damaged(request, str(error), client) from None
+        raise unusable_answer(request, str(error), client) from None
     return document
 
 
-def damaged(request: str, why: str, client: KubeClient) -> ApiError:
+def unusable_answer(request: str, why: str, client: KubeClient) -> ApiError:
     """The error that an answer to ``request`` (method and path) cannot be used for this reason."""
     hint = "see the object with kubectl, and what stands before the API server"
     return ApiError("bad-answer", f"the answer to {request} is damaged: {why}", client.server_name, hint)

@@ -32,9 +32,10 @@ def with_home(path: str, environ: t.Mapping[str, str]) -> str:
 
 
 def read_file(path: Path, most: int) -> bytes:
-    """The bytes of a regular file, or of one that a link leads to; ``most`` of them at the most.
+    """All bytes of a regular file, or of one that a link leads to; ``most`` is how many it may have.
 
-    It never waits for a writer, and ends for files that never do: those below /proc, and those that grow meanwhile.
+    OSError: ``EFBIG`` if it has more, ``EINVAL`` for a pipe, a socket or a device, ``EISDIR`` for a folder. It never
+    waits for a writer, and ends for files that never do: those below /proc, and those that grow meanwhile.
     """
     handle = _opened(path, os.O_RDONLY)
     try:

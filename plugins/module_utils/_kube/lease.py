@@ -96,7 +96,8 @@ def acquire(
 
 
 def renew(client: KubeClient, lease: KubeLease) -> KubeLease:
-    """The same lease, renewed. FleetError ``lease-lost`` if another has it; nothing is to be written after that."""
+    """The lease, renewed for its time from the server's clock. FleetError ``lease-lost`` if another has it, or it was
+    deleted: nothing is to be written after that. ApiError for what the request meets."""
     path = _RESOURCE.path(lease.namespace, lease.name)
     for _attempt in range(2):
         try:
@@ -214,7 +215,7 @@ def _lease(document: t.Mapping[str, t.Any]) -> KubeLease:
 
 
 def micro(instant: datetime) -> str:
-    """As ``metav1.MicroTime``."""
+    """An aware instant as ``metav1.MicroTime``: RFC 3339 in UTC with six digits of a second."""
     return write_time(instant, MICROSECONDS)
 
 

@@ -10,7 +10,7 @@ import typing as t
 from dataclasses import dataclass, field
 
 from .client import JSON, KubeClient
-from .documents import check_name, damaged
+from .documents import check_name, unusable_answer
 from .errors import ApiError
 
 T = t.TypeVar("T")
@@ -128,7 +128,7 @@ def _listing(wanted: _Wanted, limit: int, make: t.Callable[[Item], T], most_item
         try:
             found.extend(map(make, _items(wanted, page)))
         except ValueError as error:
-            raise damaged(f"GET {wanted.path}", str(error), wanted.client) from None
+            raise unusable_answer(f"GET {wanted.path}", str(error), wanted.client) from None
     return Listing(tuple(found), version)
 
 
@@ -194,5 +194,5 @@ def _items(wanted: _Wanted, page: Item) -> list[Item]:
             item.setdefault("apiVersion", api_version)
             item.setdefault("kind", kind)
     except ValueError as error:
-        raise damaged(f"GET {wanted.path}", str(error), wanted.client) from None
+        raise unusable_answer(f"GET {wanted.path}", str(error), wanted.client) from None
     return items

@@ -22,6 +22,13 @@ READ = ("get", "list")
 APPLY = ("create", "delete", "get", "list", "patch")
 _FACTS = (BUILT_IN["v1", "Node"], BUILT_IN["v1", "Pod"])
 _NAMESPACE = BUILT_IN["v1", "Namespace"]
+_NODE = BUILT_IN["v1", "Node"]
+_NODE_POOL = Resource("karpenter.sh", "v1", "NodePool", "nodepools", False)
+_NODE_CLAIM = Resource("karpenter.sh", "v1", "NodeClaim", "nodeclaims", False)
+_EVICTION = Resource("", "v1", "Eviction", "pods/eviction", True)
+# What says how many nodes and pods may be disrupted, and what DaemonSets take of new nodes. Classes of nodes have a
+# kind for each provider: give it in kinds.
+_BUDGETS = (BUILT_IN["policy/v1", "PodDisruptionBudget"], BUILT_IN["apps/v1", "DaemonSet"], _NODE_POOL, _NODE_CLAIM)
 _PARENT = BUILT_IN["v1", "ConfigMap"]
 _LEASE = BUILT_IN["coordination.k8s.io/v1", "Lease"]
 HOLD = ("create", "delete", "get", "list", "update")
@@ -53,12 +60,12 @@ class Subject:
 def read_only_manifests(
     subject: Subject, kinds: t.Iterable[Resource] = (), namespace: str = "gitops-fleet"
 ) -> tuple[Manifest, ...]:
-    """For facts, plans and check mode: nodes, pods, namespaces (``kube-system`` tells a cluster from all others),
-    ``/readyz``, ``/version`` and the placed kinds.
+    """For facts, plans and check mode: nodes, pods and the budgets over them, namespaces (``kube-system`` tells a
+    cluster from all others), ``/readyz``, ``/version`` and the placed kinds.
 
     The ApplySet parents, ConfigMaps in ``namespace``, may be read there; the namespace comes with the roles.
     """
-    rules = [*_resource_rules((*_FACTS, _NAMESPACE, *kinds), READ), _path_rule()]
+    rules = [*_resource_rules((*_FACTS, *_BUDGETS, _NAMESPACE, *kinds), READ), _path_rule()]
     return (
         _home(namespace),
         *_cluster_role(f"gitops-fleet-read-{subject.mark}", rules, subject),
@@ -86,6 +93,53 @@ def apply_manifests(
         *_cluster_role(f"gitops-fleet-apply-{subject.mark}", rules, subject),
         *_role(f"gitops-fleet-applysets-{subject.mark}", namespace, parents, subject),
     )
+
+
+def node_manifests(subject: Subject, namespace: str = "gitops-fleet") -> tuple[Manifest, ...]:
+    """For disrupting nodes: what is read for it, cordons and deletions of nodes, evictions, NodeClaims and NodePools.
+
+    Pods are deleted only where a deadline says so; nodes are made on local clusters only, which have administrators.
+    """
+    rules = [
+        *_resource_rules((*_FACTS, *_BUDGETS, _NAMESPACE), READ),
+        _path_rule(),
+        *_resource_rules((_NODE,), ("delete", "patch")),
+        *_resource_rules((BUILT_IN["v1", "Pod"], _NODE_CLAIM), ("delete",)),
+        *_resource_rules((_EVICTION,), ("create",)),
+        *_resource_rules((_NODE_POOL,), ("delete", "patch")),
+    ]
+    return (
+        _home(namespace),
+        *_cluster_role(f"gitops-fleet-nodes-{subject.mark}", rules, subject),
+        *_role(f"gitops-fleet-node-lease-{subject.mark}", namespace, _resource_rules((_LEASE,), HOLD), subject),
+    )
+
+
+@dataclass(frozen=True)
+class Grant:
+    """Verbs on resources of one API group; with ``names`` on those objects alone."""
+
+    group: str
+    resources: tuple[str, ...]
+    verbs: tuple[str, ...]
+    names: tuple[str, ...] = ()
+
+    def as_rule(self) -> Manifest:
+        """The same as a rule of a role."""
+        rule: Manifest = {"apiGroups": [self.group], "resources": list(self.resources), "verbs": list(self.verbs)}
+        return rule | ({"resourceNames": list(self.names)} if self.names else {})
+
+
+def role_manifests(
+    name: str, subject: Subject, everywhere: t.Iterable[Grant], inside: t.Mapping[str, t.Iterable[Grant]]
+) -> tuple[Manifest, ...]:
+    """Grants in all of a cluster, and in namespaces of it; ``gitops-fleet`` comes with the roles."""
+    made: list[Manifest] = [_home("gitops-fleet")] if "gitops-fleet" in inside else []
+    made += _cluster_role(f"gitops-fleet-{name}-{subject.mark}", [each.as_rule() for each in everywhere], subject)
+    for namespace, grants in inside.items():
+        rules = [each.as_rule() for each in grants]
+        made += _role(f"gitops-fleet-{name}-{subject.mark}", namespace, rules, subject)
+    return tuple(made)
 
 
 def _home(namespace: str) -> Manifest:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from .._core.errors import FleetError
-from .._core.values.duration import in_words
+from .._core.values.duration import span_words
 from .apply import delete_object
 from .client import KubeClient
 from .errors import ApiError
@@ -47,8 +47,8 @@ class Worker:
 
 @dataclass(frozen=True, kw_only=True)
 class SharedLease:
-    """A lease that we hold, for ``seconds`` after its last renewal. ``alone`` is false where others of the owner were
-    in it when we wrote it last."""
+    """A lease that we hold, for at least ``seconds`` after its last renewal. ``alone`` is false where others of the
+    owner were in it when we wrote it last."""
 
     namespace: str
     name: str
@@ -88,7 +88,7 @@ def take(client: KubeClient, namespace: str, name: str, worker: Worker, seconds:
     A Lease without ``renewTime`` was never renewed, and counts from its creation.
     """
     path, one = _RESOURCE.path(namespace), _RESOURCE.path(namespace, name)
-    mine: Document = {worker.task: {"token": worker.token, "text": worker.text}}
+    mine: Document = {worker.task: {"token": worker.token, "text": worker.text, "seconds": seconds}}
     for _attempt in range(_ATTEMPTS):
         fresh = _document(namespace, name, worker, mine, seconds, 1)
         try:
@@ -102,11 +102,11 @@ def take(client: KubeClient, namespace: str, name: str, worker: Worker, seconds:
             if not shared:
                 _refuse_if_held(client, f"{namespace}/{name}", seen, now)
             workers = {**seen.workers, **mine} if shared else mine
-            longest = max(seconds, seen.seconds) if shared else seconds
+            longest = _longest(workers, seen.seconds)
             new = _document(namespace, name, worker, workers, longest, seen.epoch + (not shared))
             since = seen.since if shared and seen.since else now
             new["spec"] |= {"renewTime": micro(now), "acquireTime": micro(since)}
-            return _held(client.put(one, _on(current, new)), namespace, name, worker, longest)
+            return _held(client.put(one, _on(current, new)), namespace, name, worker, seconds)
         except ApiError as error:
             if error.code not in ("not-found", "conflict"):
                 raise
@@ -116,7 +116,8 @@ def take(client: KubeClient, namespace: str, name: str, worker: Worker, seconds:
 
 
 def renew(client: KubeClient, lease: SharedLease) -> SharedLease:
-    """The same, renewed. FleetError ``member-lost`` if it is not ours any more: nothing is to be written after that."""
+    """The lease, renewed for all its workers. FleetError ``member-lost`` if it is not ours any more: nothing is to be
+    written after that."""
     one = _RESOURCE.path(lease.namespace, lease.name)
     for _attempt in range(_ATTEMPTS):
         try:
@@ -136,7 +137,8 @@ def renew(client: KubeClient, lease: SharedLease) -> SharedLease:
 
 
 def release(client: KubeClient, lease: SharedLease) -> None:
-    """Gives it up, and deletes it where no other worker of the owner is left. Nothing is done if it was lost."""
+    """Gives it up, and deletes it where no other worker of the owner is left. Nothing is done if it was lost, or if
+    others write it at every attempt: it then becomes free by its time. ApiError for other refusals."""
     one = _RESOURCE.path(lease.namespace, lease.name)
     version = lease.resource_version if lease.alone else ""
     for _attempt in range(_ATTEMPTS):
@@ -195,11 +197,11 @@ def _refuse_if_held(client: KubeClient, name: str, seen: _Seen, now: datetime) -
     left = timedelta(seconds=seen.seconds) + SKEW - (now - seen.renewed)
     if left < timedelta(0):
         return
-    since = f" since {in_words(now - seen.since)}" if seen.since else ""
+    since = f" since {span_words(now - seen.since)}" if seen.since else ""
     holder = client.hide(seen.holder)
     message = (
         f"{holder} works on this cluster{since}"
-        f" (last sign of life {in_words(now - seen.renewed)} ago, free in {in_words(left)} without another)"
+        f" (last sign of life {span_words(now - seen.renewed)} ago, free in {span_words(left)} without another)"
     )
     hint = f"wait for it, or end it; the Lease {name} on the cluster says so, and becomes free if its holder died"
     raise OthersHold(message, client.server_name, hint, holder=holder, since=seen.since, seconds=seen.seconds)
@@ -231,7 +233,8 @@ def _without(current: Document, workers: t.Mapping[str, Document]) -> Document:
     metadata, spec = _mapping(current.get("metadata")), _mapping(current.get("spec"))
     annotations = {**_mapping(metadata.get("annotations")), WORKERS: json.dumps(workers, sort_keys=True)}
     text = str(next(iter(workers.values())).get("text") or "another worker of the same records")
-    return {"metadata": {"annotations": annotations}, "spec": {**spec, "holderIdentity": text}}
+    new = {"holderIdentity": text, "leaseDurationSeconds": _longest(workers, _number(spec.get("leaseDurationSeconds")))}
+    return {"metadata": {"annotations": annotations}, "spec": {**spec, **new}}
 
 
 def _on(current: Document, new: Document) -> Document:
@@ -250,6 +253,11 @@ def _held(document: Document, namespace: str, name: str, worker: Worker, seconds
         resource_version=seen.resource_version,
         alone=set(seen.workers) == {worker.task},
     )
+
+
+def _longest(workers: t.Mapping[str, Document], otherwise: int) -> int:
+    """Seconds for which the longest of them is waited for; ``otherwise`` for one that does not say."""
+    return max(_number(each.get("seconds", otherwise)) for each in workers.values())
 
 
 def _mapping(value: t.Any) -> Document:

@@ -28,7 +28,8 @@ _EXPIRED, _NOT_YET_VALID, _OTHER_HOST, _OTHER_ADDRESS = 10, 9, 62, 64
 
 
 def pool(connection: Connection, context: ssl.SSLContext | None, size: int) -> t.Any:
-    """A pool of kept-alive connections to one server, safe for many threads; ``context`` is None for plain HTTP."""
+    """A pool of kept-alive connections to one server, ``size`` at the most, safe for many threads; ``context`` is None
+    for plain HTTP. FleetError ``missing-library``."""
     if urllib3 is None:
         raise FleetError("missing-library", "the Python library urllib3 is not installed", hint="pip install urllib3")
     USES.add(connection)

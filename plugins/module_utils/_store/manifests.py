@@ -12,7 +12,7 @@ from pathlib import Path
 
 from .._core.errors import FleetError, Problem
 from .._core.objects.service_json import manifests_of
-from .documents import Document, read_documents
+from .documents_in_files import Document, read_documents
 from .kinds import is_name
 
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")

@@ -48,14 +48,19 @@ def proposed(record: Record) -> Record:
 
 
 def created(record: Record, uid: str, version: str, now: datetime) -> Record:
-    """The new record. FleetError as ``proposed``."""
+    """The record as it is once it is made, with all that a server sets. FleetError as ``proposed``."""
     fresh = proposed(record)
     own = {"uid": uid, "resourceVersion": version, "generation": 1, "creationTimestamp": stamp(now)}
     return fresh | {"metadata": fresh["metadata"] | own}
 
 
 def replaced(stored: Record, record: Record, version: str, place: str) -> Record:
-    """``stored`` after an update by ``record``; with its old resourceVersion if nothing changed."""
+    """``stored`` after an update by ``record``, as an API server does it; with its old resourceVersion if nothing
+    changed.
+
+    FleetError ``conflict`` if ``record`` is not from this version; ``invalid`` without a resourceVersion, or for a
+    finalizer that is added while the record is being deleted.
+    """
     fresh, old = _copy(record), stored["metadata"]
     claimed = fresh["metadata"]
     if not claimed.get("resourceVersion"):
@@ -88,7 +93,7 @@ def marked_deleted(stored: Record, version: str, now: datetime) -> Record:
 
 
 def finalizers(record: Record) -> tuple[str, ...]:
-    """Of the record; none is usual."""
+    """The record's finalizers; empty is usual."""
     return tuple(record["metadata"].get("finalizers") or ())
 
 
@@ -98,7 +103,7 @@ def is_gone(record: Record) -> bool:
 
 
 def stamp(now: datetime) -> str:
-    """``metav1.Time``: RFC 3339 in UTC, whole seconds."""
+    """An aware instant as ``metav1.Time``: RFC 3339 in UTC, whole seconds."""
     return write_time(now, SECONDS)
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from .._core.errors import FleetError
-from .._core.values.duration import in_words
+from .._core.values.duration import span_words
 
 Record = dict[str, t.Any]
 """A Kubernetes-style object: apiVersion, kind, metadata, spec, status. Read from a store it is a copy."""
@@ -135,7 +135,7 @@ def replaced(records: Records, document: Record, lease: Lease | None = None) -> 
 
 
 def conflict(kind: str, name: str, place: str) -> FleetError:
-    """What ``replace`` and ``delete`` raise where the record moved."""
+    """The FleetError that ``replace`` and ``delete`` raise where the record moved."""
     return FleetError(
         "conflict",
         f"{kind}/{name} was changed or deleted by someone else since it was read",
@@ -145,7 +145,7 @@ def conflict(kind: str, name: str, place: str) -> FleetError:
 
 
 def already_exists(kind: str, name: str, place: str) -> FleetError:
-    """What ``create`` raises."""
+    """The FleetError that ``create`` raises where there is such a record."""
     return FleetError("already-exists", f"{kind}/{name} exists already", place)
 
 
@@ -154,8 +154,8 @@ def lease_held(lease: Lease, now: datetime, place: str) -> FleetError:
     left = lease.renewed + timedelta(seconds=lease.seconds) - now
     return FleetError(
         "lease-held",
-        f"{lease.name} is being worked on by {lease.holder}, since {in_words(now - lease.acquired)}"
-        f" (last sign of life {in_words(now - lease.renewed)} ago, free in {in_words(left)} without another)",
+        f"{lease.name} is being worked on by {lease.holder}, since {span_words(now - lease.acquired)}"
+        f" (last sign of life {span_words(now - lease.renewed)} ago, free in {span_words(left)} without another)",
         place,
         "wait for it, or end it; a lease whose holder died becomes free by itself",
     )

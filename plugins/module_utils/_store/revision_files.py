@@ -9,7 +9,7 @@ import os
 import typing as t
 from pathlib import Path
 
-from .documents import MAX_BYTES, SUFFIXES
+from .documents_in_files import MAX_BYTES, SUFFIXES
 from .revision import asked_git, is_commit
 
 MOST_BYTES = 256_000_000

@@ -27,11 +27,11 @@ from .records import (
 )
 from .sqlite_file import RecordsFile
 from .sqlite_rows import (
+    JudgedRows,
     damaged,
     event_of,
     lease_of,
     number_of,
-    record_of,
     stored_of,
 )
 
@@ -50,12 +50,13 @@ class SqliteRecords:
         self.place = str(path)
         self._clock = clock
         self._file = RecordsFile(path)
+        self._rows = JudgedRows(self.place)
 
     def get(self, kind: str, name: str) -> Record | None:
         stored_resource(kind)
         with self._file.reading() as connection:
             row = _row(connection, kind, name) if connection else None
-        return record_of(kind, name, row[0], self.place) if row else None
+        return self._rows.record(kind, name, row[0]) if row else None
 
     def list(self, kind: str, labels: t.Mapping[str, str] = NO_LABELS, namespace: str = "") -> tuple[Record, ...]:
         stored_resource(kind)
@@ -68,7 +69,7 @@ class SqliteRecords:
             values += [key, value]
         with self._file.reading() as connection:
             rows = connection.execute(question + " ORDER BY name", values).fetchall() if connection else ()
-        found = tuple(record_of(kind, name, document, self.place) for name, document in rows)
+        found = tuple(self._rows.record(kind, name, document) for name, document in rows)
         for record in found:
             if not labels.items() <= (record["metadata"].get("labels") or {}).items():
                 raise damaged(f"{kind}/{record_name(record)} is found by labels that it does not carry", self.place)

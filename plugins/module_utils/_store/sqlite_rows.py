@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 import typing as t
+from dataclasses import dataclass, field
 
 from .._core.errors import FleetError
 from .._core.objects.kinds import KIND_OF
@@ -20,7 +21,7 @@ _NUMBER = re.compile(r"[0-9]{1,18}")
 # Whoever reads these judges each by the rules for manifests: a run that is damaged stops no other one.
 _JUDGED_BY_READERS = (
     *("UpdateStrategy", "UpdateRun", "Gate"),
-    *("FleetMaintenance", "ReleaseCatalog", "AutoUpgradeProfile"),
+    *("FleetMaintenance", "ReleaseCatalog", "AutoUpgradeProfile", "NodeRotation"),
 )
 WAY_OUT = "restore it from a backup, or move it away and rebuild the records from the members (recover)"
 
@@ -46,7 +47,8 @@ def stored_of(kind: str, name: t.Any, document: t.Any, where: str) -> Record:
 
 
 def record_of(kind: str, name: t.Any, document: t.Any, where: str) -> Record:
-    """The same for a reader: every field has the form that its kind says, as far as it is relied on unread."""
+    """The record of a row for a reader: as ``stored_of``, and every field has the form that its kind says, as far as it
+    is relied on unread. FleetError ``records-damaged``."""
     record = stored_of(kind, name, document, where)
     if kind in _JUDGED_BY_READERS:
         return record
@@ -58,6 +60,24 @@ def record_of(kind: str, name: t.Any, document: t.Any, where: str) -> Record:
     if wrong:
         raise _damaged_record(kind, name, wrong, where)
     return record
+
+
+@dataclass(frozen=True)
+class JudgedRows:
+    """Rows as a reader gets them, each judged once: whoever carries a run on reads the same ones again and again. Of a
+    text that was found to be sound its hash is kept, by kind and name."""
+
+    where: str
+    _sound: dict[tuple[str, t.Any], int] = field(default_factory=dict)
+
+    def record(self, kind: str, name: t.Any, document: t.Any) -> Record:
+        """As ``record_of``; a copy of its own for each caller."""
+        text = hash(document)
+        if self._sound.get((kind, name)) == text:
+            return stored_of(kind, name, document, self.where)
+        found = record_of(kind, name, document, self.where)
+        self._sound[kind, name] = text
+        return found
 
 
 def _damaged_record(kind: str, name: t.Any, wrong: str, where: str) -> FleetError:
@@ -104,7 +124,7 @@ def _refused(kind: str, record: t.Mapping[str, t.Any]) -> str:
 
 
 def lease_of(row: t.Sequence[t.Any], where: str) -> Lease:
-    """FleetError ``records-damaged``."""
+    """The lease of a row. FleetError ``records-damaged``."""
     name, holder, epoch, acquired, renewed, seconds = row
     try:
         lease = Lease(name, holder, epoch, parse_time(acquired), parse_time(renewed), seconds)
@@ -117,7 +137,7 @@ def lease_of(row: t.Sequence[t.Any], where: str) -> Lease:
 
 
 def event_of(row: t.Sequence[t.Any], where: str) -> Event:
-    """FleetError ``records-damaged``."""
+    """The event of a row. FleetError ``records-damaged``."""
     kind, name, type_, reason, message, at = row
     try:
         return Event(kind, name, str(type_), str(reason), str(message), parse_time(at))

@@ -87,6 +87,7 @@ def read_yaml(text: str, path: str) -> t.Iterator[YamlDocument | Problem]:
     """The documents of a file as they come, and what is wrong with it (a file with problems is not to be used).
 
     Codes: ``bad-yaml``, ``duplicate-key``, ``bad-key``, ``unknown-tag``, ``bad-number``, ``too-deep``, ``too-big``.
+    FleetError ``missing-library``.
     """
     if yaml is None:
         raise FleetError("missing-library", "the Python library PyYAML is not installed", hint="pip install PyYAML")

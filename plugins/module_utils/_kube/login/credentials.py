@@ -73,17 +73,19 @@ def connection_from_kubeconfig(path: str | Path, context: str = "") -> Connectio
 
 
 def connection_from_document(document: t.Any, context: str = "", where: str = "") -> Connection:
-    """The same for a kubeconfig that came as a document, such as one in a Secret.
+    """The connection of a context of a kubeconfig that came as a document, such as one in a Secret; of
+    ``current-context`` if none is named.
 
     Whoever can write that Secret must not be able to run a command here or to read a file of this machine, so a
-    document that names either is refused (``kubeconfig-invalid``); so are servers that are not https, and addresses
-    that no server of a cluster has.
+    document that names either is refused (FleetError ``kubeconfig-invalid``); so are servers that are not https, and
+    addresses that no server of a cluster has. ``where`` names it in messages.
     """
     return _connection(kubeconfig_from_document(document, where or "kubeconfig"), context, trusted=False)
 
 
 def connection_in_cluster(environ: t.Mapping[str, str] | None = None, account: Path = _ACCOUNT) -> Connection:
-    """The API server of the cluster that this process runs in, as its service account."""
+    """The API server of the cluster that this process runs in, as its service account; its token is read from the file
+    again as it is renewed. FleetError ``kubeconfig-missing`` outside of a cluster, or without the account's files."""
     environ = os.environ if environ is None else environ
     host, port = environ.get("KUBERNETES_SERVICE_HOST", ""), environ.get("KUBERNETES_SERVICE_PORT", "")
     if not host or not port:

@@ -44,9 +44,12 @@ class KnownSecrets:
         self._short: tuple[SecretForm, ...] = ()
         self._escaped: tuple[SecretForm, ...] = ()
         self._lock = threading.Lock()
+        self._hears: t.Callable[[frozenset[SecretForm]], None] | None = None
 
     def add(self, *secrets: str) -> None:
-        self.learn({form for secret in secrets if secret for form in _forms(secret)})
+        fresh = self.learn({form for secret in secrets if secret for form in _forms(secret)})
+        if fresh and self._hears is not None:
+            self._hears(fresh)
 
     @property
     def forms(self) -> frozenset[SecretForm]:
@@ -54,21 +57,30 @@ class KnownSecrets:
         with self._lock:
             return frozenset(self._forms)
 
-    def learn(self, found: t.AbstractSet[SecretForm]) -> None:
-        """Looks for these from now on."""
+    def told_to(self, hears: t.Callable[[frozenset[SecretForm]], None]) -> None:
+        """From now on ``hears`` is told of what is added before ``add`` ends: before it is shown to any server."""
+        self._hears = hears
+
+    def learn(self, found: t.AbstractSet[SecretForm]) -> frozenset[SecretForm]:
+        """Looks for these from now on; gives those that were not known."""
         with self._lock:
-            fresh = found - self._forms
+            fresh = frozenset(found - self._forms)
             self._forms |= fresh
             self._short += tuple(form for form in fresh if len(form.text) < _INDEXED)
             self._escaped += tuple(form for form in fresh if _as_json(form.text) != form.text)
             for form in fresh:
                 for piece in _last_pieces(form.text):
                     self._by_piece[piece] = (*self._by_piece.get(piece, ()), form)
+        return fresh
 
     def taken_out(self, text: str) -> str:
         """The text without any of them."""
         present = [form for form in self._candidates(text) if form.text in text]
         return _without(present, text) if present else text
+
+    def may_stand_in(self, text: str) -> bool:
+        """Whether the text has what a secret could come back as, wherever it stands."""
+        return any(form.text in text for form in self._candidates(text))
 
     def within(self, document: str) -> t.Callable[[str], str]:
         """The same function for each text of a JSON document; faster by far, as most of the secrets are in none."""

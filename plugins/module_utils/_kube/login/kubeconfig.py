@@ -87,7 +87,8 @@ def read_kubeconfig(path: str | Path) -> Kubeconfig:
 
 
 def kubeconfig_from_document(document: t.Any, where: str, base: Path = Path()) -> Kubeconfig:
-    """A kubeconfig given as the mapping that its YAML holds. All that is wrong with its form is told at once."""
+    """A kubeconfig given as the mapping that its YAML holds; paths in it begin at ``base``. FleetError
+    ``kubeconfig-invalid`` with all that is wrong with its form."""
     if not isinstance(document, dict):
         raise FleetError("kubeconfig-invalid", "a kubeconfig is a mapping with clusters, users and contexts", where)
     problems: list[Problem] = []

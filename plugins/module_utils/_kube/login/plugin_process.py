@@ -26,7 +26,10 @@ _AWAITED = (*_TO_END, signal.SIGCHLD)
 
 
 def main(parent: int, command: list[str]) -> int:
-    """Runs the command until it or ``parent`` ends, then ends what it started. Its exit status, or one of ours."""
+    """Runs the command until it or ``parent`` (a process ID) ends, then ends what it started.
+
+    Returns its exit status; 126 if it cannot be started, 143 if it was told to end or the parent is gone.
+    """
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_BLOCK, _AWAITED)
     _adopt()

@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._kube.clocks import ahead, most_agree, told
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.clocks import ahead, told, usual_difference
 
 ASKED = datetime(2026, 7, 1, 12, 0, 10, 700_000, tzinfo=UTC)
 ANSWERED = ASKED + timedelta(seconds=3)
@@ -40,7 +40,7 @@ def test_it_is_told_from_half_a_minute_on(seconds: int, words: str) -> None:
 
 def test_one_server_alone_does_not_say_what_the_time_is() -> None:
     hour, ours = timedelta(hours=1), timedelta(0)
-    assert most_agree([hour, ours, ours]) == ours
-    assert most_agree([hour, ours]) == ours
-    assert most_agree([hour, hour, ours]) == hour
-    assert most_agree([]) == ours
+    assert usual_difference([hour, ours, ours]) == ours
+    assert usual_difference([hour, ours]) == ours
+    assert usual_difference([hour, hour, ours]) == hour
+    assert usual_difference([]) == ours

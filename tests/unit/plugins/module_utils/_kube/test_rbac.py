@@ -12,6 +12,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._kube.paths import BU
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.rbac import (
     Subject,
     apply_manifests,
+    node_manifests,
     read_only_manifests,
     rules_of,
 )
@@ -61,3 +62,16 @@ def test_roles_of_two_accounts_have_names_of_their_own():
     named = [{each["metadata"]["name"] for each in read_only_manifests(one)[1:]} for one in people]
     assert all(not first & second for first, second in itertools.combinations(named, 2))
     assert "gitops-fleet-read-planner-" in " ".join(named[0])
+
+
+def test_the_role_for_nodes_evicts_and_deletes_and_changes_nothing_else():
+    """Whoever rotates nodes cannot read Secrets, make pods, or change what is placed."""
+    rules = rules_of(node_manifests(Subject("User", "ci")))
+    writing = {str(rule) for rule in rules if rule.verb not in ("get", "list") and rule.namespace == ""}
+    assert writing == {
+        "delete nodes", "patch nodes", "delete pods", "create pods/eviction", "delete nodeclaims.karpenter.sh",
+        "delete nodepools.karpenter.sh", "patch nodepools.karpenter.sh",
+    }  # fmt: skip
+    assert {rule.resource for rule in rules if rule.namespace} == {"leases"}
+    reading = {rule.resource for rule in rules_of(read_only_manifests(Subject("User", "ci"), ()))}
+    assert {"poddisruptionbudgets", "nodepools", "nodeclaims"} <= reading

@@ -152,6 +152,16 @@ def test_those_of_one_owner_share_it_and_the_last_one_deletes_it(server: Server)
     assert server.lease is None
 
 
+def test_whoever_stays_is_waited_for_as_long_as_its_own_work_asks(server: Server) -> None:
+    """Not for as long as one that has given it up."""
+    short, long = taken(server, "a", "leave/m1", seconds=60), taken(server, "a", "run/one", seconds=900)
+    assert (short.seconds, long.seconds) == (60, 900)
+    release(server, long)
+    assert server.lease["spec"]["leaseDurationSeconds"] == 60
+    assert taken(server, "a", "placement/web", seconds=30).seconds == 30
+    assert server.lease["spec"]["leaseDurationSeconds"] == 60
+
+
 def test_the_last_one_deletes_it_whichever_that_is(server: Server) -> None:
     first, second = taken(server, "a", "placement/web"), taken(server, "a", "run/one")
     release(server, second)

@@ -272,3 +272,24 @@ def test_names_that_no_record_has(good: bytes, name: str) -> None:
         ):
             with contextlib.suppress(FleetError):
                 action()
+
+
+def test_what_is_damaged_after_it_was_read_is_refused_all_the_same(tmp_path: Path) -> None:
+    """A record is judged once, but only as long as its text is the same; each reader has a copy of its own."""
+    path = tmp_path / "records.db"
+    fill(path)
+    records = SqliteRecords(path, lambda: NOW)
+    before = records.list(MC)
+    before[0]["metadata"]["name"] = "changed by a reader"
+    assert [each["metadata"]["name"] for each in records.list(MC)] == sorted(f"m{number}" for number in range(20))
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        wrong = "REPLACE(document, '\"heartbeatPeriodSeconds\": 60', '\"heartbeatPeriodSeconds\": [60]')"
+        compact = wrong.replace(": ", ":")
+        for change in (wrong, compact):
+            connection.execute(f"UPDATE records SET document = {change} WHERE name = 'm3'")
+        connection.commit()
+    for read in (lambda: records.list(MC), lambda: records.get(MC, "m3")):
+        with pytest.raises(FleetError) as refused:
+            read()
+        assert refused.value.code == "records-damaged" and "MemberCluster/m3" in str(refused.value)
+    assert records.get(MC, "m4")

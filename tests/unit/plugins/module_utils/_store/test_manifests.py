@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.lint import lint
-from ansible_collections.gitops.fleet.plugins.module_utils._store import documents, yaml_documents
+from ansible_collections.gitops.fleet.plugins.module_utils._store import documents_in_files, yaml_documents
 from ansible_collections.gitops.fleet.plugins.module_utils._store.manifests import Manifest, read_manifests
 
 NOW = datetime(2026, 1, 15, 13, tzinfo=UTC)
@@ -163,7 +163,7 @@ def test_a_bomb_of_aliases_is_refused_before_it_unfolds(refused: t.Callable[...,
 
 
 def test_a_file_that_is_too_big_is_not_read(refused: t.Callable[..., t.Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(documents, "MAX_BYTES", 1000)
+    monkeypatch.setattr(documents_in_files, "MAX_BYTES", 1000)
     assert refused(MAP + "data: " + "x" * 1000) == [("too-big", "")]
 
 
@@ -204,13 +204,13 @@ def test_a_file_that_cannot_be_read_is_a_problem_and_not_an_absence(tmp_path: Pa
 
 def test_more_documents_than_manifests_have(refused: t.Callable[..., t.Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """Lists count with what is in them; and a file of nothing but separators is not even parsed."""
-    monkeypatch.setattr(documents, "MAX_DOCUMENTS", 3)
+    monkeypatch.setattr(documents_in_files, "MAX_DOCUMENTS", 3)
     four = "---\n".join(MAP.replace("a}", f"a{number}}}") for number in range(4))
     assert refused(four) == [("too-big", "")]
     assert refused("apiVersion: v1\nkind: List\nitems: [" + ", ".join([json.dumps(GOOD)] * 4) + "]") == [
         ("too-big", "")
     ]
-    monkeypatch.setattr(documents, "read_yaml", None)
+    monkeypatch.setattr(documents_in_files, "read_yaml", None)
     assert refused("---\n" * 5) == [("too-big", "")]
 
 
@@ -238,7 +238,7 @@ def test_an_anchor_that_is_given_twice_means_the_last(read: t.Callable[..., tupl
 def test_documents_come_as_they_are_read(tmp_path: Path) -> None:
     """What follows a document is not needed to use it, and need not be held in memory beside it."""
     (tmp_path / "m.yaml").write_text(f"{MAP}---\n{MAP}---\na: [\n")
-    found = documents.read_documents([tmp_path / "m.yaml"])
+    found = documents_in_files.read_documents([tmp_path / "m.yaml"])
     assert [type(each).__name__ for each in found] == ["Document", "Document", "Problem"]
 
 

@@ -86,15 +86,15 @@ def read_documents(paths: t.Iterable[str | Path]) -> t.Iterator[Document | Probl
     read once. A byte order mark and CRLF are fine, empty documents are none. Problems are those of ``read_yaml``,
     ``no-such-file``, ``unreadable``, ``too-big``, ``not-utf-8``; documents of such a file may lack parts.
     """
-    for each in files(paths):
-        text = each if isinstance(each, Problem) else text_of(each.path)
+    for each in found_files(paths):
+        text = each if isinstance(each, Problem) else file_text(each.path)
         if isinstance(text, Problem):
             yield text
         elif isinstance(each, File):
             yield from documents_of(text, each.path)
 
 
-def files(paths: t.Iterable[str | Path], exclude: t.Sequence[str] | None = None) -> t.Iterator[File | Problem]:
+def found_files(paths: t.Iterable[str | Path], exclude: t.Sequence[str] | None = None) -> t.Iterator[File | Problem]:
     """The files that ``read_documents`` reads, each once.
 
     With ``exclude`` those are left out that its patterns fit, or those of the file ``.fleetlintignore`` in a folder
@@ -204,7 +204,7 @@ def _ignored(folder: str, problems: list[Problem]) -> tuple[str, ...]:
     path = os.path.join(folder, IGNORE_FILE)
     if not os.path.lexists(path):
         return ()
-    text = text_of(path)
+    text = file_text(path)
     if isinstance(text, Problem):
         problems.append(text)
         return ()
@@ -212,8 +212,9 @@ def _ignored(folder: str, problems: list[Problem]) -> tuple[str, ...]:
     return tuple(line for line in lines if line and not line.startswith("#"))
 
 
-def text_of(path: str) -> str | Problem:
-    """What stands in the file, or why it cannot be read as text."""
+def file_text(path: str) -> str | Problem:
+    """The text of a file without its byte order mark; or the Problem: ``no-such-file``, ``too-big`` (over
+    ``MAX_BYTES``), ``unreadable``, ``not-utf-8`` with its line."""
     try:
         data = read_file(path, MAX_BYTES)
     except FileNotFoundError:
