@@ -1,9 +1,10 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Binaries of the control planes: from a given folder, from the user's cache, or built from their Go modules.
+"""Binaries of the control planes: from a given folder, from the user's cache, from the publishers' release files, or
+built from their Go modules; in this order.
 
-``python -m ansible_collections.gitops.fleet.plugins.module_utils._local.binaries`` builds all that are missing.
+``python -m ansible_collections.gitops.fleet.plugins.module_utils._local.binaries`` gets all that are missing.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from .compile_progress import FORMAT, CompileProgress
 from .kept_builds import fault, write_manifest
 from .locks import locked, make_folder
 from .private import own_folder
+from .progress_note import noted, passed_on
 from .recipes import (
     BUILD_ENVIRONMENT,
     BUILD_FLAGS,
@@ -39,6 +41,7 @@ from .recipes import (
     matches,
     recipe,
 )
+from .released.offers import ReleaseOffer, offer, resting, take
 
 Say = t.Callable[[str], None]
 # Of the compiler and its target: what changes the bytes of a binary.
@@ -59,6 +62,11 @@ class Binary:
     def stages(self) -> tuple[Path, ...]:
         """kwok's Stage files beside it, by path; empty for other binaries."""
         return tuple(sorted((self.path.parent / "stages").rglob("*.yaml")))
+
+    @property
+    def crds(self) -> tuple[Path, ...]:
+        """Karpenter's CustomResourceDefinitions beside it, by path; empty for other binaries."""
+        return tuple(sorted((self.path.parent / "crds").rglob("*.yaml")))
 
 
 def silent(_text: str) -> None:
@@ -109,28 +117,74 @@ def provide(
     build: bool = True,
     names: t.Collection[str] | None = None,
 ) -> Path:
-    """The folder with the binaries of a recipe; built into the cache first where needed (and ``build`` allows).
+    """The folder with the binaries of a recipe; got into the cache first where needed (and ``build`` allows).
 
-    What was built earlier is used if it is still, byte for byte, what was built: all of it, or the binaries ``names``.
+    What was got earlier is used if it is still, byte for byte, what was got: all of it, or the binaries ``names``.
+    Release files come before a build, unless there are none, or the variable ``FLEET_RELEASES`` is ``off``.
     """
     root, names = cache or cache_root(), one.names if names is None else names
-    go = _go_facts()
     if root.exists():
         own_folder(root)
-    if go is None:
+    places = places_of(one, root)
+    kept = usable(places, names)
+    if kept is not None:
+        return kept
+    if places.offered is None and places.go is None:
         return _any_build(one, root, names)
-    folder = root / f"{one.product}-{one.version}-{cache_key(one, go)}"
-    if not build or fault(one, folder, go, names) is None:
-        return folder
+    if not build:
+        return places.usual
     make_folder(root)
     wait = functools.partial(say, f"waiting for another process that builds {one.product} {one.version}")
-    with locked(root / f".{folder.name}.lock", wait):
-        why = fault(one, folder, go, names)
+    note = root / f".{one.product}-{one.version}.said"
+    with locked(root / f".{one.product}-{one.version}.lock", wait, meanwhile=passed_on(note, say)):
+        return usable(places, names, say) or _got(places, names, noted(note, say))
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where a recipe's binaries are or would come: ``built`` by the compiler that ``go`` tells of, or ``offered``."""
+
+    recipe: Recipe
+    root: Path
+    go: t.Mapping[str, str] | None
+    built: Path | None
+    offered: ReleaseOffer | None
+
+    @property
+    def usual(self) -> Path:
+        """The folder that they get if nothing goes wrong; one of the two is there."""
+        return self.built or (self.offered.folder if self.offered else self.root)
+
+
+def places_of(one: Recipe, root: Path) -> Places:
+    """Those in the cache folder ``root``, on this machine; FleetError ``bad-option``, ``go-missing``."""
+    go = _go_facts()
+    built = None if go is None else root / f"{one.product}-{one.version}-{cache_key(one, go)}"
+    return Places(one, root, go, built, offer(one, root, os.environ))
+
+
+def usable(places: Places, names: t.Collection[str], say: Say = silent) -> Path | None:
+    """The folder in the cache with nothing wrong; ``say`` hears of those that are there and cannot be used."""
+    one = places.recipe
+    for folder, go, verb in (
+        (places.built, places.go, "built"),
+        (places.offered.folder if places.offered else None, None, "downloaded"),
+    ):
+        why = "" if folder is None else fault(one, folder, go, names)
+        if why is None:
+            return folder
         if why:
-            say(f"{folder} is built again: {why}")
-        if why is not None:
-            _build(one, folder, go, say)
-    return folder
+            say(f"{folder} is {verb} again: {why}")
+    return None
+
+
+def _got(places: Places, names: t.Collection[str], say: Say) -> Path:
+    if places.offered is not None and take(places.offered, say):
+        return places.offered.folder
+    if places.built is None or places.go is None:
+        return _any_build(places.recipe, places.root, names, resting(places.offered) if places.offered else "")
+    _build(places.recipe, places.built, places.go, say)
+    return places.built
 
 
 def _build(one: Recipe, folder: Path, go: t.Mapping[str, str], say: Say) -> None:
@@ -165,7 +219,7 @@ def _copy_shipped(one: Recipe, making: Path) -> None:
     module = _module_folder(one, one.module)
     for target, source in one.shipped.items():
         make_folder(making / target)
-        for file in sorted((module / source).glob("*.yaml")):
+        for file in (each for suffix in ("yaml", "json") for each in sorted((module / source).glob(f"*.{suffix}"))):
             if file.name != "kustomization.yaml":
                 (making / target / file.name).write_bytes(file.read_bytes())
 
@@ -180,8 +234,11 @@ def _module_folder(one: Recipe, module: str) -> Path:
     return Path(json.loads(_go(one, ["list", "-m", "-json", module]))["Dir"])
 
 
-def _any_build(one: Recipe, root: Path, names: t.Collection[str]) -> Path:
-    """A finished build of the same recipe by whatever Go made it; FleetError ``go-missing``, ``damaged-binary``."""
+def _any_build(one: Recipe, root: Path, names: t.Collection[str], no_releases: str = "") -> Path:
+    """A finished build of the same recipe by whatever Go made it; FleetError ``go-missing``, ``damaged-binary``.
+
+    ``no_releases`` is why there are no release files, where that is known.
+    """
     hint = "install Go 1.26 or later, or give a folder of ready binaries (binaries_dir)"
     damaged: list[Problem] = []
     for folder in sorted(root.glob(f"{one.product}-{one.version}-*")):
@@ -191,9 +248,10 @@ def _any_build(one: Recipe, root: Path, names: t.Collection[str]) -> Path:
         damaged.append(Problem("damaged-binary", f"{folder} must not be used: {why}", hint=hint))
     if damaged:
         raise FleetError.of(damaged)
+    because = f" ({no_releases})" if no_releases else ""
     raise FleetError(
         "go-missing",
-        f"{one.product} {one.version} has to be built, and the go command is not on the PATH",
+        f"{one.product} {one.version} has to be built{because}, and the go command is not on the PATH",
         hint=hint,
     )
 
@@ -292,8 +350,8 @@ def _ask_version(path: Path, _mtime_ns: int) -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     # pylint: disable=ansible-bad-function  # a command, which prints
-    """Builds what the arguments choose, or all. The exit status: 0, or 1 with the error told."""
-    parser = argparse.ArgumentParser(prog="binaries", description="Build the binaries of local control planes.")
+    """Gets what the arguments choose, or all. The exit status: 0, or 1 with the error told."""
+    parser = argparse.ArgumentParser(prog="binaries", description="Get the binaries of local control planes.")
     parser.add_argument("--family", action="append", choices=[one.family for one in RECIPES])
     chosen = parser.parse_args(arguments).family
     try:

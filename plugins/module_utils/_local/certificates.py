@@ -50,6 +50,8 @@ class CertificateIdentity:
 
 
 ADMIN = CertificateIdentity("admin", "kubernetes-admin", ("system:masters",))
+# Only clusters that run it have it: it is not among those that every cluster is made with.
+KARPENTER = CertificateIdentity("karpenter", "karpenter", ("system:masters",))
 _IDENTITIES = (
     CertificateIdentity("apiserver", "kube-apiserver", serves=True, is_client=False),
     # etcd names itself a client too: it is one, of its own listener, for the HTTP gateway.

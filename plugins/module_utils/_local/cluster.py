@@ -186,7 +186,7 @@ def status(root: Path | None, name: str) -> ClusterStatus:
 
 def clusters(root: Path | None = None) -> tuple[ClusterStatus, ...]:
     """All of a root, by name."""
-    return tuple(status(root, name) for name in states.names(_root(root)))
+    return tuple(status(root, name) for name in states.cluster_names(_root(root)))
 
 
 def memory(root: Path | None, name: str) -> tuple[int, int]:

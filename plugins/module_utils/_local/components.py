@@ -17,7 +17,10 @@ PROFILES: t.Mapping[str, tuple[str, ...]] = {
     "api": ("etcd", "kube-apiserver"),
     "control": ("etcd", "kube-apiserver", "kube-controller-manager"),
     "fleet": ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok"),
+    "karpenter": ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok", "karpenter"),
 }
+# Those whose pods run, on simulated nodes.
+WITH_NODES = tuple(name for name, programs in PROFILES.items() if "kwok" in programs)
 # The users of ports.USERS that each one listens for.
 LISTENS: t.Mapping[str, tuple[str, ...]] = {
     "etcd": ("etcd", "etcd-peer"),
@@ -25,6 +28,7 @@ LISTENS: t.Mapping[str, tuple[str, ...]] = {
     "kube-controller-manager": ("kube-controller-manager",),
     "kube-scheduler": ("kube-scheduler",),
     "kwok": ("kwok",),
+    "karpenter": ("karpenter",),
 }
 _AUDIT_POLICY = {
     "apiVersion": "audit.k8s.io/v1",
@@ -54,7 +58,14 @@ def arguments(name: str, folder: Path, ports: t.Mapping[str, int], options: Opti
         return _controller_manager(folder, ports)
     if name == "kube-scheduler":
         return _scheduler(folder, ports)
+    if name == "karpenter":
+        return _karpenter(ports)
     return _kwok(folder, ports, options)
+
+
+def environment(name: str, folder: Path) -> dict[str, str]:
+    """Variables that the program needs: Karpenter has no option for its login."""
+    return {"KUBECONFIG": str(folder / "karpenter.kubeconfig")} if name == "karpenter" else {}
 
 
 def files(folder: Path, options: Options) -> dict[Path, bytes]:
@@ -182,4 +193,17 @@ def _kwok(folder: Path, ports: t.Mapping[str, int], options: Options) -> tuple[s
         "--manage-all-nodes=true",
         "--node-lease-duration-seconds=40",
         f"--server-address={HOST}:{ports['kwok']}",
+    )
+
+
+def _karpenter(ports: t.Mapping[str, int]) -> tuple[str, ...]:
+    return (
+        # Metrics are told there, on loopback. A cluster that has never had the profile has no port for it yet.
+        f"--metrics-port={ports.get('karpenter', 0)}",
+        # One process: nobody to elect against, and a restart need not wait for a lease to end.
+        "--disable-leader-election=true",
+        # For twice that time a node that was made for a pod is not looked at: here all pods come within a moment.
+        "--batch-max-duration=5s",
+        # Off by default, and then pools that say how many nodes they have (replicas) would never get one.
+        "--feature-gates=StaticCapacity=true",
     )

@@ -20,7 +20,8 @@ from .._kube.client import KubeClient, Timeouts
 from .._kube.errors import ApiError
 from .._kube.login.credentials import connection_from_kubeconfig
 from .binaries import Binary
-from .components import LISTENS, PROFILES
+from .components import LISTENS, PROFILES, environment
+from .crds import install, not_served
 from .locks import make_folder
 from .ports import HOST, is_free
 from .processes import (
@@ -28,15 +29,20 @@ from .processes import (
     command,
     is_running,
     last_lines,
-    marked,
+    processes_marked,
     start,
     stop,
 )
 from .state import Process, State, with_process
 
-_ORDER = PROFILES["fleet"]
+_ORDER = PROFILES["karpenter"]
 # Ended together, one group after the other: whoever uses a server ends before it.
-_STOP_GROUPS = (("kube-controller-manager", "kube-scheduler", "kwok"), ("kube-apiserver",), ("etcd",))
+_STOP_GROUPS = (
+    ("karpenter",),
+    ("kube-controller-manager", "kube-scheduler", "kwok"),
+    ("kube-apiserver",),
+    ("etcd",),
+)
 _PAUSE = 0.05
 _DEFAULT_ACCOUNT = "/api/v1/namespaces/default/serviceaccounts/default"
 
@@ -95,7 +101,7 @@ def running(state: State) -> dict[str, Component]:
 def leftovers(folder: Path, state: State | None) -> tuple[ProcessId, ...]:
     """Processes of this cluster that its state does not know: whoever started them was killed before noting them."""
     known = {one.id for one in state.processes.values()} if state else set()
-    return tuple(one for one in marked(str(folder)) if one not in known)
+    return tuple(one for one in processes_marked(str(folder)) if one not in known)
 
 
 def end_leftovers(folder: Path, state: State | None) -> int:
@@ -140,6 +146,9 @@ def begin(
     # One group after the other: an API server whose first try at etcd fails waits a second before the next.
     with client(folder) as api:
         for group in reversed(_STOP_GROUPS):
+            if "karpenter" in names and "karpenter" in group:  # it ends where it does not find its kinds
+                kinds = install(api, binaries["karpenter"].crds)
+                wait(folder, state, functools.partial(not_served, api, kinds), end)
             for name in group:
                 if name in names:
                     state = _launch(folder, state, name, wanted[name], binaries[name])
@@ -167,12 +176,14 @@ def log_of(folder: Path, name: str) -> Path:
 def _launch(folder: Path, state: State, name: str, component: Component, binary: Binary) -> State:
     # HOME is the cluster's folder and proxies are left out: nothing of the user's settings reaches a component.
     environ = {"HOME": str(folder), "PATH": os.environ.get("PATH", os.defpath)}
+    environ |= environment(name, folder)
     process = start((str(binary.path), *component.arguments), log_of(folder, name), str(folder), environ)
     return with_process(folder, state, name, Process(process, component.version))
 
 
 def wait(folder: Path, state: State, missing: t.Callable[[], str], end: float) -> None:
-    """Until ``missing`` answers with nothing; its answer says what is waited for."""
+    """Until ``missing`` answers with nothing; its answer says what is waited for. FleetError ``not-ready`` at ``end``
+    (of the monotonic clock), and at once where one of the cluster's processes has ended."""
     while True:
         what = missing()
         if not what:

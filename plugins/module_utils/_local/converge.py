@@ -15,8 +15,9 @@ from .._core.errors import FleetError
 from . import control_plane, nodes
 from . import state as states
 from .binaries import Binary
-from .certificates import CertificateIdentity, make_pki
+from .certificates import KARPENTER, CertificateIdentity, make_pki, sign
 from .components import (
+    LISTENS,
     PROFILES,
     Options,
     arguments,
@@ -74,7 +75,9 @@ def bring_up(
     )
     state = state or states.make(root, spec.name, ports)
     left = control_plane.end_leftovers(folder, state)
+    users = [user for name in PROFILES[spec.profile] for user in LISTENS[name]]
     for attempt in range(1, _PORT_TRIES + 1):
+        state = states.with_ports(root, state, users, ports)
         try:
             steps = _converge(spec, root, state, binaries, end, noted)
             return made or _leftover_words(left) + steps
@@ -88,7 +91,8 @@ def bring_up(
 
 
 def settle_nodes(spec: ClusterSpec, root: Path, end: float) -> tuple[str, ...]:
-    """Make and delete simulated nodes until they are as wanted and ready."""
+    """Make and delete simulated nodes until they are as wanted and ready; what was done, in words. FleetError
+    ``state-unreadable``, ``not-ready`` at ``end`` (of the monotonic clock)."""
     folder = states.cluster_dir(root, spec.name)
     state = states.load(folder)
     if state is None:
@@ -105,7 +109,7 @@ def merge_kubeconfigs(root: Path) -> None:
     """``<root>/kubeconfig``: the admin context of every cluster, named for it."""
     with states.root_lock(root):
         entries = []
-        for name in states.names(root):
+        for name in states.cluster_names(root):
             pki = root / name / "pki"
             with contextlib.suppress(FleetError):
                 state = states.load(root / name)
@@ -189,7 +193,12 @@ def _write_files(spec: ClusterSpec, folder: Path, state: State, binaries: Binari
     """Keys, kubeconfigs and files that the arguments name; whether the admin's kubeconfig is another now."""
     pki = folder / "pki"
     make_pki(pki, spec.name)
-    for login in _COMPONENT_LOGINS:
+    logins = list(_COMPONENT_LOGINS)
+    if KARPENTER.file in PROFILES[spec.profile]:
+        logins.append(KARPENTER.file)
+        if not (pki / f"{KARPENTER.file}.crt").is_file():  # written after its key
+            sign(pki, KARPENTER)
+    for login in logins:
         write_kubeconfig(folder / f"{login}.kubeconfig", spec.name, state.server, pki, CertificateIdentity(login, ""))
     named = files(folder, _options(spec, binaries))
     for path, content in named.items():

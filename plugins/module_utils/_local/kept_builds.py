@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Builds that are kept: a manifest beside each says what it was made from, and the SHA-256 of every file in it."""
+"""Builds and downloads that are kept: a manifest beside each says where it is from, and the SHA-256 of every file."""
 
 from __future__ import annotations
 
@@ -50,6 +50,29 @@ def write_manifest(one: Recipe, folder: Path, go: Go) -> None:
             }
             for part in one.parts
             for name, package in part.programs.items()
+        ],
+        "shipped": {str(file.relative_to(folder)): _sha256(file) for file in _shipped(one, folder)},
+    }
+    (folder / _MANIFEST).write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+
+
+def write_release_manifest(one: Recipe, folder: Path, sources: t.Mapping[str, str]) -> None:
+    """The same of release files; ``sources`` are where each binary came from, without the scheme."""
+    document = {
+        "family": one.family,
+        "module": one.module,
+        "version": one.version,
+        "go": {},
+        "recipe": _recipe_key(one),
+        "binaries": [
+            {
+                "name": name,
+                "version": one.version,
+                "source": place,
+                "sha256": _sha256(folder / name),
+                "size": (folder / name).stat().st_size,
+            }
+            for name, place in sources.items()
         ],
         "shipped": {str(file.relative_to(folder)): _sha256(file) for file in _shipped(one, folder)},
     }

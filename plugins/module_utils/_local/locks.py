@@ -23,15 +23,21 @@ _PAUSE = 0.05
 
 
 @contextlib.contextmanager
-def locked(path: Path, waiting: t.Callable[[], None] | None = None, timeout: float | None = None) -> t.Iterator[None]:
+def locked(
+    path: Path,
+    waiting: t.Callable[[], None] | None = None,
+    timeout: float | None = None,
+    meanwhile: t.Callable[[], None] = lambda: None,
+) -> t.Iterator[None]:
     """Hold the lock file ``path`` (made if missing, never removed: removing it would let two holders in).
 
-    ``waiting`` is called once if another process or thread holds it. The lock ends with its holder, also by SIGKILL.
-    Raises FleetError ``busy`` after ``timeout`` seconds, ``unwritable-folder`` if the file cannot be made.
+    ``waiting`` is called once if another process or thread holds it, ``meanwhile`` some times a second. The lock ends
+    with its holder, also by SIGKILL. Raises FleetError ``busy`` after ``timeout`` seconds, ``unwritable-folder`` if the
+    file cannot be made.
     """
     handle = _opened(path)
     try:
-        _take(handle, path, waiting, timeout)
+        _take(handle, path, waiting, timeout, meanwhile)
         yield
     finally:
         os.close(handle)
@@ -54,7 +60,13 @@ def _opened(path: Path) -> int:
         raise _unwritable(path.parent, error) from None
 
 
-def _take(handle: int, path: Path, waiting: t.Callable[[], None] | None, timeout: float | None) -> None:
+def _take(
+    handle: int,
+    path: Path,
+    waiting: t.Callable[[], None] | None,
+    timeout: float | None,
+    meanwhile: t.Callable[[], None],
+) -> None:
     end = None if timeout is None else time.monotonic() + timeout
     told = False
     while True:
@@ -67,6 +79,7 @@ def _take(handle: int, path: Path, waiting: t.Callable[[], None] | None, timeout
         if not told and waiting is not None:
             waiting()
         told = True
+        meanwhile()
         if end is not None and time.monotonic() >= end:
             raise FleetError(
                 "busy", f"another process has held {path} for more than {timeout:g} s", hint="wait for it, or end it"

@@ -20,6 +20,8 @@ POOL = "karpenter.sh/nodepool"
 SIMULATED = "gitops.fleet/simulated"
 # How much older than its creationTimestamp a node is to be taken for.
 AGE = "gitops.fleet/simulated-age"
+# The node whose place it has, where that is another name.
+PLACE = "gitops.fleet/simulated-place"
 _SHAPE = "gitops.fleet/simulated-shape"
 _NODES = "/api/v1/nodes"
 
@@ -45,11 +47,34 @@ def wanted_nodes(spec: ClusterSpec, cluster_version: str) -> tuple[Node, ...]:
 
 def changes(wanted: t.Iterable[Node], there: t.Iterable[Node]) -> NodeChanges:
     """What turns ``there`` (our simulated nodes) into ``wanted``; labels, taints and cordons put on later stay."""
-    shapes = {node["metadata"]["name"]: _shape_of(node) for node in there}
     nodes = {node["metadata"]["name"]: node for node in wanted}
-    delete = tuple(name for name, shape in shapes.items() if name not in nodes or shape != _shape_of(nodes[name]))
-    make = tuple(node for name, node in nodes.items() if name not in shapes or name in delete)
-    return NodeChanges(make, delete)
+    held, delete = set(), []
+    for node in there:
+        place = _place_of(node)
+        if place in nodes and place not in held and _shape_of(node) == _shape_of(nodes[place]):
+            held.add(place)
+        else:
+            delete.append(node["metadata"]["name"])
+    return NodeChanges(tuple(node for name, node in nodes.items() if name not in held), tuple(delete))
+
+
+def successor(node: Node, version: str, image: str) -> Node:
+    """The node that comes in the place of a simulated one: young, empty, of the same shape, with a name of its own,
+    which is always the same for the same node. Empty ``version`` and ``image`` are those of the old one."""
+    metadata, status = node["metadata"], node.get("status") or {}
+    place, old = _place_of(node), metadata["name"]
+    name = f"{place}-{hashlib.sha256(str(metadata['uid']).encode()).hexdigest()[:5]}"
+    labels = {**(metadata.get("labels") or {}), "kubernetes.io/hostname": name}
+    info = {**(status.get("nodeInfo") or {})}
+    info |= {key: value for key, value in (("kubeletVersion", version), ("osImage", image)) if value}
+    provider = str((node.get("spec") or {}).get("providerID", "")).removesuffix(old)
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": labels, "annotations": {PLACE: place, _SHAPE: _shape_of(node)}},
+        "spec": {"providerID": f"{provider}{name}"} if provider else {},
+        "status": {"capacity": status.get("capacity"), "allocatable": status.get("allocatable"), "nodeInfo": info},
+    }
 
 
 def read_nodes(client: KubeClient) -> tuple[Node, ...]:
@@ -83,6 +108,10 @@ def _is_ready(node: Node) -> bool:
     conditions = {row["type"]: row["status"] for row in node.get("status", {}).get("conditions", ())}
     taints = {taint["key"] for taint in node.get("spec", {}).get("taints", ())}
     return conditions.get("Ready") == "True" and "node.kubernetes.io/not-ready" not in taints
+
+
+def _place_of(node: Node) -> str:
+    return str((node["metadata"].get("annotations") or {}).get(PLACE) or node["metadata"]["name"])
 
 
 def _shape_of(node: Node) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from .._core.errors import FleetError
 
 HOST = "127.0.0.1"
-# Each component that listens, in the order of its port in the slot.
+# Each component that listens, in the order of its port in the slot. Karpenter, which few have, has one of its own.
 USERS = ("etcd", "etcd-peer", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok")
 
 
@@ -46,6 +46,19 @@ def reserve(within: PortRange, taken: t.Iterable[int]) -> dict[str, int]:
     raise FleetError(
         "no-free-ports",
         f"no {len(USERS)} free neighbouring ports are left between {within.first} and {within.last}",
+        hint="remove clusters that are no longer needed, or give a larger range",
+    )
+
+
+def reserve_one(within: PortRange, taken: t.Iterable[int]) -> int:
+    """One more port, the last that is free; FleetError ``no-free-ports``. Slots are handed out from the other end."""
+    others = frozenset(taken)
+    for port in range(within.last, within.first - 1, -1):
+        if port not in others and is_free(port):
+            return port
+    raise FleetError(
+        "no-free-ports",
+        f"no free port is left between {within.first} and {within.last}",
         hint="remove clusters that are no longer needed, or give a larger range",
     )
 

@@ -83,7 +83,7 @@ def stop(processes: t.Iterable[ProcessId], grace: float = 15.0) -> None:
         raise FleetError("cannot-stop", f"processes {', '.join(str(one.pid) for one in left)} do not end")
 
 
-def marked(mark: str) -> tuple[ProcessId, ...]:
+def processes_marked(mark: str) -> tuple[ProcessId, ...]:
     """Running processes of this user that were started with ``mark``, whoever remembers them."""
     wanted = f"{MARK}={mark}".encode()
     found = []
@@ -119,7 +119,8 @@ def memory(process: ProcessId) -> tuple[int, int]:
 
 
 def last_lines(log: Path, count: int = 8) -> str:
-    """The end of a log, without reading all of it."""
+    """The last ``count`` lines of a log, each cut to 400 characters, without reading all of it; empty if it cannot be
+    read."""
     try:
         with log.open("rb") as file:
             file.seek(max(0, log.stat().st_size - 16384))

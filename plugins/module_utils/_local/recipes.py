@@ -29,8 +29,9 @@ BUILD_ENVIRONMENT = {"CGO_ENABLED": "0", "GOTOOLCHAIN": "local", "GOFLAGS": "-mo
 class Recipe:
     """One family. ``programs`` maps the name of a binary to its Go main package, in the order of building.
 
-    ``shipped`` are folders of the module that the binaries need beside them, by the name they get there; ``scripts``
-    are executable files of modules, by theirs: (module, path in it). Programs of ``beside`` go into the same folder.
+    ``shipped`` are folders of the module of which the binaries need the YAML and JSON files beside them, by the name
+    they get there; ``scripts`` are executable files of modules, by theirs: (module, path in it). ``sources`` are Go
+    files of ours, beside ``go.mod``. Programs of ``beside`` go into the same folder.
     """
 
     family: str
@@ -42,6 +43,7 @@ class Recipe:
     shipped: t.Mapping[str, str] = field(default_factory=dict)
     tags: tuple[str, ...] = ()
     scripts: t.Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    sources: tuple[str, ...] = ()
     beside: tuple[Recipe, ...] = ()
 
     @property
@@ -111,8 +113,30 @@ def _pulumi(version: str, host: str) -> Recipe:
     )
 
 
+def _karpenter(version: str) -> Recipe:
+    """Karpenter with the provider that makes simulated nodes; its own CRDs, the provider's, and what types there are.
+
+    Its main package is ours, for upstream's listens on every address of the machine and tells no version.
+    """
+    name = "karpenter"
+    return Recipe(
+        name,
+        name,
+        "sigs.k8s.io/karpenter",
+        version,
+        {name: "gitops.fleet/local/karpenter"},
+        (*_STRIPPED, f"-X=sigs.k8s.io/karpenter/pkg/operator.Version={version}"),
+        shipped={
+            "crds/core": "pkg/apis/crds",
+            "crds/kwok": "kwok/apis/crds",
+            "instance-types": "kwok/cloudprovider",
+        },
+        sources=("main.go",),
+    )
+
+
 # In the order of building: the small ones prove at once that Go and its proxy work; the older minor comes last, because
-# only upgrades need it. The engine of Pulumi is for environments alone.
+# only upgrades need it. Karpenter is for its own profile, the engine of Pulumi for environments alone.
 RECIPES: tuple[Recipe, ...] = (
     Recipe("etcd", "etcd", "go.etcd.io/etcd/server/v3", "3.6.14", {"etcd": "go.etcd.io/etcd/server/v3"}),
     Recipe(
@@ -128,6 +152,7 @@ RECIPES: tuple[Recipe, ...] = (
     ),
     _kubernetes("1.36.3", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl"),
     _kubernetes("1.35.4", "kube-apiserver", "kube-controller-manager", "kube-scheduler"),
+    _karpenter("1.14.1"),
     _pulumi("3.259.0", host="3.75.0"),
 )
 
@@ -182,6 +207,7 @@ def cache_key(one: Recipe, go: t.Mapping[str, str], files: Path = FILES) -> str:
     more = {
         "tags": one.tags,
         "scripts": dict(one.scripts),
+        "sources": {name: hashlib.sha256((files / one.family / name).read_bytes()).hexdigest() for name in one.sources},
         "beside": [cache_key(each, go, files) for each in one.beside],
     }
     inputs |= {name: value for name, value in more.items() if value}

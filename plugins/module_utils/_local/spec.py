@@ -13,7 +13,7 @@ from .._core.errors import FleetError, Problem
 from .._core.values.kube_version import KubeVersion
 from .._core.values.quantity import parse_quantity
 from .._core.values.selector import label_key_problem, label_value_problem
-from .components import PROFILES
+from .components import PROFILES, WITH_NODES
 from .state import name_problem
 
 _VERSION = re.compile(r"v?1\.[0-9]{1,3}(\.[0-9]{1,3})?")
@@ -58,7 +58,8 @@ class ClusterSpec:
 
     Profiles: ``api`` is etcd and API server (namespaces are never finalized, there are no service account tokens, owned
     objects are not collected); ``control`` adds the controller manager; ``fleet`` adds scheduler and kwok, so that pods
-    land on simulated nodes and become ready. ``audit`` logs every request at level Metadata.
+    land on simulated nodes and become ready; ``karpenter`` adds Karpenter, which makes such nodes for pending pods and
+    disrupts them as its NodePools say. ``audit`` logs every request at level Metadata.
     """
 
     name: str
@@ -89,8 +90,9 @@ def _problems(spec: ClusterSpec) -> t.Iterator[Problem]:
         yield problem(
             "bad-profile", f"there is no profile {spec.profile!r}", "profile", f"one of {', '.join(PROFILES)}"
         )
-    elif any(pool.count for pool in spec.nodes) and spec.profile != "fleet":
-        yield problem("bad-profile", f"profile {spec.profile} has no simulated nodes", "nodes", "use profile fleet")
+    elif any(pool.count for pool in spec.nodes) and spec.profile not in WITH_NODES:
+        hint = f"use profile {' or '.join(WITH_NODES)}"
+        yield problem("bad-profile", f"profile {spec.profile} has no simulated nodes", "nodes", hint)
     if label_value_problem(spec.region):
         yield problem("bad-label", label_value_problem(spec.region) or "", "region")
     for number, token in enumerate(spec.tokens):

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from .._core.errors import FleetError
 from .locks import locked, make_folder
-from .ports import PortRange, reserve
+from .ports import PortRange, reserve, reserve_one
 from .private import write_private
 from .processes import ProcessId
 
@@ -76,8 +76,8 @@ def cluster_dir(root: Path, name: str) -> Path:
     return root / name
 
 
-def names(root: Path) -> tuple[str, ...]:
-    """Clusters of which anything is left below ``root``, by name."""
+def cluster_names(root: Path) -> tuple[str, ...]:
+    """Names, sorted, of all clusters that have a folder below ``root``: complete, half made or damaged."""
     if not root.is_dir():
         return ()
     return tuple(sorted(entry.name for entry in root.iterdir() if entry.is_dir() and not name_problem(entry.name)))
@@ -147,8 +147,23 @@ def reserve_again(root: Path, state: State, within: PortRange) -> State:
         return save(cluster_dir(root, state.name), replace(state, ports=reserve(within, _held_ports(root, state.name))))
 
 
+def with_ports(root: Path, state: State, users: t.Iterable[str], within: PortRange) -> State:
+    """The cluster's state with a port for each of ``users`` that has none yet, recorded, and then held as the others
+    are; the same object if nothing lacks."""
+    missing = [user for user in users if user not in state.ports]
+    if not missing:
+        return state
+    with root_lock(root):
+        held = {*_held_ports(root, state.name), *state.ports.values()}
+        found: dict[str, int] = {}
+        for user in missing:
+            found[user] = reserve_one(within, {*held, *found.values()})
+        return save(cluster_dir(root, state.name), replace(state, ports={**state.ports, **found}))
+
+
 def remove(root: Path, name: str) -> None:
-    """Rename, then delete: a folder with a cluster's name is never half deleted, nor moved while its keys are read."""
+    """Rename, then delete: a folder with a cluster's name is never half deleted, nor moved while its keys are read.
+    Nothing is done if there is none. FleetError ``unwritable-folder``."""
     folder = cluster_dir(root, name)
     doomed = root / f".{name}.removed.{os.getpid()}"
     try:
@@ -175,7 +190,7 @@ def cluster_lock(root: Path, name: str, waiting: t.Callable[[], None], timeout: 
 def _held_ports(root: Path, but: str) -> set[int]:
     """Ports of all other clusters. An unreadable state is no empty one: its ports are unknown, binding will tell."""
     held: set[int] = set()
-    for name in names(root):
+    for name in cluster_names(root):
         if name == but:
             continue
         with contextlib.suppress(FleetError):

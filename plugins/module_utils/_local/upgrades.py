@@ -40,7 +40,8 @@ class Intent:
 
 
 def pending(folder: Path) -> Intent | None:
-    """The intent in a cluster's folder."""
+    """The intent in a cluster's folder, which an upgrade leaves that was cut short; None if there is none. FleetError
+    ``state-unreadable``."""
     try:
         return Intent(**json.loads((folder / _INTENT).read_text(encoding="utf-8")))
     except FileNotFoundError:
@@ -81,7 +82,7 @@ def note(root: Path, member: str, operation: str, intent: Intent, at: datetime) 
 
 
 def finish(folder: Path) -> None:
-    """The upgrade is over."""
+    """The upgrade is over: its intent is deleted."""
     (folder / _INTENT).unlink(missing_ok=True)
 
 

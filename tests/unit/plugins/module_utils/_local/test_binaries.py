@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._local import binaries, kept_builds
+from ansible_collections.gitops.fleet.plugins.module_utils._local.progress_note import noted, passed_on
 from ansible_collections.gitops.fleet.plugins.module_utils._local.recipes import recipe
 
 ETCD, KWOK = recipe("etcd"), recipe("kwok")
@@ -198,6 +199,22 @@ def test_two_builders_at_once_build_once(go, tmp_path):
     assert said == ["waiting for another process that builds etcd 3.6.14"]
 
 
+def test_who_waits_hears_how_far_the_builder_is(tmp_path):
+    """A line of before, and the end, are no news."""
+    note, heard = tmp_path / ".etcd.said", []
+    told = noted(note, lambda _text: None)
+    told("building etcd: 1 of 9 packages are compiled")
+    look = passed_on(note, heard.append)
+    look()
+    for text in ("building etcd: 2 of 9 packages are compiled", "building \x1b[2Jetcd", "built etcd in 9 s"):
+        told(text)
+        look()
+        look()
+    assert heard == ["building etcd: 2 of 9 packages are compiled", "building \\x1b[2Jetcd"]
+    noted(tmp_path / "gone" / ".said", heard.append)("said all the same")
+    assert heard[-1] == "said all the same"
+
+
 def test_stage_files_of_kwok_come_from_its_module(go, tmp_path, monkeypatch):
     monkeypatch.setenv("GO_MODULE", str(tmp_path / "module"))
     for folder, name in (("node/fast", "node.yaml"), ("pod/fast", "pod.yaml"), ("pod/fast", "kustomization.yaml")):
@@ -210,6 +227,17 @@ def test_stage_files_of_kwok_come_from_its_module(go, tmp_path, monkeypatch):
         again = binaries.find(["kwok"], "1.36", cache=tmp_path / "cache", say=said.append)["kwok"]
         assert again.stages == found.stages and again.stages[0].read_text() == "node.yaml"
         assert len(said) == 3 * (number + 1)
+
+
+def test_definitions_and_instance_types_of_karpenter_come_from_its_module(go, tmp_path, monkeypatch):
+    monkeypatch.setenv("GO_MODULE", str(tmp_path / "module"))
+    shipped = ("pkg/apis/crds/pools.yaml", "kwok/apis/crds/classes.yaml", "kwok/cloudprovider/instance_types.json")
+    for name in (*shipped, "kwok/cloudprovider/cloudprovider.go"):
+        program(tmp_path / "module" / name, name)
+    found = binaries.find(["karpenter"], "1.36", cache=tmp_path / "cache")["karpenter"]
+    assert [each.name for each in found.crds] == ["pools.yaml", "classes.yaml"]
+    assert [each.name for each in (found.path.parent / "instance-types").iterdir()] == ["instance_types.json"]
+    assert found.version == "1.14.1" and found.stages == ()
 
 
 def test_a_failed_build_shows_the_end_of_what_the_compiler_said(go, tmp_path, monkeypatch):

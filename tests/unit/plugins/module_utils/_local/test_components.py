@@ -12,6 +12,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._local.components imp
     PROFILES,
     Options,
     arguments,
+    environment,
     files,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._local.control_plane import (
@@ -32,8 +33,8 @@ def test_nothing_is_done_where_all_is_as_wanted():
 
 
 def test_servers_start_before_their_users():
-    wanted = dict.fromkeys(reversed(PROFILES["fleet"]), API)
-    assert decide(wanted, {}).start == PROFILES["fleet"]
+    wanted = dict.fromkeys(reversed(PROFILES["karpenter"]), API)
+    assert decide(wanted, {}).start == PROFILES["karpenter"]
 
 
 def test_only_what_died_is_started():
@@ -61,6 +62,14 @@ def test_every_listener_is_on_loopback(name):
     assert all("127.0.0.1" in one or "kubernetes.default.svc" in one for one in listeners)
 
 
+def test_karpenter_finds_its_login_in_the_clusters_folder_and_its_metrics_have_a_port():
+    """It takes no address to listen on and no path of a kubeconfig: loopback is in its main program."""
+    assert environment("karpenter", FOLDER) == {"KUBECONFIG": "/c/karpenter.kubeconfig"}
+    assert not any(environment(name, FOLDER) for name in PROFILES["fleet"])
+    given = arguments("karpenter", FOLDER, {**PORTS, "karpenter": 99}, Options("karpenter"))
+    assert {"--metrics-port=99", "--disable-leader-election=true"} <= set(given)
+
+
 def test_etcd_is_asked_only_by_clients_of_its_cluster():
     given = arguments("etcd", FOLDER, PORTS, Options("api"))
     assert {"--client-cert-auth=true", "--peer-client-cert-auth=true"} <= set(given)
@@ -72,7 +81,7 @@ def test_service_accounts_are_admitted_as_soon_as_somebody_makes_them():
         given = arguments("kube-apiserver", FOLDER, PORTS, Options(profile))
         return "--disable-admission-plugins=ServiceAccount" not in given
 
-    assert [admits(profile) for profile in PROFILES] == [False, True, True]
+    assert [admits(profile) for profile in PROFILES] == [False, True, True, True]
 
 
 def test_other_tokens_are_other_arguments_without_being_shown():

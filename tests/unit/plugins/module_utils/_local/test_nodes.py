@@ -10,6 +10,7 @@ import dataclasses
 from ansible_collections.gitops.fleet.plugins.module_utils._local.nodes import (
     changes,
     count_by_pool,
+    successor,
     unready,
     wanted_nodes,
 )
@@ -70,3 +71,17 @@ def test_a_node_is_ready_when_pods_would_land_on_it():
     three["spec"] = {"taints": [{"key": "node.kubernetes.io/not-ready"}]}
     assert unready((one, two, three)) == ("one-work-0", "one-work-2")
     assert count_by_pool((one, two, three)) == {"work": 3}
+
+
+def test_a_node_that_came_in_the_place_of_another_is_that_one():
+    """After a rotation nothing is to be made or deleted; its name is always the same for the same old node."""
+    (old,) = wanted_nodes(ClusterSpec("c", profile="fleet", nodes=(NodesSpec(1, age="30d"),)), "1.36.3")
+    old["metadata"]["uid"] = "u1"
+    new = successor(old, "v1.37.0", "")
+    assert new["metadata"]["name"].startswith("c-default-0-") and new == successor(old, "v1.37.0", "")
+    assert new["metadata"]["labels"]["kubernetes.io/hostname"] == new["metadata"]["name"]
+    assert "gitops.fleet/simulated-age" not in new["metadata"]["annotations"]
+    assert changes([old], [new]).words() == ()
+    assert changes([old], [old, new]).delete == (new["metadata"]["name"],)
+    new["metadata"]["uid"] = "u2"
+    assert successor(new, "", "")["metadata"]["name"].count("-") == new["metadata"]["name"].count("-")

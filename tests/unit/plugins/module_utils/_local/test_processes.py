@@ -100,8 +100,8 @@ def test_stopping_what_has_ended_is_no_error(start):
 def test_a_process_is_found_again_by_its_mark(start, tmp_path):
     one = start("exec sleep 60")
     until(lambda: processes.command(one) == ("sleep", "60"))
-    assert processes.marked(str(tmp_path)) == (one,)
-    assert processes.marked(str(tmp_path / "other")) == ()
+    assert processes.processes_marked(str(tmp_path)) == (one,)
+    assert processes.processes_marked(str(tmp_path / "other")) == ()
 
 
 def test_what_cannot_be_started_is_said(tmp_path):

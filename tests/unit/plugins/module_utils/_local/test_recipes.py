@@ -26,7 +26,9 @@ KWOK = recipe("kwok")
 def test_every_recipe_has_its_module_files_and_they_pin_its_version():
     for one in (part for each in RECIPES for part in each.parts):
         pinned = (FILES / one.family / "go.mod").read_text()
-        assert f"{one.module} v{one.version} " in pinned
+        assert (one.module, f"v{one.version}") in {
+            tuple(line.removeprefix("require ").split()[:2]) for line in pinned.splitlines()
+        }
         assert (FILES / one.family / "go.sum").is_file()
         for package in one.programs.values():
             assert package in pinned
@@ -47,6 +49,7 @@ def test_the_same_inputs_give_the_same_key():
         {"tags": ("other",)},
         {"scripts": {"run": ("sigs.k8s.io/kwok", "hack/run")}},
         {"beside": (recipe("etcd"),)},
+        {"sources": ("go.mod",)},
     ],
     ids=lambda change: next(iter(change)),
 )
@@ -59,13 +62,14 @@ def test_another_compiler_or_target_gives_another_key(fact):
     assert cache_key(KWOK, {**GO, fact: "other"}) != cache_key(KWOK, GO)
 
 
-@pytest.mark.parametrize("name", ["go.mod", "go.sum"])
+@pytest.mark.parametrize("name", ["go.mod", "go.sum", "main.go"])
 def test_a_changed_module_file_gives_another_key(name, tmp_path):
-    shutil.copytree(FILES / "kwok", tmp_path / "kwok")
-    assert cache_key(KWOK, GO, tmp_path) == cache_key(KWOK, GO)
-    with (tmp_path / "kwok" / name).open("a") as file:
+    karpenter = recipe("karpenter")
+    shutil.copytree(FILES / "karpenter", tmp_path / "karpenter")
+    assert cache_key(karpenter, GO, tmp_path) == cache_key(karpenter, GO)
+    with (tmp_path / "karpenter" / name).open("a") as file:
         file.write("// other\n")
-    assert cache_key(KWOK, GO, tmp_path) != cache_key(KWOK, GO)
+    assert cache_key(karpenter, GO, tmp_path) != cache_key(karpenter, GO)
 
 
 def test_the_version_is_stamped_into_both_packages_that_carry_one():

@@ -75,7 +75,7 @@ def test_clusters_of_a_root_hold_different_ports(tmp_path, free_ports):
     made = [state.make(tmp_path, name, PortRange(100, 199)) for name in ("a", "b", "c")]
     numbers = [port for one in made for port in one.ports.values()]
     assert len(set(numbers)) == len(numbers) == 18
-    assert state.names(tmp_path) == ("a", "b", "c")
+    assert state.cluster_names(tmp_path) == ("a", "b", "c")
     again = state.reserve_again(tmp_path, made[0], PortRange(100, 199))
     assert again.ports == made[0].ports
 
@@ -90,9 +90,24 @@ def test_removal_leaves_nothing_and_is_repeatable(tmp_path, free_ports):
     state.make(tmp_path, "a", PortRange(100, 199))
     state.remove(tmp_path, "a")
     state.remove(tmp_path, "a")
-    assert state.names(tmp_path) == () and not list(tmp_path.glob(".a*"))
+    assert state.cluster_names(tmp_path) == () and not list(tmp_path.glob(".a*"))
 
 
 def test_the_root_lies_where_the_user_keeps_state():
     assert str(state.default_root({"XDG_STATE_HOME": "/x"})) == "/x/gitops-fleet/local"
     assert str(state.default_root({"HOME": "/home/ada"})) == "/home/ada/.local/state/gitops-fleet/local"
+
+
+def test_a_component_that_came_later_gets_a_port_that_no_other_cluster_holds(tmp_path):
+    """Once, and from the other end of the range: the slots of clusters stay whole."""
+    within = PortRange(21000, 21039)
+    one, two = (state.make(tmp_path, name, within) for name in ("one", "two"))
+    one = state.with_ports(tmp_path, one, ("etcd", "karpenter"), within)
+    two = state.with_ports(tmp_path, two, ("karpenter",), within)
+    assert one.ports["etcd"] in range(21000, 21039) and state.load(tmp_path / "one") == one
+    assert two.ports["karpenter"] < one.ports["karpenter"] <= 21039
+    assert state.with_ports(tmp_path, one, ("etcd", "karpenter"), within) is one
+    full = PortRange(one.ports["karpenter"], one.ports["karpenter"])
+    with pytest.raises(FleetError) as refused:
+        state.with_ports(tmp_path, two, ("other",), full)
+    assert refused.value.code == "no-free-ports"

@@ -1,0 +1,47 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""CustomResourceDefinitions that a component brings along, put on its API server before it starts."""
+
+from __future__ import annotations
+
+import typing as t
+from pathlib import Path
+
+try:
+    import yaml
+except ImportError:
+    yaml = None  # type: ignore[assignment]
+
+from .._core.errors import FleetError
+from .._kube.apply import apply_object
+from .._kube.client import KubeClient
+from .._kube.errors import ApiError
+
+_DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+
+
+def install(client: KubeClient, files: t.Sequence[Path]) -> tuple[str, ...]:
+    """Puts the definitions of all files there, as they are; their names. FleetError ``missing-crds``, ApiError."""
+    if not files or yaml is None:
+        hint = "they come along in the module: crds/*/*.yaml beside the binary; reading them takes the package PyYAML"
+        raise FleetError("missing-crds", "no CustomResourceDefinitions were found for karpenter", hint=hint)
+    found = [yaml.safe_load(file.read_text(encoding="utf-8")) for file in files]
+    for definition in found:
+        apply_object(client, definition, force=True)
+    return tuple(str(definition["metadata"]["name"]) for definition in found)
+
+
+def not_served(client: KubeClient, names: t.Iterable[str]) -> str:
+    """Which of them the API server does not serve yet, in words; empty once it serves all."""
+    waiting = [name for name in names if not _established(client, name)]
+    return f"{', '.join(waiting)} {'were' if len(waiting) > 1 else 'was'} not served" if waiting else ""
+
+
+def _established(client: KubeClient, name: str) -> bool:
+    try:
+        found = client.get(f"{_DEFINITIONS}/{name}")
+    except ApiError:
+        return False
+    conditions = (found.get("status") or {}).get("conditions") or ()
+    return any(each.get("type") == "Established" and each.get("status") == "True" for each in conditions)

@@ -1,0 +1,277 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Files from a server, over HTTPS: within time limits, through the user's proxies, gone on with where they ended."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import http.client
+import os
+import queue
+import re
+import threading
+import time
+import typing as t
+import urllib.error
+import urllib.parse
+import urllib.request
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..._core.errors import FleetError
+from ..locks import make_folder
+
+CONNECT = 4.0  # seconds for a server's name, its connection and a small text of it, all together
+SILENCE = 20.0  # seconds without a byte
+PAUSE = 10.0  # seconds between two lines
+ATTEMPTS = 10  # each goes on where the last one ended
+_CHUNK = 1 << 18
+_SMALL, _MOST = 2_000_000, 2_000_000_000  # bytes of a text, of a file
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_BEGIN = re.compile(r"bytes (\d+)-")
+Say = t.Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Server:
+    """Where files are taken from. ``base`` is a mirror, in which a publisher's host name is the first folder; each
+    publisher itself where it is empty."""
+
+    base: str = ""
+
+    def address(self, place: str) -> str:
+        """The URL of a place such as ``dl.k8s.io/release/...``."""
+        return f"{self.base}/{place}" if self.base else f"https://{place}"
+
+    def host(self, place: str) -> str:
+        """For messages: the host that is asked."""
+        return urllib.parse.urlsplit(self.address(place)).netloc
+
+
+def server(setting: str) -> Server | None:
+    """That of ``FLEET_RELEASES``: empty, the address of a mirror, or ``off``, which is None; FleetError ``bad-option``.
+
+    Unencrypted only from this machine, for whoever changes a file on the way would change its sum as well.
+    """
+    setting = setting.strip().rstrip("/")
+    if setting.lower() == "off":
+        return None
+    if not setting:
+        return Server()
+    parts = urllib.parse.urlsplit(setting)
+    safe = parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK)
+    if not safe or not parts.hostname or parts.username is not None or parts.query or parts.fragment:
+        raise FleetError(
+            "bad-option",
+            "FLEET_RELEASES is neither off nor the https address of a mirror, without a user, a query or a fragment",
+            "FLEET_RELEASES",
+        )
+    return Server(setting)
+
+
+def text(place: str, of: Server) -> str:
+    """A small text, within ``CONNECT`` seconds; FleetError ``release-unreachable``, ``release-missing``."""
+
+    def read() -> str:
+        with _open(of.address(place), CONNECT) as answer:
+            return answer.read(_SMALL).decode("utf-8", "replace")
+
+    return _soon(read, of.host(place))
+
+
+def size(place: str, of: Server) -> int:
+    """Bytes of a file, 0 if the server does not tell; errors as of ``text``."""
+
+    def ask() -> int:
+        with _open(of.address(place), CONNECT, method="HEAD") as answer:
+            return int(answer.headers.get("Content-Length") or 0)
+
+    return _soon(ask, of.host(place))
+
+
+def download(place: str, part: Path, of: Server, whole: t.Callable[[Path], bool], say: Say) -> None:
+    """Completes the file ``part``, which may hold the beginning of it from an earlier attempt.
+
+    ``whole`` tells whether its content is what it should be. FleetError ``release-unreachable`` (``part`` stays),
+    ``release-missing``, ``release-damaged`` (``part`` is removed), ``unwritable-folder``.
+    """
+    make_folder(part.parent)
+    name, host = place.rsplit("/", 1)[-1], of.host(place)
+    for _attempt in range(ATTEMPTS):
+        begun = _size(part)
+        if begun and whole(part):
+            return
+        try:
+            _go_on(of.address(place), part, _Progress(name, say))
+        except urllib.error.HTTPError as error:
+            if error.code != http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE or not begun:
+                raise _refusal(error, host) from None
+            part.unlink()
+            continue
+        except urllib.error.URLError as error:
+            raise _unreachable(host, error) from None
+        except (_CutOff, http.client.HTTPException, OSError) as error:
+            if _size(part) <= begun:
+                raise FleetError("release-unreachable", f"{host} ended {name} early: {_why(error)}") from None
+            continue
+        if whole(part):
+            return
+        part.unlink()
+        if not begun:
+            raise FleetError("release-damaged", f"{name} from {host} is not the file that was published")
+    raise FleetError("release-unreachable", f"{host} ended {name} early, {ATTEMPTS} times")
+
+
+def sha256(path: Path) -> str:
+    """Hexadecimal; a link is not followed."""
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+class _CutOff(Exception):
+    """The connection ended before the file did."""
+
+
+class _Progress:
+    """A line now and then: percent, size, and how long it will go on at the speed so far."""
+
+    def __init__(self, name: str, say: Say) -> None:
+        self._name, self._say = name, say
+        self._first = 0
+        self._began = time.monotonic()
+        self._next = self._began + PAUSE
+
+    def begin(self, done: int, whole: int) -> None:
+        """``whole`` is 0 where the server does not tell."""
+        of = f" of {_mb(whole)}" if whole else ""
+        self._say(f"downloading {self._name}: {_mb(done)}{of} are here" if done else f"downloading {self._name}{of}")
+        self._first = done
+
+    def at(self, done: int, whole: int) -> None:
+        now = time.monotonic()
+        if now < self._next:
+            return
+        self._next = now + PAUSE
+        if not whole:
+            self._say(f"downloading {self._name}: {_mb(done)}")
+            return
+        left = (whole - done) * (now - self._began) / max(1, done - self._first)
+        self._say(f"downloading {self._name}: {100 * done // whole} % of {_mb(whole)}, about {left:.0f} s left")
+
+
+def _go_on(address: str, part: Path, progress: _Progress) -> None:
+    begun = _size(part)
+    with _open(address, SILENCE, {"Range": f"bytes={begun}-"} if begun else {}) as answer:
+        if answer.status == http.HTTPStatus.PARTIAL_CONTENT:
+            told = _BEGIN.match(answer.headers.get("Content-Range") or "")
+            if told is None or int(told[1]) != begun:
+                raise _CutOff("it goes on at another place than was asked for")
+        else:
+            begun = 0
+        length = answer.headers.get("Content-Length")
+        whole = begun + int(length) if length and length.isdecimal() else 0
+        progress.begin(begun, whole)
+        done = begun
+        with _writing(part, begun) as write:
+            while chunk := answer.read(_CHUNK):
+                done += len(chunk)
+                if done > _MOST:
+                    raise FleetError("release-damaged", f"{part.name} has more than {_mb(_MOST)}")
+                write(chunk)
+                progress.at(done, whole)
+    if done < whole:
+        raise _CutOff(f"after {_mb(done)} of {_mb(whole)}")
+
+
+@contextlib.contextmanager
+def _writing(part: Path, begun: int) -> t.Iterator[t.Callable[[bytes], None]]:
+    """What writes on from byte ``begun``; its errors are none of the server's."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | (0 if begun else os.O_TRUNC)
+
+    def refused(error: OSError) -> FleetError:
+        return FleetError("unwritable-folder", f"{part} cannot be written: {error.strerror}")
+
+    def write(chunk: bytes) -> None:
+        try:
+            file.write(chunk)
+        except OSError as error:
+            raise refused(error) from None
+
+    try:
+        handle = os.open(part, flags, 0o600)
+    except OSError as error:
+        raise refused(error) from None
+    with os.fdopen(handle, "wb", buffering=0) as file:
+        file.seek(begun)
+        yield write
+
+
+class _Redirects(urllib.request.HTTPRedirectHandler):
+    """Publishers pass requests on to other hosts; what began encrypted stays so."""
+
+    def redirect_request(self, req: t.Any, fp: t.Any, code: int, msg: str, headers: t.Any, newurl: str) -> t.Any:
+        if req.full_url.startswith("https:") and not newurl.startswith("https:"):
+            raise urllib.error.URLError("it passes on to an unencrypted address")
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+def _open(address: str, timeout: float, headers: t.Mapping[str, str] | None = None, method: str = "GET") -> t.Any:
+    """Proxies are those of the environment (``HTTPS_PROXY``, ``NO_PROXY`` ...)."""
+    asked = urllib.request.Request(address, headers={"User-Agent": "gitops-fleet", **(headers or {})}, method=method)
+    return urllib.request.build_opener(_Redirects).open(asked, timeout=timeout)
+
+
+T = t.TypeVar("T")
+
+
+def _soon(call: t.Callable[[], T], host: str) -> T:
+    """The look-up of a name has no time limit of its own, so it is not waited for."""
+    answers: queue.SimpleQueue[tuple[T | None, Exception | None]] = queue.SimpleQueue()
+
+    def work() -> None:
+        try:
+            answers.put((call(), None))
+        except Exception as error:  # noqa: BLE001  # raised again by who waits
+            answers.put((None, error))
+
+    threading.Thread(target=work, daemon=True).start()
+    try:
+        found, error = answers.get(timeout=CONNECT)
+    except queue.Empty:
+        raise FleetError("release-unreachable", f"{host} did not answer within {CONNECT:g} s") from None
+    if isinstance(error, urllib.error.HTTPError):
+        raise _refusal(error, host) from None
+    if isinstance(error, (OSError, http.client.HTTPException, ValueError)):
+        raise _unreachable(host, error) from None
+    if error is not None:
+        raise error
+    return t.cast("T", found)
+
+
+def _refusal(error: urllib.error.HTTPError, host: str) -> FleetError:
+    with contextlib.suppress(OSError):
+        error.close()
+    gone = error.code in (http.HTTPStatus.NOT_FOUND, http.HTTPStatus.GONE)
+    return FleetError("release-missing" if gone else "release-unreachable", f"{host} answers {error.code}")
+
+
+def _unreachable(host: str, error: Exception) -> FleetError:
+    return FleetError("release-unreachable", f"{host} cannot be reached: {_why(error)}")
+
+
+def _why(error: Exception) -> str:
+    reason = getattr(error, "reason", None) or error
+    return str(getattr(reason, "strerror", None) or reason or type(reason).__name__)
+
+
+def _size(part: Path) -> int:
+    try:
+        return part.lstat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def _mb(count: int) -> str:
+    return f"{count / 1e6:.0f} MB" if count >= 1_000_000 else f"{count / 1000:.0f} kB"

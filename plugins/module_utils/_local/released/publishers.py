@@ -1,0 +1,117 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Which files the publishers of a recipe's programs offer ready for this machine, and how each is checked.
+
+Kubernetes and etcd publish a SHA-256 beside every file. kwok publishes none: GitHub tells the digest of each file of a
+release. The Stage files that kwok needs are in its Go module alone, whose sum our own ``go.sum`` pins.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import typing as t
+import zipfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..._core.errors import FleetError
+from ..recipes import FILES, Recipe
+
+# What Python calls a processor, and what Go and the publishers call it.
+_MACHINES: t.Mapping[str, str] = {"x86_64": "amd64", "amd64": "amd64", "aarch64": "arm64", "arm64": "arm64"}
+_SUM = re.compile(r"[0-9a-f]{64}")
+
+
+@dataclass(frozen=True)
+class ReleaseFile:
+    """``place`` is its address without the scheme, ``sums`` that of the text which tells its SHA-256.
+
+    ``binaries`` maps what it holds to the path inside an archive; the path is empty where the file is the program. A Go
+    module (``is_module``) has no ``sums``.
+    """
+
+    place: str
+    sums: str = ""
+    binaries: t.Mapping[str, str] = field(default_factory=dict)
+    is_module: bool = False
+
+    @property
+    def name(self) -> str:
+        """Its last part, by which lists of sums name it."""
+        return self.place.rsplit("/", 1)[-1]
+
+
+def release_files(one: Recipe, machine: str) -> tuple[ReleaseFile, ...]:
+    """Those of a recipe for a ``machine`` (``x86_64``, ``aarch64``); none where it has to be built in any case."""
+    arch = _MACHINES.get(machine.lower(), "")
+    if not arch:
+        return ()
+    if one.product == "kubernetes":
+        folder = f"dl.k8s.io/release/v{one.version}/bin/linux/{arch}"
+        return tuple(ReleaseFile(f"{folder}/{name}", f"{folder}/{name}.sha256", {name: ""}) for name in one.names)
+    if one.product == "etcd":
+        folder = f"github.com/etcd-io/etcd/releases/download/v{one.version}"
+        inside = f"etcd-v{one.version}-linux-{arch}"
+        archive = f"{folder}/{inside}.tar.gz"
+        return (ReleaseFile(archive, f"{folder}/SHA256SUMS", {name: f"{inside}/{name}" for name in one.names}),)
+    if one.product == "kwok":
+        tag = f"kubernetes-sigs/kwok/releases/download/v{one.version}/kwok-linux-{arch}"
+        listed = f"api.github.com/repos/kubernetes-sigs/kwok/releases/tags/v{one.version}"
+        module = f"proxy.golang.org/{one.module}/@v/v{one.version}.zip"
+        return (ReleaseFile(f"github.com/{tag}", listed, {"kwok": ""}), ReleaseFile(module, is_module=True))
+    return ()
+
+
+def told_sum(file: ReleaseFile, text: str) -> str:
+    """The SHA-256 of a file, of its publisher's ``text``: the sum alone, lines of ``sha256sum``, or what GitHub tells
+    of a release. FleetError ``release-damaged`` if it is not in there."""
+    found = ""
+    if text.lstrip().startswith("{"):
+        found = _github_digest(file.name, text)
+    for words in (line.split() for line in text.splitlines()):
+        if len(words) == 1 or (len(words) == 2 and words[1].lstrip("*") == file.name):
+            found = found or words[0].lower()
+    if not _SUM.fullmatch(found):
+        raise FleetError("release-damaged", f"no SHA-256 of {file.name} is told at {file.sums}")
+    return found
+
+
+def _github_digest(name: str, text: str) -> str:
+    try:
+        told = {each["name"]: str(each.get("digest")) for each in json.loads(text)["assets"]}
+    except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
+        return ""
+    return str(told.get(name, "")).removeprefix("sha256:")
+
+
+def module_sum(archive: Path) -> str:
+    """``h1:...`` of a module's archive, as ``go.sum`` has it: of the SHA-256 of every file in it, by name.
+
+    FleetError ``release-damaged`` if it is no archive.
+    """
+    try:
+        with zipfile.ZipFile(archive) as opened:
+            names = sorted(opened.namelist())
+            lines = [f"{_digest(opened, name)}  {name}\n" for name in names]
+    except (OSError, ValueError, NotImplementedError, zipfile.BadZipFile, EOFError) as error:
+        raise FleetError("release-damaged", f"{archive.name} is no archive: {error}") from None
+    return "h1:" + base64.b64encode(hashlib.sha256("".join(lines).encode()).digest()).decode()
+
+
+def _digest(archive: zipfile.ZipFile, name: str) -> str:
+    found = hashlib.sha256()
+    with archive.open(name) as file:
+        while chunk := file.read(1 << 20):
+            found.update(chunk)
+    return found.hexdigest()
+
+
+def pinned_module_sum(one: Recipe) -> str:
+    """What the recipe's ``go.sum`` says of its module; empty if nothing."""
+    wanted = f"{one.module} v{one.version} "
+    lines = (FILES / one.family / "go.sum").read_text(encoding="utf-8").splitlines()
+    return next((line.removeprefix(wanted) for line in lines if line.startswith(wanted)), "")

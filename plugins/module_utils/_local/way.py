@@ -1,0 +1,83 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Which way binaries will come, and about how long that takes, before anything is done.
+
+``python -m ansible_collections.gitops.fleet.plugins.module_utils._local.way FAMILY...`` tells it in one line.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import typing as t
+from pathlib import Path
+
+from .._core.errors import FleetError
+from .binaries import Places, cache_root, places_of, usable
+from .recipes import Recipe, recipe
+from .released.offers import SETTING, megabytes, resting
+
+LINE = 50  # Mbit/s, of the line that a time is told for
+# Minutes of a build on two cores, with the modules to be fetched: about, and for all that shares them.
+_BUILD: t.Mapping[str, int] = {"kubernetes": 7, "karpenter": 3, "pulumi": 5}
+_OTHERS = 1
+
+
+def provisioning_line(chosen: t.Iterable[Recipe], cache: Path | None = None) -> str:
+    """How those binaries of the recipes that the cache lacks will come, downloaded or built, and about how long that
+    takes, for people. Nothing is fetched.
+
+    Servers are asked for sizes at the most; one that is out of reach is left alone from then on, by whoever looks for
+    binaries. FleetError as of ``binaries.places_of``.
+    """
+    root = cache or cache_root()
+    missing = [each for each in (places_of(one, root) for one in chosen) if usable(each, each.recipe.names) is None]
+    if not missing:
+        return "The binaries are in the cache."
+    sizes = [_offered(each) for each in missing]
+    built = [each for each, size in zip(missing, sizes, strict=True) if not isinstance(size, int)]
+    told = []
+    if len(built) < len(missing):
+        size = sum(each for each in sizes if isinstance(each, int))
+        told.append(f"{size} MB of the publishers' release files, {_time(size * 8 / LINE)} at {LINE} Mbit/s")
+    if built:
+        told.append(_told_build(built, next((each for each in sizes if isinstance(each, str) and each), "")))
+    return f"The first time: {', and '.join(told)}."
+
+
+def _offered(places: Places) -> int | str:
+    """Megabytes of its release files, or why they cannot be had; empty where there never are any."""
+    if places.offered is None:
+        return f"{SETTING} is off" if os.environ.get(SETTING, "").lower() == "off" else ""
+    try:
+        return resting(places.offered) or megabytes(places.offered)
+    except FleetError as error:
+        return error.message
+
+
+def _told_build(built: t.Sequence[Places], why: str) -> str:
+    names = ", ".join(f"{each.recipe.product} {each.recipe.version}" for each in built)
+    minutes = sum(_BUILD.get(each.recipe.product, _OTHERS) for each in built)
+    go = "" if all(each.go for each in built) else "; the go command is not on the PATH, so install Go first"
+    because = f" ({why})" if why else ""
+    return f"a build of {names} from Go modules, about {minutes} minutes on two cores{because}{go}"
+
+
+def _time(seconds: float) -> str:
+    return f"about {seconds / 60:.0f} minutes" if seconds >= 90 else f"about {max(1, round(seconds))} s"
+
+
+def main(families: t.Sequence[str]) -> int:
+    # pylint: disable=ansible-bad-function  # a command, which prints
+    """Tells it of these families. The exit status: 0, or 1 with the error told."""
+    try:
+        print(provisioning_line([recipe(each) for each in families]))
+    except FleetError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))  # pylint: disable=ansible-bad-function  # a command, which has an exit code
