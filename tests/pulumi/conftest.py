@@ -24,6 +24,8 @@ sys.path.insert(0, str(PROGRAM))
 
 # What a cluster of ours tells when it is made, and a member's login.
 TOLD = {"kubeconfig": "/made/kubeconfig", "running_version": "1.36.3", "server": "https://127.0.0.1:21002"}
+# And one that was there.
+CLOUD = {"version": "1.35.4", "labels": {"fleet.azure.com/location": "westeurope", "team": "cloud"}}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,6 +70,7 @@ class Recorder(MockMonitor):
 class _Yes(pulumi.runtime.Mocks):
     def new_resource(self, args: MockResourceArgs) -> tuple[str, dict[str, t.Any]]:
         told = {**TOLD, "context": args.name} if args.typ.endswith(":LocalCluster") else {}
+        told = CLOUD if args.typ.endswith(":ExistingCluster") else told
         given = {key: value for key, value in args.inputs.items() if value is not None}
         return f"{args.name}-id", {**told, **given}
 

@@ -78,7 +78,10 @@ def test_the_hub_gets_all_that_the_role_installs_marked_as_ours(made):
     assert all(
         each.inputs["metadata"]["labels"]["app.kubernetes.io/managed-by"] == "gitops.fleet" for each in found.values()
     )
-    assert len(ran.of(":ValidatingAdmissionPolicy")) == 2 and len(ran.of(":ValidatingAdmissionPolicyBinding")) == 2
+    for kind, ending in (("ValidatingAdmissionPolicy", "policy"), ("ValidatingAdmissionPolicyBinding", "binding")):
+        files = (CRD_FOLDER.parent / "policies").glob(f"*_{ending}.json")
+        names = {json.loads(path.read_text())["metadata"]["name"] for path in files}
+        assert len(names) == 4 and {each.inputs["metadata"]["name"] for each in ran.of(f":{kind}").values()} == names
     assert ran.named("hub/Namespace/gitops-fleet").provider == "hub/provider"
 
 
@@ -112,6 +115,19 @@ def test_a_provider_keeps_its_identity_when_a_kubeconfig_is_written_again(made):
     }
 
 
+def test_what_is_there_already_is_taken_over_in_clusters_of_ours_alone(made):
+    """A run that is killed leaves objects that its state does not know of; in other clusters they may be anybody's."""
+
+    def taken(ran):
+        return {each.inputs["upsertExistingObjects"] for each in ran.of("providers:kubernetes").values()}
+
+    assert (taken(made(LOCAL)), taken(made(EXISTING)), taken(made(EXISTING, takeOver=True))) == (
+        {"true"},
+        {"false"},
+        {"true"},
+    )
+
+
 def test_clusters_get_what_was_configured(made):
     inputs = made(LOCAL, **CHANGED).of(CLUSTER)["m2"].inputs
     assert (inputs["name"], inputs["version"], inputs["profile"]) == ("m2", "1.35", "fleet")
@@ -119,9 +135,11 @@ def test_clusters_get_what_was_configured(made):
     assert (inputs["root"], inputs["ports"]) == ("/folder/clusters", "22000-22100")
 
 
-def test_clusters_are_protected_on_request(made):
-    assert {each.protect for each in made(LOCAL, **CHANGED).of(CLUSTER).values()} == {True}
-    assert {each.protect for each in made(LOCAL).of(CLUSTER).values()} == {False}
+def test_clusters_and_definitions_are_protected_on_request(made):
+    """With a definition go all objects of its kind, the records of the fleet among them."""
+    for type_ in (CLUSTER, ":CustomResourceDefinition"):
+        assert {each.protect for each in made(LOCAL, **CHANGED).of(type_).values()} == {True}
+        assert {each.protect for each in made(LOCAL).of(type_).values()} == {False}
 
 
 def test_a_member_grants_what_the_rights_verb_prints_and_no_more(made):
@@ -152,13 +170,14 @@ def test_more_kinds_are_granted_on_request(made):
 
 
 def test_playbooks_use_the_login_and_never_the_administrator(made):
+    """D4-38: and know the member's group and where it is."""
     ran = made(LOCAL)
     login = ran.of(":MemberLogin")["m1/login"]
     assert login.inputs["path"] == "/folder/logins/m1.kubeconfig" and login.inputs["kubeconfig"] == "/made/kubeconfig"
     assert {"m1/ServiceAccount/gitops-fleet/gitops-fleet"} <= login.depends_on
     spec = ran.named("hub/FleetMember/m1").inputs["spec"]
     assert spec["connection"] == {"kubeconfig": "/folder/logins/m1.kubeconfig", "context": "m1"}
-    assert (spec["group"], spec["driver"]) == ("canary", "local")
+    assert (spec["group"], spec["driver"], spec["location"]) == ("canary", "local", "eu-north")
     assert "driver" not in made(EXISTING).named("hub/FleetMember/m1").inputs["spec"]
 
 
@@ -194,6 +213,21 @@ def test_the_output_is_versioned_and_holds_references_only(made):
         "kubeconfig": "/folder/logins/m1.kubeconfig",
         "context": "m1",
     }
+
+
+def test_a_cluster_that_is_there_joins_with_what_its_cloud_tells_under_what_people_say(made):
+    """D4-38. Nobody writes these labels."""
+    members = [{**EXISTING["members"][0], "labels": {"team": "ours"}}]
+    ran = made(EXISTING, members=members)
+    labels = ran.named("hub/MemberCluster/m1").inputs["metadata"]["labels"]
+    assert labels == {"fleet.azure.com/location": "westeurope", "team": "ours", ENVIRONMENT: "test"}
+    assert [each["version"] for each in (ran.value["hub"], *ran.value["members"])] == ["1.35.4", "1.35.4"]
+
+
+def test_of_clusters_that_are_there_the_state_gets_paths_alone(made):
+    found = made(EXISTING).of(":ExistingCluster")
+    assert {name: each.inputs["kubeconfig"] for name, each in found.items()} == {"hub": "/etc/hub", "m1": "/etc/m1"}
+    assert not any(each.protect or each.deleted_with for each in found.values())
 
 
 def test_of_clusters_of_others_the_login_is_told_too(made):

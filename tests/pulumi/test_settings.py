@@ -16,6 +16,7 @@ from fleet_pulumi import stack
 from fleet_pulumi.settings import Settings, read_settings
 
 PROGRAM = Path(__file__).resolve().parents[2] / "pulumi" / "environments"
+DEMO = PROGRAM.parents[1] / "playbooks"
 PROJECT = yaml.safe_load((PROGRAM / "Pulumi.yaml").read_text(encoding="utf-8"))
 STACKS = {"dev": 2, "demo": 4, "ci": 1}
 WEB = {"resourceSelectors": [{"group": "", "version": "v1", "kind": "Namespace", "name": "web"}]}
@@ -40,8 +41,23 @@ def test_the_stacks_that_are_there_are_accepted(name):
     assert {key.removeprefix("gitops-fleet:") for key in config} <= PROJECT["config"].keys()
 
 
+def test_the_stack_of_the_demo_is_the_fleet_of_the_demo():
+    """Whoever makes it, the rest of the story is the same."""
+    made = yaml.safe_load((DEMO / "files" / "demo" / "live" / "clusters.yml").read_text(encoding="utf-8"))
+    tasks = yaml.safe_load((DEMO / "tasks" / "demo" / "local" / "up.yml").read_text(encoding="utf-8"))
+    (joined,) = (
+        each["gitops.fleet.member_cluster"]["members"] for each in tasks if "gitops.fleet.member_cluster" in each
+    )
+    config = yaml.safe_load((PROGRAM / "Pulumi.demo.yaml").read_text(encoding="utf-8"))["config"]
+    hub, *members = made
+    rows = [{"labels": row["labels"], "group": row["group"]} for row in joined]
+    assert config["gitops-fleet:hub"] == hub
+    assert config["gitops-fleet:members"] == [{**one, **row} for one, row in zip(members, rows, strict=True)]
+    assert [each["name"] for each in members] == [row["name"] for row in joined]
+
+
 def test_every_setting_is_in_the_schema_of_the_project_and_read():
-    read = {*stack._TEXTS, *stack._OBJECTS, "folder", "tokenDays", "protect", "skipUnreachable"}
+    read = {*stack._TEXTS, *stack._OBJECTS, "folder", "tokenDays", *stack._FLAGS}
     assert PROJECT["config"].keys() == read
     assert all(row["description"] for row in PROJECT["config"].values())
 
@@ -115,9 +131,24 @@ def test_existing_clusters_need_a_kubeconfig_and_take_nothing_that_only_ours_hav
 def test_an_unknown_backend_is_refused_with_those_there_are():
     with pytest.raises(FleetError) as refused:
         settings(backend="docker")
-    assert refused.value.where == "backend" and "local, existing" in refused.value.hint
+    assert refused.value.where == "backend" and "local, kind, existing" in refused.value.hint
 
 
 @pytest.mark.parametrize("raw", [None, "hub", 5, []])
 def test_a_hub_is_needed(raw):
     assert problems(hub=raw) == {"hub": "bad-config"}
+
+
+@pytest.mark.parametrize(
+    "pasted",
+    [
+        "apiVersion: v1\nusers: [{user: {token: canary-of-a-token}}]",
+        '{"users": [{"user": {"token": "canary-of-a-token"}}]}',
+        {"users": [{"user": {"token": "canary-of-a-token"}}]},
+    ],
+)
+def test_a_kubeconfig_that_is_pasted_is_refused_and_not_shown(pasted):
+    """It would stand in the stack's settings and in its state."""
+    with pytest.raises(FleetError) as refused:
+        settings(backend="existing", hub={"name": "hub", "kubeconfig": pasted}, members=[])
+    assert "kubeconfig-content" in str(refused.value) and "canary" not in str(refused.value)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import logging
 import sys
 import types
 from pathlib import Path
@@ -30,3 +31,9 @@ def make_importable() -> None:
             module.__path__ = [str(ROOT)] if count == len(names) else []
         if count > 1:
             setattr(sys.modules[".".join(names[: count - 1])], names[count - 1], module)
+
+
+def quiet_server() -> None:
+    """What goes wrong in a dynamic resource is told by the engine in one sentence; its server's own log would add a
+    traceback."""
+    logging.getLogger("grpc._server").setLevel(logging.CRITICAL)

@@ -12,8 +12,14 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.api_gro
     FLEET_API,
     PLACEMENT_API,
 )
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.karpenter.node_class import AKS_NODE_CLASS
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.karpenter.node_pool import (
+    API_VERSION as NODE_POOL_API,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.karpenter.node_pool import KIND as NODE_POOL
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join import IDENTITY
 
+NODE_CLASS_API = "karpenter.azure.com/v1beta1"
 Document = dict[str, t.Any]
 
 
@@ -22,10 +28,10 @@ def member_cluster(name: str, labels: t.Mapping[str, str]) -> Document:
     return {"apiVersion": CLUSTER_API, "kind": "MemberCluster", "metadata": metadata, "spec": {"identity": IDENTITY}}
 
 
-def fleet_member(name: str, kubeconfig: t.Any, context: t.Any, group: str, driver: str) -> Document:
+def fleet_member(name: str, kubeconfig: t.Any, context: t.Any, group: str, driver: str, location: str) -> Document:
     """``kubeconfig`` and ``context`` may be known only when the cluster is made."""
     connection = {"kubeconfig": kubeconfig, **({"context": context} if context else {})}
-    more = {key: value for key, value in (("group", group), ("driver", driver)) if value}
+    more = {key: value for key, value in (("group", group), ("driver", driver), ("location", location)) if value}
     spec = {"connection": connection, **more}
     return {"apiVersion": FLEET_API, "kind": "FleetMember", "metadata": {"name": name}, "spec": spec}
 
@@ -36,6 +42,15 @@ def placement(name: str, spec: t.Mapping[str, t.Any]) -> Document:
 
 def update_strategy(name: str, spec: t.Mapping[str, t.Any]) -> Document:
     return _named(FLEET_API, "UpdateStrategy", name, spec)
+
+
+def node_pool(name: str, spec: t.Mapping[str, t.Any]) -> Document:
+    return _named(NODE_POOL_API, NODE_POOL, name, spec)
+
+
+def node_class(name: str, spec: t.Mapping[str, t.Any]) -> Document:
+    """Azure's, the one whose subnets are known here."""
+    return _named(NODE_CLASS_API, AKS_NODE_CLASS, name, spec)
 
 
 def _named(api_version: str, kind: str, name: str, spec: t.Mapping[str, t.Any]) -> Document:

@@ -13,15 +13,26 @@ ENVIRONMENT = "gitops.fleet/environment"
 _PREFIX = "kubernetes:"
 
 
+def environment_labels(stack: str) -> dict[str, str]:
+    return {ENVIRONMENT: stack}
+
+
+def labelled(document: t.Mapping[str, t.Any], stack: str) -> dict[str, t.Any]:
+    """The document with the label of its environment; what labels it has may be known only later."""
+    metadata, own = document["metadata"], environment_labels(stack)
+    given = metadata.get("labels", {})
+    later = isinstance(given, pulumi.Output)
+    labels = given.apply(lambda known: {**known, **own}) if later else {**(given or {}), **own}
+    return {**document, "metadata": {**metadata, "labels": labels}}
+
+
 def label_everything(stack: str) -> None:
     """A transformation of the whole stack, so that no resource is forgotten."""
 
-    def labelled(args: pulumi.ResourceTransformationArgs) -> pulumi.ResourceTransformationResult | None:
-        metadata: t.Any = args.props.get("metadata")
-        if not args.type_.startswith(_PREFIX) or not isinstance(metadata, dict):
+    def transformed(args: pulumi.ResourceTransformationArgs) -> pulumi.ResourceTransformationResult | None:
+        if not args.type_.startswith(_PREFIX) or not isinstance(args.props.get("metadata"), dict):
             return None
-        labels = {**(metadata.get("labels") or {}), ENVIRONMENT: stack}
-        props = {**args.props, "metadata": {**metadata, "labels": labels}}
+        props = labelled(t.cast(t.Mapping[str, t.Any], args.props), stack)
         return pulumi.ResourceTransformationResult(props=props, opts=args.opts)
 
-    pulumi.runtime.register_stack_transformation(labelled)
+    pulumi.runtime.register_stack_transformation(transformed)

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import logging
 import typing as t
 from pathlib import Path
 
@@ -21,7 +20,8 @@ from pulumi.dynamic import (
     UpdateResult,
 )
 
-from .collection import make_importable
+from .collection import make_importable, quiet_server
+from .engine_gone import end_with_engine
 
 Properties = dict[str, t.Any]
 _INPUTS = ("name", "version", "profile", "nodes", "region", "root", "ports", "binaries_dir")
@@ -113,8 +113,8 @@ class LocalCluster(Resource, module="fleet", name="LocalCluster"):
 def _collection() -> t.Any:
     """The part of the collection that keeps local clusters. The engine runs a provider in a process of its own."""
     make_importable()
-    # What goes wrong is told by the engine in one sentence; the server's own log would add a traceback.
-    logging.getLogger("grpc._server").setLevel(logging.CRITICAL)
+    end_with_engine()
+    quiet_server()
     from ansible_collections.gitops.fleet.plugins.module_utils._local import cluster
 
     return cluster

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import logging
 import typing as t
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -20,7 +19,8 @@ from pulumi.dynamic import (
     UpdateResult,
 )
 
-from .collection import make_importable
+from .collection import make_importable, quiet_server
+from .engine_gone import end_with_engine
 
 Properties = dict[str, t.Any]
 _INPUTS = ("kubeconfig", "context", "namespace", "account", "path", "name", "days")
@@ -85,7 +85,8 @@ class MemberLogin(Resource, module="fleet", name="MemberLogin"):
 
 def _collection() -> t.Any:
     make_importable()
-    logging.getLogger("grpc._server").setLevel(logging.CRITICAL)
+    end_with_engine()
+    quiet_server()
     from ansible_collections.gitops.fleet.plugins.module_utils._fleet.environments import member_login
 
     return member_login

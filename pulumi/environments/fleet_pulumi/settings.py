@@ -5,20 +5,34 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.members.network_file import read_network
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError, Problem
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.karpenter.manifests import (
+    JUDGEMENTS,
+    judge_written,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.karpenter.node_class import AKS_NODE_CLASS
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.karpenter.reading import read_node_pool
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.reading import read
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.checking import did_you_mean
 from ansible_collections.gitops.fleet.plugins.module_utils._local.spec import ClusterSpec, NodesSpec, refuse_bad
 
-from .documents import fleet_member, member_cluster, placement, update_strategy
+from .documents import fleet_member, member_cluster, node_class, node_pool, placement, update_strategy
 
-BACKENDS = ("local", "existing")
+BACKENDS = ("local", "kind", "existing")
 _WORDS = {str: "a text", int: "a whole number", bool: "true or false", dict: "a mapping of texts", list: "a list"}
-_ONLY = {"existing": ("kubeconfig", "context"), "local": ("version", "profile", "nodes")}
+_ONLY = {
+    "existing": ("kubeconfig", "context"),
+    "kind": ("image", "port", "workers"),
+    "local": ("version", "profile", "nodes"),
+}
+_OF_MEMBERS = ("labels", "group", "node_pools", "node_classes", "network", "allow_subnet_move")
+_NEEDED = {"existing": ("name", "kubeconfig"), "kind": ("name", "image", "port"), "local": ()}
 Raw = t.Mapping[str, t.Any]
 
 
@@ -37,9 +51,18 @@ class NodePool:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Named:
+    """An object: name and spec, in the words of its kind."""
+
+    name: str = ""
+    spec: dict[str, t.Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Cluster:
     """The hub or a member. ``kubeconfig`` and ``context`` are for backend ``existing``; version, profile and nodes for
-    ``local``; region, group and labels are a member's."""
+    ``local``; image of the nodes, API server's loopback port and number of workers for ``kind``; region, group, labels
+    and what Karpenter makes nodes from are a member's."""
 
     name: str = ""
     version: str = "1.36"
@@ -50,6 +73,18 @@ class Cluster:
     nodes: tuple[NodePool, ...] = ()
     kubeconfig: str = ""
     context: str = ""
+    image: str = ""
+    port: int = 0
+    workers: int = 0
+    node_pools: tuple[Named, ...] = ()
+    node_classes: tuple[Named, ...] = ()
+    network: dict[str, t.Any] = field(default_factory=dict)
+    allow_subnet_move: bool = False
+
+    @property
+    def kubeconfig_path(self) -> str:
+        """That of an existing cluster, absolute; a relative one begins at the folder of the program."""
+        return str(Path(self.kubeconfig).expanduser().absolute())
 
     def spec(self) -> ClusterSpec:
         """What a local cluster shall be; its audit log tells who wrote what."""
@@ -63,14 +98,6 @@ class PlacedKind:
     kind: str = ""
     plural: str = ""
     namespaced: bool = True
-
-
-@dataclass(frozen=True, kw_only=True)
-class Named:
-    """An object of the fleet: name and spec, in the words of its kind."""
-
-    name: str = ""
-    spec: dict[str, t.Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,6 +116,10 @@ class Settings:
     token_days: int = 90
     protect: bool = False
     skip_unreachable: bool = False
+    take_over: bool = False
+
+    def kind_kubeconfig(self, cluster: Cluster) -> Path:
+        return self.folder / "kind" / f"{cluster.name}.kubeconfig"
 
 
 def read_settings(stack: str, folder: Path, raw: Raw) -> Settings:
@@ -120,7 +151,12 @@ _PLAIN = {
     "token_days": "tokenDays",
     "protect": "protect",
     "skip_unreachable": "skipUnreachable",
+    "take_over": "takeOver",
 }
+# No path of a kubeconfig, but one itself.
+_CONTENT = re.compile(r"[\n{]|\b(apiVersion|clusters|users):")
+# Lists of rows in a cluster's row.
+_NESTED: t.Mapping[str, type[t.Any]] = {"nodes": NodePool, "node_pools": Named, "node_classes": Named}
 T = t.TypeVar("T")
 
 
@@ -144,12 +180,16 @@ def _row(shape: type[T], raw: t.Any, where: str, problems: list[Problem]) -> T:
         if key not in known:
             hint = did_you_mean(key, known) or f"fields: {', '.join(known)}"
             problems.append(Problem("unknown-field", f"there is no field {key!r}", where, hint))
-        elif key == "nodes":
-            found[key] = _rows(NodePool, value, f"{where}.nodes", problems)
+        elif key in _NESTED:
+            found[key] = _rows(_NESTED[key], value, f"{where}.{key}", problems)
         else:
             default = shape().__getattribute__(key)
             fitting = isinstance(value, type(default)) and isinstance(value, bool) is isinstance(default, bool)
-            if not fitting:
+            if key == "kubeconfig" and (not fitting or _CONTENT.search(value)):
+                text = "this is what is in a kubeconfig, and not its path; it would stand in the state of the stack"
+                hint = "write it into a file of mode 0600, and its path here; renew its keys if it was committed"
+                problems.append(Problem("kubeconfig-content", text, f"{where}.{key}", hint))
+            elif not fitting:
                 text = f"{value!r:.80} is not {_WORDS[type(default)]}"
                 problems.append(
                     Problem("bad-config", text, f"{where}.{key}", "put versions and numbers in labels in quotes")
@@ -173,13 +213,14 @@ def _problems(settings: Settings, raw: Raw) -> t.Iterator[Problem]:
         yield from _cluster_problems(settings.backend, each, written, where)
         if each.name and names.count(each.name) > 1:
             yield Problem("duplicate-cluster", f"{each.name!r} is there twice", f"{where}.name")
-    if settings.hub.group or settings.hub.labels:
-        yield Problem("bad-config", "labels and group are a member's", "hub", "give them to a member")
+    if any(key in raw["hub"] for key in _OF_MEMBERS):
+        yield Problem("bad-config", f"{', '.join(_OF_MEMBERS)} are a member's", "hub", "give them to a member")
     documents = {f"members[{n}]": member for n, member in enumerate(settings.members) if member.name}
     for where, member in documents.items():
+        yield from _node_problems(member, where)
         for document in (
             member_cluster(member.name, member.labels),
-            fleet_member(member.name, "/", "", member.group, ""),
+            fleet_member(member.name, "/", "", member.group, "", member.region),
         ):
             yield from _object_problems(document, where)
     for key, rows, make in (
@@ -191,14 +232,17 @@ def _problems(settings: Settings, raw: Raw) -> t.Iterator[Problem]:
 
 
 def _cluster_problems(backend: str, cluster: Cluster, written: Raw, where: str) -> t.Iterator[Problem]:
-    other = "local" if backend == "existing" else "existing"
-    for key in _ONLY[other]:
-        if key in written:
-            yield Problem("bad-config", f"{key} is for backend {other}, and this stack has {backend}", f"{where}.{key}")
-    if backend == "existing":
-        for key in ("name", "kubeconfig"):
-            if not written.get(key):
-                yield Problem("missing-field", f"{key} is missing", where)
+    for other in BACKENDS:
+        for key in _ONLY[other] if other != backend else ():
+            if key in written:
+                text = f"{key} is for backend {other}, and this stack has {backend}"
+                yield Problem("bad-config", text, f"{where}.{key}")
+    for key in _NEEDED[backend]:
+        if not written.get(key):
+            yield Problem("missing-field", f"{key} is missing", where)
+    if backend == "kind" and not (0 <= cluster.port <= 65535 and 0 <= cluster.workers <= 50):
+        yield Problem("bad-config", "a port is at most 65535, and 50 workers are the most", where)
+    if backend != "local":
         return
     try:
         refuse_bad(cluster.spec())
@@ -206,8 +250,23 @@ def _cluster_problems(backend: str, cluster: Cluster, written: Raw, where: str) 
         yield from (Problem(each.code, each.message, f"{where}: {each.where}", each.hint) for each in error.problems)
 
 
-def _object_problems(document: dict[str, t.Any], where: str) -> t.Iterator[Problem]:
+def _node_problems(member: Cluster, where: str) -> t.Iterator[Problem]:
+    for number, row in enumerate(member.node_pools):
+        yield from _object_problems(node_pool(row.name, row.spec), f"{where}.node_pools[{number}]", read_node_pool)
+    for number, row in enumerate(member.node_classes):
+        found, _repairs = judge_written(node_class(row.name, row.spec), JUDGEMENTS[AKS_NODE_CLASS])
+        place = f"{where}.node_classes[{number}]"
+        yield from (Problem(each.code, each.message, f"{place} {each.path}", each.hint) for each in found)
     try:
-        read(document, where, strict=True)
+        read_network(member.network, f"{where}.network")
+    except FleetError as error:
+        yield from error.problems
+
+
+def _object_problems(
+    document: dict[str, t.Any], where: str, judge: t.Callable[..., object] = read
+) -> t.Iterator[Problem]:
+    try:
+        judge(document, where, strict=True)
     except FleetError as error:
         yield from error.problems

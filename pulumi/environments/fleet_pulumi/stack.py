@@ -16,6 +16,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._local.state import d
 from .settings import Settings, read_settings
 
 _TEXTS = ("backend", "ports")
+_FLAGS = ("protect", "skipUnreachable", "takeOver")
 _OBJECTS = ("hub", "members", "placedKinds", "applications", "updateStrategies")
 
 
@@ -27,7 +28,7 @@ def settings() -> Settings:
     try:
         raw |= {name: config.get_object(name) for name in _OBJECTS}
         raw["tokenDays"] = config.get_int("tokenDays")
-        raw |= {name: config.get_bool(name) for name in ("protect", "skipUnreachable")}
+        raw |= {name: config.get_bool(name) for name in _FLAGS}
         return read_settings(stack, Path(folder).expanduser().absolute(), raw)
     except (FleetError, pulumi.ConfigTypeError) as error:
         raise pulumi.RunError(f"the configuration of stack {stack} is refused: {error}") from None

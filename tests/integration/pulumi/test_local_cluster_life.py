@@ -31,7 +31,7 @@ def processes(root: str) -> dict[str, int]:
 def kill(root: str, name: str) -> None:
     pid = processes(root)[name]
     os.kill(pid, signal.SIGKILL)
-    end = time.monotonic() + 60
+    end = time.monotonic() + 300
     while name in processes(root):
         assert time.monotonic() < end, f"{name} goes on"
         time.sleep(0.05)

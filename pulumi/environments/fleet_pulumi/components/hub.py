@@ -21,14 +21,24 @@ from ..manifests import manifest
 
 
 @dataclass(frozen=True, kw_only=True)
+class Care:
+    """``skip_unreachable`` leaves objects in a cluster that does not answer as they are. ``take_over`` makes objects
+    ours that are there already; those of a run that was killed before it had written them down are such."""
+
+    skip_unreachable: bool = False
+    take_over: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class FleetHubArgs:
     """``kubeconfig`` is a path. ``cluster`` is the resource that goes with all its objects when it is deleted; None for
-    a cluster that stays."""
+    a cluster that stays. With a definition all objects of its kind go, records among them: ``protect`` refuses that."""
 
     kubeconfig: pulumi.Input[str]
     context: pulumi.Input[str]
-    skip_unreachable: bool = False
+    care: Care = Care()
     cluster: pulumi.Resource | None = None
+    protect: bool = False
 
 
 class FleetHub(pulumi.ComponentResource):
@@ -40,8 +50,10 @@ class FleetHub(pulumi.ComponentResource):
     def __init__(self, name: str, args: FleetHubArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("gitops-fleet:environments:FleetHub", name, {}, opts)
         own = pulumi.ResourceOptions(parent=self)
-        self.provider = cluster_provider(name, args.kubeconfig, args.context, args.skip_unreachable, own)
-        objects = pulumi.ResourceOptions(parent=self, provider=self.provider, deleted_with=args.cluster)
+        self.provider = cluster_provider(name, args.kubeconfig, args.context, args.care, own)
+        objects = pulumi.ResourceOptions(
+            parent=self, provider=self.provider, deleted_with=args.cluster, protect=args.protect
+        )
         self.ready = [manifest(name, document, objects) for document in hub_documents()]
         self.register_outputs({"namespace": NAMESPACE})
 
@@ -57,7 +69,7 @@ def cluster_provider(
     name: str,
     kubeconfig: pulumi.Input[str],
     context: pulumi.Input[str],
-    skip_unreachable: bool,
+    care: Care,
     opts: pulumi.ResourceOptions,
 ) -> k8s.Provider:
     """An explicit provider for one cluster. Its identity is its name: a new certificate in the kubeconfig replaces
@@ -67,7 +79,8 @@ def cluster_provider(
         kubeconfig=kubeconfig,
         context=context,
         cluster_identifier=name,
-        skip_update_unreachable=skip_unreachable,
+        skip_update_unreachable=care.skip_unreachable,
+        upsert_existing_objects=care.take_over,
         opts=opts,
     )
 

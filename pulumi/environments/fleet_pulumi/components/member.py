@@ -16,7 +16,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.rights
 from ..documents import fleet_member, member_cluster
 from ..manifests import manifest
 from ..member_login import MemberLogin
-from .hub import cluster_provider
+from .hub import Care, cluster_provider
 
 ACCOUNT = "gitops-fleet"
 # What most applications are made of; more is named by placedKinds.
@@ -34,7 +34,8 @@ COMMON_KINDS = (
 class FleetMemberArgs:
     """``kubeconfig`` and ``context`` are the member's administrator; ``login`` is the path of the file that is made for
     the service account, its token good for ``days``. ``cluster`` and ``hub_cluster`` go with all that is in them when
-    they are deleted. ``kinds`` has the keys api_version, kind, plural and namespaced."""
+    they are deleted. ``kinds`` has the keys api_version, kind, plural and namespaced. ``labels`` are those of people,
+    and stand above those that its ``cloud`` gives it."""
 
     name: str
     kubeconfig: pulumi.Input[str]
@@ -43,24 +44,28 @@ class FleetMemberArgs:
     login: str
     days: int
     labels: t.Mapping[str, str]
+    cloud: pulumi.Output[dict[str, str]] | None = None
     group: str = ""
     driver: str = ""
+    location: str = ""
     kinds: t.Sequence[t.Mapping[str, t.Any]] = ()
-    skip_unreachable: bool = False
+    care: Care = Care()
     cluster: pulumi.Resource | None = None
     hub_cluster: pulumi.Resource | None = None
 
 
 class FleetMember(pulumi.ComponentResource):
-    """``kubeconfig`` is the path of the login that playbooks use, which may do what ``fleet_rbac_info`` prints."""
+    """``kubeconfig`` is the path of the login that playbooks use, which may do what ``fleet_rbac_info`` prints;
+    ``provider``, its administrator's, is for further objects on it."""
 
     kubeconfig: pulumi.Output[str]
+    provider: k8s.Provider
 
     def __init__(self, name: str, args: FleetMemberArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("gitops-fleet:environments:FleetMember", name, {}, opts)
         own = pulumi.ResourceOptions(parent=self)
-        provider = cluster_provider(args.name, args.kubeconfig, args.context, args.skip_unreachable, own)
-        there = pulumi.ResourceOptions(parent=self, provider=provider, deleted_with=args.cluster)
+        self.provider = cluster_provider(args.name, args.kubeconfig, args.context, args.care, own)
+        there = pulumi.ResourceOptions(parent=self, provider=self.provider, deleted_with=args.cluster)
         namespace, *documents = member_documents(args.kinds)
         home = manifest(args.name, namespace, there)
         inside = pulumi.ResourceOptions.merge(there, pulumi.ResourceOptions(depends_on=[home]))
@@ -79,11 +84,18 @@ class FleetMember(pulumi.ComponentResource):
         self.kubeconfig = login.path
         on_hub = pulumi.ResourceOptions(parent=self, provider=args.hub, deleted_with=args.hub_cluster)
         for document in (
-            member_cluster(args.name, args.labels),
-            fleet_member(args.name, login.path, args.name, args.group, args.driver),
+            _member_cluster(args),
+            fleet_member(args.name, login.path, args.name, args.group, args.driver, args.location),
         ):
             manifest("hub", document, on_hub)
         self.register_outputs({"kubeconfig": self.kubeconfig})
+
+
+def _member_cluster(args: FleetMemberArgs) -> dict[str, t.Any]:
+    document = member_cluster(args.name, args.labels)
+    if args.cloud is not None:
+        document["metadata"]["labels"] = args.cloud.apply(lambda told: {**told, **args.labels})
+    return document
 
 
 def member_documents(kinds: t.Sequence[t.Mapping[str, t.Any]]) -> list[dict[str, t.Any]]:

@@ -1,0 +1,124 @@
+# Copyright: Contributors to the gitops.fleet project
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A cluster of ``kind`` as a resource. Kind changes no cluster: whatever is other makes another one of it.
+
+Its commands and its configuration are tested with a script in kind's place; with kind itself this was not run by us.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import typing as t
+from pathlib import Path
+
+import pulumi
+from pulumi.dynamic import (
+    CheckFailure,
+    CheckResult,
+    CreateResult,
+    DiffResult,
+    ReadResult,
+    Resource,
+    ResourceProvider,
+    UpdateResult,
+)
+
+from .engine_gone import end_with_engine
+from .kind_commands import LIST, WAIT, KindSpec
+
+Properties = dict[str, t.Any]
+_INPUTS = ("name", "image", "port", "workers", "kubeconfig")
+_MOST = 2_000
+
+
+class KindClusterProvider(ResourceProvider):
+    """Nothing of a key passes through it: the kubeconfig is a file (mode 0600), and the state has its path."""
+
+    serialize_as_secret_always = False
+
+    def check(self, _olds: Properties, news: Properties) -> CheckResult:
+        end_with_engine()
+        try:
+            _names()
+        except RuntimeError as error:
+            return CheckResult(news, [CheckFailure("", str(error))])
+        return CheckResult(news, [])
+
+    def diff(self, _id: str, olds: Properties, news: Properties) -> DiffResult:
+        """One that is gone is made again without a refresh. Its port is free only when the old one has gone."""
+        replaces = [name for name in _INPUTS if olds.get(name) != news.get(name)]
+        gone = news["name"] not in _names() or not Path(news["kubeconfig"]).is_file()
+        return DiffResult(changes=bool(replaces) or gone, replaces=replaces, delete_before_replace=True)
+
+    def create(self, props: Properties) -> CreateResult:
+        return CreateResult(props["name"], _made(_spec(props)))
+
+    def read(self, id_: str, props: Properties) -> ReadResult:
+        return ReadResult(id_ if props["name"] in _names() else "", dict(props))
+
+    def update(self, _id: str, _olds: Properties, news: Properties) -> UpdateResult:
+        spec = _spec(news)
+        if spec.name in _names():
+            _run(spec.delete())
+        return UpdateResult(_made(spec))
+
+    def delete(self, _id: str, props: Properties) -> None:
+        _run(_spec(props).delete())
+        Path(props["kubeconfig"]).unlink(missing_ok=True)
+
+
+class KindCluster(Resource, module="fleet", name="KindCluster"):
+    """``kubeconfig`` is the path of the administrator's."""
+
+    kubeconfig: pulumi.Output[str]
+    context: pulumi.Output[str]
+
+    def __init__(self, resource_name: str, spec: KindSpec, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__(KindClusterProvider(), resource_name, {**vars(spec), "context": None}, opts)
+
+
+def _spec(props: Properties) -> KindSpec:
+    """Numbers are whole again, for the engine knows floats only."""
+    numbers = {"port": int(props["port"]), "workers": int(props["workers"])}
+    return KindSpec(name=props["name"], image=props["image"], kubeconfig=props["kubeconfig"], **numbers)
+
+
+def _made(spec: KindSpec) -> Properties:
+    """A mark beside the kubeconfig says that a cluster of that name is ours, and not whole: its maker was killed."""
+    place = Path(spec.kubeconfig)
+    mark = place.with_name(f".{place.name}.making")
+    place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if spec.name in _names():
+        if not mark.exists():
+            raise RuntimeError(
+                f"there is a kind cluster {spec.name} that is not of this stack: delete it, or rename ours"
+            )
+        _run(spec.delete())
+    mark.touch()
+    try:
+        _run(spec.create(), spec.configuration())
+    except RuntimeError:
+        _run(spec.delete())
+        mark.unlink()
+        raise
+    place.chmod(0o600)
+    mark.unlink()
+    return {**vars(spec), "context": spec.context}
+
+
+def _names() -> list[str]:
+    return _run(LIST).split()
+
+
+def _run(command: list[str], given: str = "") -> str:
+    """Its standard output; RuntimeError, which the engine shows in one sentence."""
+    try:
+        done = subprocess.run(command, input=given, capture_output=True, text=True, check=False, timeout=2 * WAIT)
+    except FileNotFoundError:
+        raise RuntimeError("kind is not on the PATH: https://kind.sigs.k8s.io/docs/user/quick-start") from None
+    except subprocess.TimeoutExpired:
+        raise RuntimeError(f"{' '.join(command[:3])} was not done after {2 * WAIT} s") from None
+    if done.returncode != 0:
+        raise RuntimeError(f"{' '.join(command[:3])} failed: {done.stderr.strip()[-_MOST:]}")
+    return done.stdout
