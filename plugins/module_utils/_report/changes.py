@@ -23,7 +23,8 @@ NOT_KNOWN = "may change: what was applied is not known to its fields"
 
 
 def change_lines(objects: t.Sequence[ObjectChange]) -> list[str]:
-    """Lines of any length; those of fields begin with two spaces."""
+    """What changes in each object, as lines of any length; those of fields begin with two spaces. At most ``OBJECTS``
+    objects, then how many more there are."""
     lines = []
     for each in objects[:OBJECTS]:
         if each.action == CHANGED and each.fields:
@@ -37,7 +38,8 @@ def change_lines(objects: t.Sequence[ObjectChange]) -> list[str]:
 
 
 def rendered_lines(plan: PlacementPlan, most: int) -> list[tuple[list[str], list[str]]]:
-    """What clusters get apart from the others, equal ones together; of the first so many kinds of difference."""
+    """Clusters that get something apart from the others, those that get the same together, and lines about that; the
+    first ``most`` of such groups."""
     return [(list(each.clusters), change_lines(each.changes)) for each in plan.renderings[:most]]
 
 
@@ -55,7 +57,8 @@ def seen_changes(outcome: MemberOutcome) -> tuple[ObjectChange, ...]:
 
 
 def unseen(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome]) -> list[tuple[list[str], list[str]]]:
-    """Clusters, and what changes on them since the last apply, where no look has found it out."""
+    """Clusters, and lines as of ``change_lines`` about what the plan changes there since the last apply; without
+    clusters where ``outcomes`` tell of a look, which knows better."""
     return [(clusters, change_lines(objects)) for clusters, objects in _unseen(plan, outcomes)]
 
 

@@ -35,7 +35,7 @@ def plans_markdown(
     plans: t.Sequence[PlacementPlan], digest: str, facts: str, findings: t.Sequence[Problem] = ()
 ) -> str:
     """Summary first, then one folded section for each placement; cut below the size that code hosts accept."""
-    first = [f"**{_text(str(each))}**" for each in findings if each.code == NOTHING_RECORDED]
+    first = [f"**{escaped(str(each))}**" for each in findings if each.code == NOTHING_RECORDED]
     findings = [each for each in findings if each.code != NOTHING_RECORDED]
     lines = ["## Fleet plan", "", *(line for each in first for line in (each, ""))]
     lines += [f"Digest `{digest}`", f"Facts `{facts[:16]}`", ""]
@@ -43,29 +43,29 @@ def plans_markdown(
     lines += [_summary(plan) for plan in plans[:SHOWN]]
     if len(plans) > SHOWN:
         lines.append(f"| {len(plans) - SHOWN} more | | | | | | |")
-    lines += ["", *(f"- note: {_text(str(finding))}" for finding in findings[:SHOWN])] if findings else []
-    lines += _removals(plans, LIMIT * 3 // 4 - _size(lines))
-    room = LIMIT - _size(lines)
+    lines += ["", *(f"- note: {escaped(str(finding))}" for finding in findings[:SHOWN])] if findings else []
+    lines += _removals(plans, LIMIT * 3 // 4 - size_of(lines))
+    room = LIMIT - size_of(lines)
     for plan in plans:
         section = _section(plan)
-        room -= _size(section)
+        room -= size_of(section)
         if room < 0:
-            lines += ["", f"Details of {_text(plan.name)} and the rest are in the JSON plan: this comment is full."]
+            lines += ["", f"Details of {escaped(plan.name)} and the rest are in the JSON plan: this comment is full."]
             break
         lines += section
     return "\n".join(lines) + "\n"
 
 
-def _size(lines: t.Iterable[str]) -> int:
+def size_of(lines: t.Iterable[str]) -> int:
+    """Bytes of the lines with their ends."""
     return sum(len(line.encode()) + 1 for line in lines)
 
 
 def _summary(plan: PlacementPlan) -> str:
     gained, kept, lost = (len(plan.changed_clusters(change)) for change in (GAINED, KEPT, LOST))
     stops = ", ".join(brake.name for brake in plan.brakes if brake.stops) or "nothing"
-    return (
-        f"| {_text(plan.name)} | {gained} | {kept} | {lost} | {len(plan.objects)} | {_deleted(plan)} | {_text(stops)} |"
-    )
+    counted = f"{gained} | {kept} | {lost} | {len(plan.objects)} | {_deleted(plan)}"
+    return f"| {escaped(plan.name)} | {counted} | {escaped(stops)} |"
 
 
 def _deleted(plan: PlacementPlan) -> str:
@@ -79,7 +79,7 @@ def _removals(plans: t.Sequence[PlacementPlan], room: int) -> list[str]:
     """Every object that is deleted or released, with its clusters; where there is no room for all names it
     is said how many lack."""
     rows = [
-        (f"- {_text(plan.name)}: {verb} ", clusters, [str(each) for each in objects])
+        (f"- {escaped(plan.name)}: {verb} ", clusters, [str(each) for each in objects])
         for plan in plans
         for way, verb in GOING.items()
         for objects, clusters in plan.going(way)
@@ -87,9 +87,9 @@ def _removals(plans: t.Sequence[PlacementPlan], room: int) -> list[str]:
     lines = [""] if rows else []
     for place, (head, clusters, objects) in enumerate(rows):
         line = f"{head}{_names(clusters)}: {_names(objects)}"
-        if _size([line]) > room:
+        if size_of([line]) > room:
             line = f"{head}{_names(clusters, FEW)}: {_names(objects, FEW)}"
-        room -= _size([line])
+        room -= size_of([line])
         if room < 0:
             return [
                 *lines,
@@ -101,43 +101,46 @@ def _removals(plans: t.Sequence[PlacementPlan], room: int) -> list[str]:
 
 def _names(names: t.Sequence[str], most: int | None = None) -> str:
     left = len(names[most:]) if most is not None else 0
-    return ", ".join(map(_text, names[:most])) + (f" and {left} more, see the JSON plan" if left else "")
+    return ", ".join(map(escaped, names[:most])) + (f" and {left} more, see the JSON plan" if left else "")
 
 
 def _section(plan: PlacementPlan) -> list[str]:
-    lines = ["", "<details>", f"<summary>{_text(plan.name)}</summary>", ""]
+    lines = ["", "<details>", f"<summary>{escaped(plan.name)}</summary>", ""]
     changes = [(each.cluster, each.change, each.cause, each.reason) for each in plan.changes_first]
-    lines += _table(("cluster", "change", "cause", "reason"), changes)
+    lines += markdown_table(("cluster", "change", "cause", "reason"), changes)
     if plan.left_out:
         left = [(each.cluster, each.rule, each.reason) for each in plan.left_out]
-        lines += ["", *_table(("not picked", "rule", "reason"), left)]
+        lines += ["", *markdown_table(("not picked", "rule", "reason"), left)]
     for clusters, told in rendered_lines(plan, KINDS):
         lines += ["", f"Overridden, the same on {len(clusters)} clusters ({_names(clusters, FEW)}):", ""]
-        lines += [f"{'  ' if line.startswith(' ') else ''}- {_text(line.strip())}" for line in told]
+        lines += [f"{'  ' if line.startswith(' ') else ''}- {escaped(line.strip())}" for line in told]
     others = sum(len(each.clusters) for each in plan.renderings[KINDS:])
     lines += ["", f"Overridden in other ways on {others} more clusters, see the JSON plan."] if others else []
     for clusters, changed in unseen(plan, {}):
         lines += ["", f"Changes on {_names(clusters, SHOWN)}:", ""]
-        lines += [f"{'  ' if line.startswith(' ') else ''}- {_text(line.strip())}" for line in changed]
+        lines += [f"{'  ' if line.startswith(' ') else ''}- {escaped(line.strip())}" for line in changed]
     lines.append("")
-    lines += [f"- {_text(line)}" for line in waves_lines(plan)]
-    lines += [f"- stopped by {_text(brake.name)}: {_text(brake.message)}" for brake in plan.brakes if brake.stops]
-    lines += [f"- note: {_text(str(finding))}" for finding in plan.findings[:SHOWN]]
+    lines += [f"- {escaped(line)}" for line in waves_lines(plan)]
+    lines += [f"- stopped by {escaped(brake.name)}: {escaped(brake.message)}" for brake in plan.brakes if brake.stops]
+    lines += [f"- note: {escaped(str(finding))}" for finding in plan.findings[:SHOWN]]
     if len(plan.findings) > SHOWN:
         lines.append(f"- {len(plan.findings) - SHOWN} more notes")
     return [*lines, "", "</details>"]
 
 
-def _table(header: tuple[str, ...], rows: t.Sequence[tuple[str, ...]]) -> list[str]:
+def markdown_table(header: tuple[str, ...], rows: t.Sequence[tuple[str, ...]]) -> list[str]:
+    """The lines of a table: the header as it stands, so nothing foreign, the first ``SHOWN`` rows, ``escaped``, and how
+    many more there are."""
     lines = [f"| {' | '.join(header)} |", "|" + " --- |" * len(header)]
-    lines += [f"| {' | '.join(map(_text, row))} |" for row in rows[:SHOWN]]
+    lines += [f"| {' | '.join(map(escaped, row))} |" for row in rows[:SHOWN]]
     if len(rows) > SHOWN:
         lines.append(f"| {len(rows) - SHOWN} more |" + " |" * (len(header) - 1))
     return lines
 
 
-def _text(value: str) -> str:
-    """Text on one line that cannot break out of a table cell or become markup or a link: every mark is a character
-    reference, and behind what begins a link stands a character without width."""
+def escaped(value: str) -> str:
+    """Foreign text for one line of Markdown, of about ``CELL`` characters at the most: it cannot break out of a table
+    cell or become markup or a link. Every mark is a character reference, and behind what begins a link stands a
+    character without width."""
     line = LINKS.sub(rf"\g<0>{BREAK}", " ".join(in_line(value, CELL).split()))
     return MARKS.sub(lambda found: f"&#{ord(found[0])};", line).replace(BREAK, f"&#{ord(BREAK)};")

@@ -37,7 +37,11 @@ Makers = tuple[str, ...]
 
 
 def run_text(run: UpdateRun) -> list[str]:
-    """The tree; of a large group what failed, runs or waits comes first."""
+    """The run as lines: goal and digest, then the tree as a table.
+
+    Of a group of more than ``SHOWN`` members only so many are shown, those that failed, run or wait before others, and
+    the rest is counted.
+    """
     status = run.status
     goal = f"{run.spec.managed_cluster_update.upgrade.type} to {status.target_version or 'newer node images'}"
     members = status.members
@@ -53,7 +57,10 @@ def run_text(run: UpdateRun) -> list[str]:
 
 
 def waits_for(run: UpdateRun) -> list[dict[str, str]]:
-    """Everything that holds the run now: open gates, a counting wait, members that cannot begin."""
+    """Everything that holds the run now, as rows for results: open gates, counting waits, members that cannot begin.
+
+    ``type`` is ``gate``, ``wait`` or ``member``, ``where`` its place; ``until`` is there where the clock ends it.
+    """
     found = []
     for stage in run.status.stages:
         owned = [(stage.name, stage.before_gates, stage.after_gates)]

@@ -9,7 +9,8 @@ import typing as t
 from datetime import timedelta
 
 from .._core.resources.history import SnapshotRow
-from .._core.values.duration import in_words
+from .._core.values.duration import span_words
+from .._core.values.listed import listed
 from .text import some, table
 
 SHORT = 12
@@ -30,7 +31,7 @@ def _row(each: SnapshotRow) -> tuple[str, ...]:
     kept = each.step.snapshot
     return (
         f"{kept.index}{' (latest)' if each.latest else ''}",
-        "" if each.age is None else in_words(timedelta(seconds=each.age)),
+        "" if each.age is None else span_words(timedelta(seconds=each.age)),
         kept.revision[:SHORT],
         str(len(kept.manifests)),
         str(len(each.clusters)),
@@ -41,7 +42,7 @@ def _row(each: SnapshotRow) -> tuple[str, ...]:
 def _differs(each: SnapshotRow) -> str:
     step, kept = each.step, each.step.snapshot
     parts = [
-        f"{word} {_listed(list(map(str, objects)))}"
+        f"{word} {listed(list(map(str, objects)), NAMED)}"
         for word, objects in (("added", step.added), ("removed", step.removed), ("changed", step.changed))
         if objects
     ]
@@ -50,8 +51,3 @@ def _differs(each: SnapshotRow) -> str:
     if not kept.is_whole:
         parts.append("its content is not known any more")
     return "; ".join(parts)
-
-
-def _listed(names: t.Sequence[str]) -> str:
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return f"{', '.join(names[:NAMED])}{more}"

@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import typing as t
-
 from .._core.objects.staged.strategy import TIMED_WAIT, StageConfig
 from .._core.objects.staged.update_run import (
     DELETE_STAGE,
@@ -15,6 +13,7 @@ from .._core.objects.staged.update_run import (
     StageTaskStatus,
     StageUpdatingStatus,
 )
+from .._core.rollout.staged.standing import cluster_state, message_of, progress_of
 from .._core.schema.meta import Condition, find_condition
 from .text import table
 
@@ -27,12 +26,12 @@ def staged_text(run: ClusterStagedUpdateRun, state: str, digest: str) -> list[st
     status, spec = run.status, run.spec
     index = status.resource_snapshot_index_used or spec.resource_snapshot_index or "latest"
     lines = [
-        f"run {run.name}: placement {spec.placement_name}, snapshot {index},"
-        f" strategy {spec.staged_rollout_strategy_name}, to {spec.state}"
+        f"run {run.key}: placement {run.placement_key}, snapshot {index},"
+        f" strategy {run.strategy_record}, to {spec.state}"
     ]
     if digest:
         lines.append(f"digest {digest}")
-    rows: list[Row] = [(run.name, state, _why(status.conditions))]
+    rows: list[Row] = [(str(run.key), state, message_of(run))]
     strategy = status.staged_update_strategy_snapshot
     configs = strategy.stages if strategy else ()
     for number, stage in enumerate(status.stages_status):
@@ -70,20 +69,10 @@ def _task(task: StageTaskStatus, timing: str, config: StageConfig | None) -> Row
 
 
 def _cluster(each: ClusterUpdatingStatus) -> str:
-    ended = find_condition(each.conditions, "Succeeded")
-    if ended is not None:
-        return "done" if ended.status == "True" else "failed"
-    return "in flight" if find_condition(each.conditions, "Started") else ""
+    state = cluster_state(each.conditions)
+    return "in flight" if state == "begun" else state
 
 
-def _word(conditions: t.Sequence[Condition]) -> str:
-    found = find_condition(tuple(conditions), "Succeeded") or find_condition(tuple(conditions), "Progressing")
+def _word(conditions: tuple[Condition, ...]) -> str:
+    found = progress_of(conditions)
     return found.reason.removeprefix("StageUpdating") if found else ""
-
-
-def _why(conditions: t.Sequence[Condition]) -> str:
-    for kind in ("Succeeded", "Progressing", "Initialized"):
-        found = find_condition(tuple(conditions), kind)
-        if found is not None:
-            return found.message
-    return ""

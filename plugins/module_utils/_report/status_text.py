@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from .._core.objects.placements.cluster_resource_placement import PlacementStatus
+from .._core.rollout.staged.standing import RunStanding
 from .._core.schema.meta import Condition
 from .text import SHOWN, table
 
@@ -15,12 +16,18 @@ WORDS = {"True": "{}", "False": "not {}", "Unknown": "{}?"}
 Row = tuple[str, str, str]
 
 
-def placements_text(statuses: t.Mapping[str, PlacementStatus], place: str) -> list[str]:
-    """One row a placement, one a cluster below it; of many clusters first those that are not as they should be.
+def placements_text(
+    statuses: t.Mapping[str, PlacementStatus], place: str, runs: t.Iterable[RunStanding] = ()
+) -> list[str]:
+    """One row a placement, one a cluster below it; of many clusters first those that are not as they should be. Then
+    the staged update runs that it has.
 
     ``place`` is where the records are: started in another folder, a run looks into others.
     """
     rows: list[Row] = []
+    by_placement: dict[str, list[RunStanding]] = {}
+    for each in runs:
+        by_placement.setdefault(each.placement, []).append(each)
     for name, status in sorted(statuses.items()):
         prefixed = [(each, _without_prefix(each.type)) for each in status.conditions]
         rows.append((name, *_standing(prefixed)))
@@ -32,7 +39,13 @@ def placements_text(statuses: t.Mapping[str, PlacementStatus], place: str) -> li
         rows += clusters[:SHOWN]
         if len(clusters) > SHOWN:
             rows.append((f"  {len(clusters) - SHOWN} more", "", "all of them in the result"))
+        rows += [_run(each) for each in by_placement.get(name, ())]
     return table(("PLACEMENT", "STATE", "WHY"), rows, "") if rows else [f"no placement is recorded in {place}"]
+
+
+def _run(run: RunStanding) -> Row:
+    counts = f"{run.stages_done}/{run.stages} stages, {run.clusters_done}/{run.clusters} clusters" if run.stages else ""
+    return f"  run {run.name}", run.state, "; ".join(filter(None, (counts, run.message)))
 
 
 def _without_prefix(condition: str) -> str:

@@ -32,6 +32,7 @@ from .._core.plan.outcome import MemberOutcome
 from .._core.plan.reached import reached
 from .._core.plan.waves import waves
 from .._core.schema.meta import find_condition
+from .._core.values.listed import listed
 from .changes import field_lines, rendered_lines, unseen
 from .widths import columns_of, padded, wrapped
 
@@ -51,13 +52,13 @@ VALUE, CELL = 120, 1_000
 
 
 def columns() -> int:
-    """How wide text may be."""
+    """How many columns text may take now: ``WIDTH``, or as ``fitting`` says."""
     return _COLUMNS.get()
 
 
 @contextlib.contextmanager
 def fitting(width: int) -> t.Iterator[None]:
-    """While entered, text is made for so many columns."""
+    """While entered, in this thread, text is made for ``width`` columns."""
     before = _COLUMNS.set(width)
     try:
         yield
@@ -108,7 +109,7 @@ def plan_text(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome] | Non
     lines += _rendered(plan)
     lines += [part for line in waves_lines(plan) for part in _folded(line)]
     for clusters, changed in unseen(plan, outcomes):
-        lines += _folded(f"on {_listed(clusters)}, since the last apply:")
+        lines += _folded(f"on {listed(clusters)}, since the last apply:")
         lines += [part for line in changed for part in _folded(line, "    ")]
     told = _members_lines(outcomes)
     lines += [line for found in told[:SHOWN] for line in found]
@@ -127,12 +128,12 @@ def waves_lines(plan: PlacementPlan) -> list[str]:
     for a staged run."""
     if plan.by_run:
         waiting = [each.cluster for each in plan.clusters if each.cause != "unchanged"]
-        return [f"strategy External: {_listed(waiting)}: changed by a staged update run alone"] if waiting else []
+        return [f"strategy External: {listed(waiting)}: changed by a staged update run alone"] if waiting else []
     found = waves(plan)
     if len(found) < 2:
         return []
     most = max(map(len, found))
-    return [f"{len(found)} waves of at most {most}, each when the one before is available; first {_listed(found[0])}"]
+    return [f"{len(found)} waves of at most {most}, each when the one before is available; first {listed(found[0])}"]
 
 
 def reached_lines(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome]) -> list[str]:
@@ -144,12 +145,12 @@ def reached_lines(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome]) 
     groups: dict[tuple[str, ...], list[str]] = {}
     for cluster, objects in far.waiting.items():
         groups.setdefault(tuple(map(str, objects)), []).append(cluster)
-    lines += [f"not available yet on {_listed(clusters)}: {_listed(late)}" for late, clusters in groups.items()]
+    lines += [f"not available yet on {listed(clusters)}: {listed(late)}" for late, clusters in groups.items()]
     return lines + ([LOOK_AGAIN] if far.waiting else [])
 
 
 def folded(text: str, indent: str = "") -> list[str]:
-    """A sentence in lines that fit."""
+    """The text in lines that fit ``columns``, each behind ``indent``."""
     return _folded(text, indent)
 
 
@@ -159,12 +160,12 @@ def some(rows: t.Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
 
 
 def first_text(findings: t.Sequence[Problem]) -> list[str]:
-    """What has to be read before the plan."""
+    """Notes that have to be read before the plan: that nothing is recorded."""
     return [part for each in findings if each.code == NOTHING_RECORDED for part in _folded(f"NOTE: {each}", "")]
 
 
 def notes_text(findings: t.Sequence[Problem]) -> list[str]:
-    """What is to be told besides, each thing once."""
+    """All other notes, the first ``SHOWN`` of them, and how many more there are."""
     findings = [each for each in findings if each.code != NOTHING_RECORDED]
     notes = [f"note: {finding}" for finding in findings[:SHOWN]]
     if len(findings) > SHOWN:
@@ -179,7 +180,7 @@ def _members_lines(outcomes: t.Mapping[str, MemberOutcome]) -> list[list[str]]:
         alike = tuple(member_lines("", outcome)) if outcome.error is None else (cluster,)
         if alike:
             groups.setdefault(alike, []).append(cluster)
-    return [member_lines(_listed(clusters), outcomes[clusters[0]]) for clusters in groups.values()]
+    return [member_lines(listed(clusters), outcomes[clusters[0]]) for clusters in groups.values()]
 
 
 def member_lines(cluster: str, outcome: MemberOutcome) -> list[str]:
@@ -267,7 +268,7 @@ def _rendered(plan: PlacementPlan) -> list[str]:
     lines = []
     for clusters, told in rendered_lines(plan, KINDS):
         same = f"the same on {len(clusters)} clusters" if len(clusters) > 1 else "on one cluster"
-        lines += _folded(f"overridden, {same} ({_listed(clusters)}):")
+        lines += _folded(f"overridden, {same} ({listed(clusters)}):")
         lines += [part for line in told for part in _folded(line, "    ")]
     others = [each for rendering in plan.renderings[KINDS:] for each in rendering.clusters]
     if others:
@@ -277,9 +278,7 @@ def _rendered(plan: PlacementPlan) -> list[str]:
 
 def _object_lines(plan: PlacementPlan) -> list[str]:
     """What is placed, and every object that leaves, with the clusters; those that lose the same share a line."""
-    lines = (
-        [] if plan.deleting else [f"{len(plan.objects)} objects: {_listed([str(each.id) for each in plan.objects])}"]
-    )
+    lines = [] if plan.deleting else [f"{len(plan.objects)} objects: {listed([str(each.id) for each in plan.objects])}"]
     return (
         lines
         + [
@@ -292,10 +291,6 @@ def _object_lines(plan: PlacementPlan) -> list[str]:
             for objects, clusters in plan.left_behind
         ]
     )
-
-
-def _listed(names: t.Sequence[str], most: int = 6) -> str:
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def _drift_lines(step: MemberStep) -> list[str]:

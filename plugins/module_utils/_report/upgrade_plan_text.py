@@ -15,6 +15,7 @@ from .._core.updates.releases.targets import (
     UpgradeWork,
 )
 from .._core.updates.run import MemberBlocker
+from .._core.values.listed import listed
 from .text import columns, table
 from .widths import wrapped
 
@@ -38,10 +39,12 @@ def upgrade_plan_text(
     lines = [f"{goal}, images: {target.selection}", *table(("MEMBER", "WHAT", "BECOMES", "WHY"), rows)]
     moved = {name for name, each in works.items() if each.steps and not (each.skip or each.fail)}
     if target.automatic and (found := sorted(moved & set(without_window))):
-        text = f"warning: no maintenance window, upgraded at once when the run reaches them: {_listed(found)}"
+        text = f"warning: no maintenance window, upgraded at once when the run reaches them: {listed(found, SHOWN)}"
         lines += _folded(text)
     if found := sorted(moved & set(stops_unattended_updates)):
-        lines += _folded(f"note: unattended updates of the operating system are switched off on: {_listed(found)}")
+        lines += _folded(
+            f"note: unattended updates of the operating system are switched off on: {listed(found, SHOWN)}"
+        )
     return lines
 
 
@@ -69,11 +72,6 @@ def _becomes(step: UpgradeStep) -> str:
 
 def _told(obstacle: MemberBlocker | None) -> str:
     return "" if obstacle is None else ": ".join(filter(None, (obstacle.reason, obstacle.message)))
-
-
-def _listed(names: t.Sequence[str]) -> str:
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return ", ".join(names[:SHOWN]) + more
 
 
 def _folded(text: str) -> list[str]:

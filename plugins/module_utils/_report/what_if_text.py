@@ -8,12 +8,14 @@ from __future__ import annotations
 import typing as t
 
 from .._core.errors import Problem
-from .._core.scheduling.what_if.what_if import Difference, Differences, listed
+from .._core.scheduling.what_if.what_if import NAMED, Difference, Differences
+from .._core.values.listed import listed
 from .text import MARKS, folded, notes_text, some, table
 
 
 def what_if_text(found: t.Sequence[tuple[Differences, t.Sequence[str]]], told: t.Sequence[Problem] = ()) -> list[str]:
-    """One sentence a placement, and a row for each cluster that gains it, loses it, or keeps it for the time being.
+    """One sentence a placement, and a row for each cluster that gains it, loses it, or keeps it for the time being;
+    ``told`` are notes for the end.
 
     Each placement comes with the objects that a cluster which holds it has. Those that stay as they are share a line.
     """
@@ -25,10 +27,10 @@ def what_if_text(found: t.Sequence[tuple[Differences, t.Sequence[str]]], told: t
         lines += folded(each.sentence)
         lines += table(("", "CLUSTER", "THEN, AND NOW"), some([_row(one) for one in each.rows]))
         if each.moves and objects:
-            lines += folded(f"moves with it: {listed(objects)}", "  ")
+            lines += folded(f"moves with it: {listed(objects, NAMED)}", "  ")
         lines += notes_text(each.findings)
     if still:
-        lines += folded(f"{len(still)} of {len(found)} placements would stay where they are: {listed(still)}")
+        lines += folded(f"{len(still)} of {len(found)} placements would stay where they are: {listed(still, NAMED)}")
     return lines + notes_text(told)
 
 

@@ -16,7 +16,7 @@ _SECOND = "\0"
 
 
 def columns_of(text: str) -> int:
-    """The columns that a line takes."""
+    """The columns that a line takes on a terminal."""
     if text.isascii():
         return len(text)
     taken = before = 0

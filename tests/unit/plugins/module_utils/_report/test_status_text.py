@@ -7,6 +7,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placeme
     PerClusterPlacementStatus,
     PlacementStatus,
 )
+from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.standing import RunStanding
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import Condition
 from ansible_collections.gitops.fleet.plugins.module_utils._report.status_text import placements_text
 
@@ -50,3 +51,18 @@ def test_a_large_placement_is_cut_and_says_so():
     lines = placements_text({"web": status}, "here")
     assert lines[2].split() == ["late", "Applied?", "not", "looked", "at"]
     assert len(lines) == 43 and lines[-1].split()[:2] == ["21", "more"]
+
+
+def test_staged_runs_stand_below_their_placement():
+    runs = (
+        RunStanding(
+            name="web-2", placement="web", state="Waiting", stages=2, stages_done=1, clusters=5, clusters_done=2
+        ),
+        RunStanding(name="web-3", placement="web", state="NotStarted", message="no one has begun it"),
+    )
+    assert placements_text({"web": PlacementStatus()}, "here", runs) == [
+        "PLACEMENT    STATE       WHY",
+        "web                      nothing is recorded of it yet",
+        "  run web-2  Waiting     1/2 stages, 2/5 clusters",
+        "  run web-3  NotStarted  no one has begun it",
+    ]

@@ -9,11 +9,11 @@ import json
 import re
 import typing as t
 
-from .._core.disruption.budgets.lint import ERROR, NOTE, WARNING
-from .._core.foreign import in_line
-from .._core.lint.remark import LONGEST, LintProblem
-from .text import columns
-from .widths import columns_of, wrapped
+from ..._core.disruption.budgets.lint import ERROR, NOTE, WARNING
+from ..._core.foreign import in_line
+from ..._core.lint.remark import LONGEST, LintProblem
+from ..text import columns
+from ..widths import columns_of, wrapped
 
 # Texts that YAML reads as themselves without quotes.
 _PLAIN = re.compile(r"[A-Za-z/][A-Za-z0-9_./-]*")
@@ -26,7 +26,7 @@ def findings_text(
 ) -> list[str]:
     """Each finding with its place, its text and the mended form; then how many there are."""
     lines = [line for each in remarks for line in _lines(each)]
-    return [*lines, *_wrapped(summary(remarks, documents, checked, passed_over, silenced), "", "")]
+    return [*lines, *_wrapped(findings_summary(remarks, documents, checked, passed_over, silenced), "", "")]
 
 
 def findings_json(
@@ -35,7 +35,7 @@ def findings_json(
     """The findings as one document: each with its place, counts by level, how many documents were read and checked."""
     return {
         "findings": [each.as_dict() for each in remarks],
-        "counts": counts(remarks),
+        "counts": level_counts(remarks),
         "documents": documents,
         "checked": checked,
         "passed_over": passed_over,
@@ -43,19 +43,21 @@ def findings_json(
     }
 
 
-def counts(remarks: t.Sequence[LintProblem]) -> dict[str, int]:
+def level_counts(remarks: t.Sequence[LintProblem]) -> dict[str, int]:
     """How many remarks there are of each level: error, warning, note; 0 where there is none."""
     return {level: sum(1 for each in remarks if each.level == level) for level in (ERROR, WARNING, NOTE)}
 
 
-def summary(
+def findings_summary(
     remarks: t.Sequence[LintProblem], documents: int, checked: int, passed_over: int = 0, silenced: int = 0
 ) -> str:
     """One sentence: findings by level, in how many documents, how many of which are of kinds that have rules.
 
     Then how many files hold no manifest, and how many findings a comment silences, if there are any.
     """
-    found = ", ".join(f"{number} {level}{'' if number == 1 else 's'}" for level, number in counts(remarks).items())
+    found = ", ".join(
+        f"{number} {level}{'' if number == 1 else 's'}" for level, number in level_counts(remarks).items()
+    )
     text = f"{found} in {documents} document{'' if documents == 1 else 's'}, {checked} of them of kinds with rules"
     if silenced:
         text += f"; {silenced} silenced by comments"
@@ -64,8 +66,9 @@ def summary(
     return text
 
 
-def block(value: t.Any, indent: str = "") -> list[str]:
-    """A value as lines of YAML, in block style; texts that YAML could take for something else are quoted."""
+def yaml_lines(value: t.Any, indent: str = "") -> list[str]:
+    """A value as lines of YAML in block style, behind ``indent``; a text that is not plainly a word is quoted as in
+    JSON."""
     if isinstance(value, dict) and value:
         return [line for key, each in value.items() for line in _entry(f"{indent}{_scalar(key)}:", each, indent)]
     if isinstance(value, (list, tuple)) and value:
@@ -96,7 +99,7 @@ def _mended(path: str, value: t.Any) -> list[str]:
     if value is None:
         return _path(f"{path} is taken away", "      ")
     if isinstance(value, (dict, list, tuple)) and value:
-        return [*_path(f"{path}:", "      "), *block(value, "        ")]
+        return [*_path(f"{path}:", "      "), *yaml_lines(value, "        ")]
     return _path(f"{path}: {_scalar(value)}", "      ")
 
 
@@ -112,12 +115,12 @@ def _path(text: str, indent: str) -> list[str]:
 
 def _entry(key: str, value: t.Any, indent: str) -> list[str]:
     if isinstance(value, (dict, list, tuple)) and value:
-        return [key, *block(value, f"{indent}  ")]
+        return [key, *yaml_lines(value, f"{indent}  ")]
     return [f"{key} {_scalar(value)}"]
 
 
 def _item(value: t.Any, indent: str) -> list[str]:
-    first, *more = block(value, f"{indent}  ")
+    first, *more = yaml_lines(value, f"{indent}  ")
     return [f"{indent}- {first[len(indent) + 2 :]}", *more]
 
 

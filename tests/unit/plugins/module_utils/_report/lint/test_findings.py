@@ -15,10 +15,14 @@ import pytest
 import yaml
 from ansible_collections.gitops.fleet.plugins.module_utils._core.lint.remark import LintProblem
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.lint import lint
-from ansible_collections.gitops.fleet.plugins.module_utils._report.findings import block, findings_json, findings_text
-from ansible_collections.gitops.fleet.plugins.module_utils._report.sarif import sarif
+from ansible_collections.gitops.fleet.plugins.module_utils._report.lint.findings import (
+    findings_json,
+    findings_text,
+    yaml_lines,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._report.lint.sarif import sarif
 
-SAMPLES = Path(__file__).resolve().parents[4] / "data" / "lint"
+SAMPLES = Path(__file__).resolve().parents[5] / "data" / "lint"
 REMARK = LintProblem(
     code="wrong-type",
     level="error",
@@ -72,7 +76,7 @@ def test_text_fits_eighty_columns_and_paths_break_before_dots():
     ],
 )
 def test_values_are_printed_as_yaml_that_reads_back(value: t.Any):
-    assert yaml.safe_load("\n".join(block(value))) == value
+    assert yaml.safe_load("\n".join(yaml_lines(value))) == value
 
 
 def test_data_has_all_of_it():

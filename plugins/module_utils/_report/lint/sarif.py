@@ -9,9 +9,9 @@ import os
 import typing as t
 from urllib.parse import quote
 
-from .._core.foreign import in_line
-from .._core.lint.codes import text_of
-from .._core.lint.remark import LintProblem
+from ..._core.foreign import in_line
+from ..._core.lint.codes import text_of
+from ..._core.lint.remark import LintProblem
 
 VERSION = "2.1.0"
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"

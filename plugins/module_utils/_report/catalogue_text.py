@@ -1,0 +1,27 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Release catalogues as a table."""
+
+from __future__ import annotations
+
+import typing as t
+
+from .text import table
+
+
+def catalogue_text(catalogues: t.Sequence[t.Mapping[str, t.Any]]) -> list[str]:
+    """One line for each location; ``catalogues`` are as results have them."""
+    rows = []
+    for each in catalogues:
+        span = each["supported"]
+        supported = f"{span['oldest']} to {span['newest']}" if span else "unknown"
+        for place in each["locations"]:
+            offered = [", ".join(reversed(place["newest"].values()))]
+            offered += [f"coming: {', '.join(place['coming'])}"] if place["coming"] else []
+            offered += [f"{family} {version}" for family, version in place["images"].items()]
+            named = f"{each['provider'] or 'any'}, {place['location']}"
+            rows.append((each["name"], named, supported, "; ".join(filter(None, offered))))
+    return (
+        table(("CATALOGUE", "WHERE", "SUPPORTED", "NEWEST"), rows, "") if rows else ["no release catalogue is recorded"]
+    )

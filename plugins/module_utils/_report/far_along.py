@@ -1,0 +1,93 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""How far something is, from the lines that verbs say of it while they work: as a bar, or as a line for a log."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from .._core.foreign import in_line
+
+BAR = 20  # characters
+NAME = 60  # characters of a subject
+# The words of updates/progress.py, placements/apply.py, compile_progress.py and downloads.py. What members and records
+# say comes behind the part that counts, or not at all.
+_STAGE = re.compile(r"  (?P<subject>stage \d+/\d+ \S+), (?P<done>\d+) of (?P<whole>\d+) done: ")
+_RUN = re.compile(
+    r"(?P<subject>run \S+?)(?::| [A-Z]\w*:) (?:.*; )?(?P<done>\d+) of (?P<whole>\d+) (?P<unit>clusters) done"
+)
+_PLACEMENT = re.compile(r"(?P<subject>[\w./-]+): (?P<done>\d+) of (?P<whole>\d+) (?P<unit>clusters) done")
+_BUILD = re.compile(r"(?P<subject>building [\w. -]+): (?P<done>\d+) of (?P<whole>\d+) (?P<unit>packages) are compiled")
+_DOWNLOAD = re.compile(r"(?P<subject>downloading [\w.-]+): (?P<done>\d+) % of [^,]+, about (?P<left>\d+) s left")
+
+
+@dataclass(frozen=True)
+class FarAlong:
+    """``done`` of ``whole`` ``unit``, such as clusters; ``left`` is seconds, where whoever works told them."""
+
+    subject: str
+    done: int
+    whole: int
+    unit: str = ""
+    left: float | None = None
+
+    @property
+    def percent(self) -> int:
+        """0 to 100."""
+        return 100 * min(self.done, self.whole) // self.whole if self.whole else 100
+
+
+def far_along(line: str) -> FarAlong | None:
+    """What a line tells; None if it is about something else."""
+    for pattern in (_STAGE, _RUN, _PLACEMENT, _BUILD, _DOWNLOAD):
+        found = pattern.match(line)
+        if found is None:
+            continue
+        told = found.groupdict()
+        subject = in_line(told["subject"], NAME)
+        if "left" in told:
+            return FarAlong(subject, int(told["done"]), 100, "%", float(told["left"]))
+        return FarAlong(subject, int(told["done"]), int(told["whole"]), told.get("unit") or "")
+    return None
+
+
+@dataclass
+class SubjectPace:
+    """How long each subject will take at the pace that it had so far. Instants are seconds of a clock that never goes
+    back."""
+
+    _first: dict[str, tuple[float, int]] = field(default_factory=dict)
+
+    def left(self, far: FarAlong, now: float) -> float | None:
+        """Seconds; None where nothing is known: nothing was done since it was heard of first."""
+        if far.left is not None or far.done >= far.whole:
+            return far.left
+        began, before = self._first.setdefault(far.subject, (now, far.done))
+        gone = far.done - before
+        return (now - began) * (far.whole - far.done) / gone if gone > 0 else None
+
+
+def drawn_bar(far: FarAlong, left: float | None, width: int) -> str:
+    """One line of at most ``width`` characters."""
+    filled = BAR * far.percent // 100
+    drawn = f"[{'#' * filled}{'.' * (BAR - filled)}]"
+    return f"{drawn} {_told(far, left)}"[:width]
+
+
+def plain(far: FarAlong, left: float | None) -> str:
+    """The same for a log."""
+    return f"progress: {_told(far, left)}"
+
+
+def _told(far: FarAlong, left: float | None) -> str:
+    count = "" if far.unit == "%" else f", {far.done} of {far.whole}{' ' + far.unit if far.unit else ''}"
+    return f"{far.percent} % {far.subject}{count}" + ("" if left is None else f", {_time(left)} left")
+
+
+def _time(seconds: float) -> str:
+    if seconds < 90:
+        return f"about {max(1, round(seconds))} s"
+    minutes = round(seconds / 60)
+    return f"about {minutes} min" if minutes < 90 else f"about {minutes // 60} h {minutes % 60} min"

@@ -1,0 +1,69 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The calendar of an update run as iCalendar (RFC 5545), which calendar programs subscribe to."""
+
+from __future__ import annotations
+
+import hashlib
+import typing as t
+from datetime import datetime
+
+from .._core.forecast.appointments import FREEZE, OPEN, STAGE, WAIT, Appointment
+from .._core.values.instants import write_time
+
+_FOLD = 75  # octets, section 3.1
+_WORDS = {OPEN: "may begin", FREEZE: "frozen", WAIT: "waits", STAGE: "expected"}
+_COMPACT = str.maketrans("", "", "-:")
+_ESCAPES = str.maketrans({"\\": "\\\\", ";": "\\;", ",": "\\,", "\n": "\\n", "\r": ""})
+
+
+def icalendar(found: t.Mapping[str, t.Sequence[Appointment]], now: datetime) -> str:
+    """Entries by run as events. An event has the same UID as long as it is the same, so that readers keep it; one that
+    nothing ends has no end."""
+    lines = ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//gitops.fleet//update runs//EN"]
+    for run, entries in found.items():
+        for each in entries:
+            lines += _event(run, each, now)
+    return "".join(f"{_folded(line)}\r\n" for line in (*lines, "END:VCALENDAR"))
+
+
+def _event(run: str, each: Appointment, now: datetime) -> list[str]:
+    key = "/".join((run, each.kind, each.what, _instant(each.start), *each.members))
+    count = len(each.members)
+    who = "" if not count else each.members[0] if count == 1 else f"{count} members"
+    summary = ", ".join(filter(None, (who, each.what)))
+    return [
+        "BEGIN:VEVENT",
+        f"UID:{hashlib.sha256(key.encode()).hexdigest()[:32]}@gitops.fleet",
+        f"DTSTAMP:{_instant(now)}",
+        f"DTSTART:{_instant(each.start)}",
+        *([f"DTEND:{_instant(each.end)}"] if each.end else []),
+        f"SUMMARY:{_text(f'{run} {_WORDS[each.kind]}: {summary}')}",
+        *([f"DESCRIPTION:{_text(', '.join(each.members))}"] if each.members else []),
+        f"CATEGORIES:{each.kind.upper()}",
+        "TRANSP:TRANSPARENT",
+        "END:VEVENT",
+    ]
+
+
+def _instant(at: datetime) -> str:
+    return write_time(at.replace(microsecond=0)).translate(_COMPACT)
+
+
+def _text(value: str) -> str:
+    """What is escaped in texts; other control characters have no place in them."""
+    escaped = value.translate(_ESCAPES)
+    return "".join(each for each in escaped if each.isprintable())
+
+
+def _folded(line: str) -> str:
+    """In pieces of at most 75 octets, none of which cuts a character."""
+    pieces, piece, size = [], "", 0
+    for each in line:
+        width = len(each.encode())
+        if size + width > _FOLD:
+            pieces.append(piece)
+            piece, size = "", 1
+        piece, size = piece + each, size + width
+    return "\r\n ".join((*pieces, piece))

@@ -1,0 +1,103 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What budgets of nodes allow now, and the coming week as a table, by the clock of a time zone."""
+
+from __future__ import annotations
+
+import typing as t
+from datetime import timedelta, tzinfo
+from itertools import groupby
+
+from ..._core.disruption.budgets.budgets import UNLIMITED
+from ..._core.disruption.budgets.timeline import Opening
+from ..._core.disruption.members.budget_answers import PoolAnswer, half_hours
+from ..._core.values.instants import write_day, write_local
+from ..text import folded, table
+
+ALL, MOST_OPENINGS = "all", 3
+CLOSED, FREE, MANY, PAST = ".", "*", "#", " "
+LEGEND = f"lowest limit of each half hour: {CLOSED} none, 1-9, {MANY} ten or more, {FREE} no limit"
+Group = tuple[PoolAnswer, str]
+
+
+def budgets_text(answers: t.Sequence[PoolAnswer], zone: tzinfo, week: bool) -> list[str]:
+    """A part for each pool: now, until when, why; the next openings where nothing may be; the week if wanted."""
+    lines: list[str] = []
+    for _key, found in groupby(answers, key=lambda each: (each.pool.member, each.pool.kind, each.pool.name)):
+        lines += _pool_lines(list(found), zone, week)
+    return lines or ["no member has a pool with budgets; a NodeRotation makes one of its nodes"]
+
+
+def _pool_lines(answers: list[PoolAnswer], zone: tzinfo, week: bool) -> list[str]:
+    pool = answers[0].pool
+    lines = folded(f"{pool.member}: {pool.kind} {pool.name}, {pool.census.total} nodes count")
+    groups = _alike(answers)
+    lines += table(("REASON", "NOW", "UNTIL", "WHY"), [_row(each, reason, zone) for each, reason in groups])
+    for each, reason in groups:
+        for text in each.blocks:
+            lines += folded(f"{reason}: {text}", "    ")
+        if each.allowed == 0 and each.week.changes[0].limit <= 0:
+            lines += folded(f"{reason}: {_openings_text(each.openings, zone)}", "    ")
+    excluded = [f"{name} {why}" for name, why in pool.census.excluded.items()]
+    if excluded:
+        lines += folded(f"not counted: {', '.join(excluded)}", "    ")
+    for text in answers[0].held:
+        lines += folded(f"node_rotation waits: {text}", "    ")
+    if week:
+        for each, reason in groups:
+            lines += _week_lines(each, reason, zone)
+    return lines
+
+
+def _alike(answers: list[PoolAnswer]) -> list[Group]:
+    """Reasons that have the same answer for the whole week in one row."""
+    out: list[tuple[PoolAnswer, list[str]]] = []
+    for each in answers:
+        known = next((names for one, names in out if one.week == each.week and one.allowed == each.allowed), None)
+        if known is None:
+            out.append((each, [each.reason]))
+        else:
+            known.append(each.reason)
+    if len(out) == 1 and len(answers) > 1:
+        return [(out[0][0], ALL)]
+    return [(each, ", ".join(names)) for each, names in out]
+
+
+def _row(each: PoolAnswer, reason: str, zone: tzinfo) -> tuple[str, str, str, str]:
+    now = "no limit" if each.allowed is None else str(each.allowed)
+    change = each.change
+    until = f"{write_local(change.at, zone)}, then {_limit(change.limit)}" if change else "no change in a year"
+    return reason, now, until, each.allowance.text
+
+
+def _limit(value: int) -> str:
+    return "no limit" if value == UNLIMITED else str(max(value, 0))
+
+
+def _openings_text(openings: t.Sequence[Opening], zone: tzinfo) -> str:
+    told = [
+        f"{write_local(each.start, zone)} to {write_local(each.end, zone)} ({_limit(each.highest)})"
+        for each in openings[:MOST_OPENINGS]
+    ]
+    return f"next openings: {', '.join(told)}" if told else "no opening in the coming seven days"
+
+
+def _week_lines(each: PoolAnswer, reason: str, zone: tzinfo) -> list[str]:
+    first = each.week.start.astimezone(zone).replace(tzinfo=None, hour=0, minute=0, second=0, microsecond=0)
+    hours = "".join(f"{hour:<4}" for hour in range(0, 24, 2))
+    lines = [f"  {reason}, {write_local(each.week.start, zone).rsplit(' ', 1)[-1]}", f"             {hours}".rstrip()]
+    for number in range(8):
+        day = first + timedelta(days=number)
+        cells = "".join(_cell(limit) for limit in half_hours(each.week, zone, day))
+        if cells.strip():
+            lines.append(f"  {write_day(day)}  {cells}".rstrip())
+    return [*lines, f"  {LEGEND}"]
+
+
+def _cell(limit: int | None) -> str:
+    if limit is None:
+        return PAST
+    if limit == UNLIMITED:
+        return FREE
+    return CLOSED if limit <= 0 else str(limit) if limit < 10 else MANY

@@ -1,0 +1,28 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What an edit of a NodePool or a node class rotates, and what speaks against it."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..._core.disruption.members.class_changes import ClassChange
+from ..text import folded, some, table
+
+
+def changes_text(changes: t.Sequence[ClassChange]) -> list[str]:
+    """A part for each object of each member."""
+    lines: list[str] = []
+    for each in changes:
+        fields = ", ".join(f"{path} ({kind})" for path, kind in each.changed) or "no field that nodes are judged by"
+        lines += folded(f"{each.member}: {each.kind} {each.name}, {each.count} nodes: {fields}")
+        for one in each.findings:
+            lines += folded(f"{one.level}: {one.message}", "    ")
+        rows = [(node, "drifts", why) for node, why in sorted(each.drifted.items())]
+        rows += [(node, "may drift", why) for node, why in sorted(each.unsure.items())]
+        if rows:
+            lines += table(("NODE", "", "WHY"), some(rows))
+        elif each.changed:
+            lines += folded("no node will be drifted by it", "    ")
+    return lines

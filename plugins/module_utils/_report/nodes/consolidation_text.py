@@ -1,0 +1,64 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What Karpenter would do to nodes: delete, replace or keep, where pods go, what is saved."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..._core.disruption.members.consolidation_plan import KEEP, MemberPlan, NodePlan
+from ..._core.values.listed import listed
+from ..text import folded, some, table
+
+MOST_PODS, MOST_TYPES = 6, 3
+OBSERVED = (
+    "instance types are those that nodes have: nothing is known of others, and of prices only what prices say. "
+    "With * the answer may be another with a catalogue"
+)
+
+
+def consolidation_text(plans: t.Sequence[MemberPlan]) -> list[str]:
+    """A table for each member with Karpenter; what its next pass does comes first."""
+    lines: list[str] = []
+    for each in plans:
+        lines += folded(_headline(each))
+        rows = sorted(each.nodes, key=lambda one: (not one.next, one.decision == KEEP, one.node))
+        if rows:
+            lines += table(("NODE", "DECISION", "SAVES", "WHY"), some([_row(one) for one in rows]))
+        if rows and not each.given:
+            lines += folded(OBSERVED, "    ")
+    return lines or ["no member has Karpenter: nobody consolidates nodes"]
+
+
+def _headline(plan: MemberPlan) -> str:
+    if plan.unknown:
+        return f"{plan.member}: no consolidation plan: {plan.unknown}"
+    if not plan.commands:
+        return f"{plan.member}: the next pass of Karpenter disrupts no node"
+    told = "; ".join(f"{each.method} {each.text}, saves {_money(each.saving)}" for each in plan.commands)
+    return f"{plan.member}: the next pass of Karpenter: {told}"
+
+
+def _row(one: NodePlan) -> tuple[str, str, str, str]:
+    decision = f"{one.decision}, next" if one.next else one.decision
+    saves = "" if one.decision == KEEP else _money(one.saving)
+    return one.node, decision + ("*" if one.needs_catalogue else ""), saves, "; ".join(_why(one))
+
+
+def _why(one: NodePlan) -> t.Iterator[str]:
+    yield one.text if one.decision == KEEP else f"{one.reason}: {one.text}"
+    if one.together:
+        yield f"together with {listed(one.together, MOST_PODS)}"
+    for each in one.replacements:
+        price = "" if each.price is None else f" from {each.price:g}"
+        yield f"replaced by {listed(each.instance_types, MOST_TYPES)} of pool {each.pool}{price}"
+    if one.moves:
+        yield f"pods: {listed([f'{each.pod} to {each.target}' for each in one.moves], MOST_PODS)}"
+    if one.held:
+        yield f"waits: {one.held}"
+
+
+def _money(value: float | None) -> str:
+    """Of an hour; a price that nobody knows is no zero."""
+    return "?" if value is None else f"{value:.4g}"

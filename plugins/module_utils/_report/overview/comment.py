@@ -1,0 +1,103 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""An overview as Markdown, for a comment on a pull request or a page of a wiki. Equal overviews give equal bytes."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..markdown import LIMIT, SHOWN, escaped, markdown_table, size_of
+from .summary import WORDS, Report, overview_counts
+
+
+def overview_markdown(report: Report) -> str:
+    """Summary first, then a folded section for each page; cut below the size that code hosts accept."""
+    lines = [f"## {escaped(report['title'])}", "", f"Made {report['madeAt']}, judged at {report['factsAt']}.", ""]
+    lines += markdown_table(
+        ("how many", "what"), [(f"{number:,}", WORDS[name]) for name, number in overview_counts(report).items()]
+    )
+    notes = [f"- note: {escaped(each)}" for each in report["notes"][:SHOWN]]
+    lines += ["", *notes] if notes else []
+    room = LIMIT - size_of(lines)
+    for title, section in _sections(report):
+        folded = ["", "<details>", f"<summary>{title}</summary>", "", *section, "", "</details>"]
+        room -= size_of(folded)
+        if room < 0:
+            lines += ["", f"{title} and the rest are in report.html and report.json: this text is full."]
+            break
+        lines += folded
+    return "\n".join(lines) + "\n"
+
+
+def _sections(report: Report) -> t.Iterator[tuple[str, list[str]]]:
+    if report["since"]:
+        header: tuple[str, ...] = ("what", "name", "change")
+        rows = _picked(report["changes"], "what", "name", "text")
+        told = markdown_table(header, rows) if rows else ["Nothing has changed."]
+        yield f"Since {escaped(report['since'])}", told
+    unwell = [each for each in report["clusters"] if each["state"] != "ready"]
+    header = ("cluster", "state", "why")
+    if unwell:
+        yield "Clusters that are not ready", markdown_table(header, _picked(unwell, "name", "state", "why"))
+    if report["placements"]:
+        header = ("placement", "policy", "clusters", "gains", "loses", "waves", "stopped by")
+        yield "Placements", markdown_table(header, [_placement(each) for each in report["placements"]])
+    changes = [row for each in report["placements"] for row in _changes(report, each)]
+    if changes:
+        yield "Who gains and who loses", markdown_table(("placement", "cluster", "", "why"), changes)
+    if report["runs"]:
+        header = ("run", "state", "to", "how far", "expected end", "waits for")
+        yield "Update runs", markdown_table(header, [_run(each) for each in report["runs"]])
+    if report["pools"]:
+        header = ("pool", "nodes", "clusters", "budgets", "remarks")
+        yield "Disruption", markdown_table(header, [_pool(each) for each in report["pools"]])
+    if report["drift"]:
+        header = ("placement", "cluster", "object", "field", "is", "was placed")
+        rows = _picked(report["drift"], "placement", "cluster", "object", "path", "live", "placed")
+        yield "Drift", markdown_table(header, rows)
+    moved = [each for each in report["whatIf"] or () if each["gained"] or each["lost"]]
+    if moved:
+        yield "What if", [f"- {escaped(each['sentence'])}" for each in moved[:SHOWN]]
+
+
+def _picked(rows: t.Iterable[Report], *names: str) -> list[tuple[str, ...]]:
+    return [tuple(each[name] for name in names) for each in rows]
+
+
+def _placement(each: Report) -> tuple[str, ...]:
+    cells, stops = each["cells"], ", ".join(stop.partition(":")[0] for stop in each["stops"])
+    held = f"{each['count']} of {each['wanted']}"
+    return (
+        each["name"],
+        each["policy"],
+        held,
+        str(cells.count("g")),
+        str(cells.count("l")),
+        str(len(each["waves"]) or ""),
+        stops,
+    )
+
+
+def _changes(report: Report, placement: Report) -> t.Iterator[tuple[str, ...]]:
+    words = {"g": "gains", "l": "loses"}
+    for cluster, letter, why in zip(report["clusters"], placement["cells"], placement["why"], strict=True):
+        if letter in words:
+            yield placement["name"], cluster["name"], words[letter], report["reasons"][why]
+
+
+def _run(each: Report) -> tuple[str, ...]:
+    whole = each["bars"][0]
+    expected = "" if whole["end"] else whole["expectedEnd"] or ""
+    return each["name"], each["state"], each["target"], each["progress"], expected, each["message"] or whole["waitsFor"]
+
+
+def _pool(each: Report) -> tuple[str, ...]:
+    remarks = [f"{one['level']}: {one['message']}" for one in each["findings"] if one["level"] != "note"]
+    return (
+        each["name"],
+        str(each["nodes"]),
+        str(len(each["clusters"])),
+        "; ".join(each["budgets"]),
+        "; ".join([*each["problems"], *remarks]),
+    )

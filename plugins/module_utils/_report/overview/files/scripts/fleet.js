@@ -1,0 +1,109 @@
+// The fleet: every cluster, and two charts of it.
+function fleetPage(report, host) {
+  const beside = new Map(report.clusters.map((each) => [each.name, { holds: 0, drift: 0 }]));
+  for (const placement of report.placements) {
+    report.clusters.forEach((cluster, at) => { if ("hg".includes(placement.cells[at])) beside.get(cluster.name).holds += 1; });
+  }
+  for (const row of report.drift) if (beside.has(row.cluster)) beside.get(row.cluster).drift += 1;
+  const now = Date.parse(report.factsAt);
+  const rows = report.clusters.map((cluster) => ({
+    ...cluster,
+    ...beside.get(cluster.name),
+    age: cluster.heartbeat ? now - Date.parse(cluster.heartbeat) : null,
+    cpuFree: share(cluster.cpu),
+    memoryFree: share(cluster.memory),
+    text: [cluster.name, cluster.state, cluster.group, cluster.location, cluster.version, ...cluster.taints, ...Object.entries(cluster.labels).map((each) => each.join("="))].join(" ").toLowerCase(),
+  }));
+  const detail = element("div", { class: "detail", role: "region", "aria-label": "The cluster chosen", tabindex: 0 }, element("p", { class: "muted" }, "Choose a cluster to see its labels, taints and resources."));
+  const grid = new Grid({
+    label: "Clusters",
+    rows,
+    columns: [
+      { title: "Cluster", width: widest(rows.map((row) => row.name), 110, narrow() ? 150 : 260), grow: 1, value: (row) => row.name, draw: (row) => row.name },
+      { title: "State", width: 112, value: (row) => row.state, draw: (row) => badge(row.state), label: (row) => row.state },
+      { title: "Version", width: 92, grow: 1, value: (row) => version(row.version), draw: (row) => row.version || "?" },
+      { title: "Nodes", width: 74, number: true, value: (row) => row.nodes, draw: (row) => row.nodes ?? "?" },
+      { title: "CPU free", width: 90, number: true, value: (row) => row.cpuFree, draw: (row) => percent(row.cpuFree) || "?" },
+      { title: "Mem. free", about: "share of memory that is free", width: 98, number: true, value: (row) => row.memoryFree, draw: (row) => percent(row.memoryFree) || "?" },
+      { title: "Placements", width: 118, number: true, value: (row) => row.holds, draw: (row) => row.holds },
+      { title: "Drift", width: 66, number: true, value: (row) => row.drift, draw: (row) => row.drift },
+      { title: "Heartbeat", width: 134, number: true, value: (row) => row.age, draw: (row) => (row.age === null ? "never" : row.age < 60000 ? "just now" : `${lasting(row.age)} ago`) },
+      { title: "Group", width: 84, grow: 1, value: (row) => row.group, draw: (row) => row.group },
+      { title: "Location", width: 100, grow: 1, value: (row) => row.location, draw: (row) => row.location },
+    ],
+    opened: (row) => detail.replaceChildren(clusterHeading(row), ...clusterFacts(row)),
+  });
+  const count = told(counted(rows.length, "cluster"));
+  let words = "", state = "";
+  const filtered = () => {
+    const found = rows.filter((row) => (!state || row.state === state) && row.text.includes(words));
+    grid.show(found);
+    count.textContent = `${found.length.toLocaleString("en")} of ${counted(rows.length, "cluster")}`;
+  };
+  const states = [...new Set(rows.map((row) => row.state))].sort();
+  const [chosen] = choice("State", [["", "all"], ...states.map((each) => [each, each])], (value) => { state = value; filtered(); });
+  host.append(
+    element("div", { class: "charts" }, versionChart(rows), headroomChart(rows)),
+    element("div", { class: "tools" }, search("Search clusters, labels, versions", (value) => { words = value; filtered(); }), chosen, count),
+    element("div", { class: "split" }, grid.host, detail),
+  );
+  return () => grid.draw();
+}
+
+const clusterHeading = (row) => element("h3", {}, row.name, " ", badge(row.state));
+
+function clusterFacts(row) {
+  return [
+    row.why ? element("p", {}, row.why) : null,
+    facts([
+      ["Version", row.version], ["Nodes", row.nodes], ["Group", row.group], ["Location", row.location],
+      ["CPU", row.cpu[1] === null ? "" : `${cores(row.cpu[0]) || "?"} of ${cores(row.cpu[1])} cores free`],
+      ["Memory", row.memory[1] === null ? "" : `${bytes(row.memory[0]) || "?"} of ${bytes(row.memory[1])} free`],
+      ["Heartbeat", instant(row.heartbeat)], ["Operation", row.operation], ["Taints", row.taints.join(", ")],
+      ["Labels", Object.entries(row.labels).map((each) => each.join("=")).join(", ")],
+    ]),
+  ].filter(Boolean);
+}
+
+// Versions in their order and not in that of the alphabet.
+const version = (text) => (text ? text.replace(/\d+/g, (number) => number.padStart(6, "0")) : null);
+
+function versionChart(rows) {
+  const versions = [...new Set(rows.map((row) => row.version || "unknown"))].sort((one, other) => (version(one) < version(other) ? -1 : 1));
+  const well = versions.map((each) => rows.filter((row) => (row.version || "unknown") === each && row.state === "ready").length);
+  const unwell = versions.map((each) => rows.filter((row) => (row.version || "unknown") === each && row.state !== "ready").length);
+  const summary = versions.map((each, at) => `${each}: ${well[at] + unwell[at]}`).join(", ");
+  return chart("Clusters by version", 210, () => ({
+    tooltip: tooltip((of) => [of.name, `${of.seriesName}: ${of.value}`]),
+    legend: { right: 0, top: 0, itemWidth: 12, itemHeight: 12, textStyle: { color: colour("muted") } },
+    grid: { left: 8, right: 12, top: 34, bottom: 8, containLabel: true },
+    xAxis: { type: "category", data: versions, ...axisLine() },
+    yAxis: { type: "value", minInterval: 1, ...axisLine() },
+    series: [
+      { type: "bar", stack: "all", name: "ready", data: well, itemStyle: { color: colour("info") }, barMaxWidth: 60 },
+      { type: "bar", stack: "all", name: "not ready", data: unwell, itemStyle: { color: colour("bad"), decal: { symbol: "rect", dashArrayX: [1, 0], dashArrayY: [2, 4], rotation: -0.8, color: colour("bg") } }, barMaxWidth: 60 },
+    ],
+  }), `Clusters by version: ${summary}`).figure;
+}
+
+function headroomChart(rows) {
+  const bins = Array.from({ length: 10 }, (_each, at) => `${at * 10}-${at * 10 + 10}`);
+  const tally = (name) => {
+    const found = Array(10).fill(0);
+    for (const row of rows) if (row[name] !== null) found[Math.max(0, Math.min(9, Math.floor(row[name] * 10)))] += 1;
+    return found;
+  };
+  const cpu = tally("cpuFree"), memory = tally("memoryFree");
+  const few = (found) => found[0];
+  return chart("Headroom: clusters by share that is free, in %", 210, () => ({
+    tooltip: tooltip((of) => [`${of.name} % of ${of.seriesName} free`, counted(of.value, "cluster")]),
+    legend: { right: 0, top: 0, itemWidth: 12, itemHeight: 12, textStyle: { color: colour("muted") } },
+    grid: { left: 8, right: 12, top: 34, bottom: 8, containLabel: true },
+    xAxis: { type: "category", data: bins, ...axisLine() },
+    yAxis: { type: "value", minInterval: 1, ...axisLine() },
+    series: [
+      { type: "bar", name: "CPU", data: cpu, itemStyle: { color: colour("info") } },
+      { type: "bar", name: "memory", data: memory, itemStyle: { color: colour("warn"), decal: { symbol: "rect", dashArrayX: [1, 0], dashArrayY: [2, 4], rotation: 0.8, color: colour("bg") } } },
+    ],
+  }), `Headroom: fewer than 10 % of CPU free on ${counted(few(cpu), "cluster")}, of memory on ${few(memory)}`).figure;
+}

@@ -1,0 +1,89 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""An overview as one page that needs nothing else: no server, no network, no file beside it.
+
+The data travel packed, so that no text of theirs is ever part of the markup; scripts run by their hashes alone, and put
+texts into elements only as text.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import json
+import typing as t
+from pathlib import Path
+
+try:
+    import jinja2
+    from markupsafe import Markup
+except ImportError:  # both come with ansible-core
+    jinja2 = None  # type: ignore[assignment]
+
+from ..markdown import SHOWN
+from .summary import WORDS, Report, overview_counts
+
+FOLDER = Path(__file__).resolve().parent / "files"
+VENDOR = FOLDER / "vendor" / "echarts.min.js.gz"
+SCRIPTS = ("basics", "charts", "grid", "fleet", "matrix", "runs", "calendar", "drift", "start")
+
+
+def report_page(report: Report) -> str:
+    """The page of an overview's JSON data; equal data give equal bytes."""
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
+    template = environment.from_string(_text(FOLDER / "page.html.j2"))
+    ours = "\n".join(_text(FOLDER / "scripts" / f"{name}.js") for name in SCRIPTS)
+    return template.render(
+        report=report,
+        style=_markup(_text(FOLDER / "style.css")),
+        scripts=[
+            _script(gzip.decompress(VENDOR.read_bytes()).decode()),
+            _script(f'"use strict";\n(() => {{\n{ours}}})();\n'),
+        ],
+        data=_packed(report),
+        cards=list(_cards(report)),
+        tabs=list(_tabs(report)),
+        shown=SHOWN,
+    )
+
+
+def _cards(report: Report) -> t.Iterator[dict[str, t.Any]]:
+    marks = {"not ready": "bad", "lost": "bad", "drifted": "warn"}
+    for name, number in overview_counts(report).items():
+        yield {"number": f"{number:,}", "words": WORDS[name], "mark": marks.get(name, "") if number else ""}
+
+
+def _tabs(report: Report) -> t.Iterator[dict[str, t.Any]]:
+    rows = (
+        ("fleet", "Fleet", len(report["clusters"])),
+        ("placements", "Placements", len(report["placements"])),
+        ("runs", "Update runs", len(report["runs"])),
+        ("calendar", "Disruption calendar", len(report["pools"])),
+        ("drift", "Drift", len(report["drift"])),
+        ("what-if", "What if", None if report["whatIf"] is None else len(report["whatIf"])),
+    )
+    for name, words, count in rows:
+        yield {"id": name, "words": words, "count": count}
+
+
+def _packed(report: Report) -> str:
+    text = json.dumps(report, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+    return base64.b64encode(gzip.compress(text.encode(errors="replace"), mtime=0)).decode()
+
+
+def _script(text: str) -> dict[str, t.Any]:
+    """A script of ours or of the library; nobody else's text is ever in one."""
+    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    return {"text": _markup(text), "hash": _markup(f"'sha256-{digest}'")}
+
+
+def _markup(text: str) -> t.Any:
+    if "</script" in text.lower() or "<!--" in text:
+        raise ValueError("a script that ends early")
+    return Markup(text)
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8")

@@ -1,0 +1,48 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The numbers of an overview, as text and for what stands above its page."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..text import folded, table
+
+Report = t.Mapping[str, t.Any]
+WORDS = {
+    "clusters": "clusters",
+    "not ready": "of them not ready",
+    "placements": "placements",
+    "gained": "places to be gained",
+    "lost": "places to be lost",
+    "drifted": "objects drifted",
+    "runs": "update runs not over",
+}
+OVER = ("Completed", "Skipped")
+SHOWN = 40
+
+
+def overview_counts(report: Report) -> dict[str, int]:
+    """How many there are of each of ``WORDS`` in the JSON data of an overview."""
+    cells = "".join(each["cells"] for each in report["placements"])
+    return {
+        "clusters": len(report["clusters"]),
+        "not ready": sum(1 for each in report["clusters"] if each["state"] != "ready"),
+        "placements": len(report["placements"]),
+        "gained": cells.count("g"),
+        "lost": cells.count("l"),
+        "drifted": len({(each["cluster"], each["placement"], each["object"]) for each in report["drift"]}),
+        "runs": sum(1 for each in report["runs"] if each["state"] not in OVER),
+    }
+
+
+def overview_text(report: Report, page: str) -> list[str]:
+    """The numbers, what is to be told, and where the page is, if it was written."""
+    lines = table(
+        ("HOW MANY", "WHAT"), [(f"{number:,}", WORDS[name]) for name, number in overview_counts(report).items()], ""
+    )
+    lines += [part for note in report["notes"][:SHOWN] for part in folded(f"note: {note}", "  ")]
+    if len(report["notes"]) > SHOWN:
+        lines.append(f"  {len(report['notes']) - SHOWN} more notes")
+    return lines + (folded(f"written to {page}") if page else [])

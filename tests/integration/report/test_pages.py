@@ -1,0 +1,225 @@
+# Copyright: Contributors to the gitops.fleet project
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Reports in a real browser: every page in both themes and two widths, by keyboard, on paper, without scripts."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import os
+import re
+import typing as t
+from pathlib import Path
+
+import pytest
+from chromium import Browser
+from sample_fleet import MARKUP
+from sample_report import CANARY, CHANGED, Made
+
+PAGES = ("fleet", "placements", "runs", "calendar", "drift", "what-if")
+CHARTS = {"fleet": 2, "runs": 1, "calendar": 2}
+VENDOR = Path(__file__).parent / "vendor"
+AXE = VENDOR / "axe.min.js"
+ROOT = Path(__file__).parents[3]
+
+
+def turned_to(browser: Browser, page: str) -> None:
+    browser.run(f"location.hash = '#{page}'")
+    browser.until(f"!document.getElementById('{page}').hidden")
+    browser.settled()
+
+
+def text_of(browser: Browser, selector: str) -> str:
+    return t.cast(str, browser.run(f"document.querySelector({selector!r}).innerText"))
+
+
+def pictured(browser: Browser, name: str) -> None:
+    """A picture to look at, where somebody asks for them."""
+    folder = os.environ.get("SCREENSHOTS")
+    if folder:
+        browser.picture(Path(folder) / f"{name}.png")
+
+
+def violations(browser: Browser) -> list[str]:
+    """What axe-core finds on the page as it is now: rule, help, and the first element."""
+    if not browser.run("typeof axe !== 'undefined'"):
+        browser.run(AXE.read_text(encoding="utf-8"))
+    found = browser.run("axe.run(document, {resultTypes: ['violations']}).then((done) => done.violations)")
+    return [f"{each['id']}: {each['help']}: {each['nodes'][0]['html'][:160]}" for each in found]
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_every_page_is_whole_and_can_be_used_by_all(browser: Browser, report: Made, width: int, dark: bool) -> None:
+    """No word on the console, no request, nothing that axe-core finds, nothing beside the edge."""
+    browser.open(report.path, width, dark=dark)
+    for page in PAGES:
+        turned_to(browser, page)
+        pictured(browser, f"{page}-{width}-{'dark' if dark else 'light'}")
+        assert browser.errors == [], page
+        assert violations(browser) == [], page
+        assert browser.run("document.documentElement.scrollWidth <= innerWidth"), f"{page} is wider than {width}"
+        drawn = browser.run(f"document.querySelectorAll('#{page} .chart svg').length")
+        assert drawn == CHARTS.get(page, 0), page
+        assert browser.run(f"document.querySelector('#{page} .content').innerText.length > 40"), page
+    assert [each for each in browser.asked if not each.startswith(("file:", "about:", "data:"))] == []
+
+
+def test_texts_of_others_stay_texts(browser: Browser, attacked: Made) -> None:
+    """They stand in labels, conditions, drift, gates and locations, and on every page they are only read."""
+    browser.open(attacked.path)
+    for page in PAGES:
+        turned_to(browser, page)
+        for selector in ("[role=gridcell]", "[role=rowheader]", "[role=columnheader]"):
+            browser.run(f"document.querySelector('#{page} {selector}')?.click()")
+    browser.settled()
+    assert browser.run("document.title") == "Production fleet: fleet report"
+    assert browser.run("document.querySelectorAll('main img, main b').length") == 0
+    assert browser.errors == []
+    turned_to(browser, "drift")
+    assert MARKUP in text_of(browser, "#drift .content")
+    assert browser.run("document.querySelectorAll('script').length") == 3
+
+
+def test_a_script_that_gets_in_does_not_run(browser: Browser, report: Made) -> None:
+    """The policy of the page names the hashes of its two scripts and permits no other, and no address at all."""
+    browser.open(report.path)
+    browser.run(
+        "document.body.append(Object.assign(document.createElement('script'), {textContent: 'window.ran = 1'}))"
+    )
+    image = "<img src=x onerror='window.ran = 1'>"
+    browser.run(f"document.body.append(Object.assign(document.createElement('p'), {{innerHTML: {image!r}}}))")
+    browser.run("fetch('http://127.0.0.1:9/').then(() => { window.ran = 1 }, () => 0)")
+    browser.settled()
+    assert browser.run("window.ran") is None
+    assert any("Content Security Policy" in each for each in browser.errors)
+
+
+def test_no_secret_is_in_a_report(attacked: Made) -> None:
+    """What a Secret holds is neither in the page nor in the data that it carries."""
+    page = attacked.path.read_text(encoding="utf-8")
+    found = re.search(r'id="data">([^<]+)<', page)
+    assert found is not None
+    data = gzip.decompress(base64.b64decode(found[1])).decode()
+    assert f'"{CHANGED}"' in data and MARKUP.split('"', maxsplit=1)[0] in data
+    for text in (page, data, (attacked.path.parent / "report.json").read_text(encoding="utf-8")):
+        assert CANARY not in text and base64.b64encode(CANARY.encode()).decode() not in text
+
+
+def test_a_cell_says_why_by_keyboard_alone(browser: Browser, report: Made) -> None:
+    """Tabs by arrows, cells by arrows, Enter: the words are those of an explanation."""
+    browser.open(report.path)
+    browser.run("document.querySelector('[role=tab]').focus()")
+    browser.key("ArrowRight")
+    assert browser.run("document.activeElement.id") == "tab-placements"
+    browser.run("document.querySelector('#placements [role=grid] [tabindex=\"0\"]').focus()")
+    browser.key("ArrowRight")
+    for _press in range(3):
+        browser.key("ArrowDown")
+    browser.key("Enter")
+    placement, cluster = report.data["placements"][0], report.data["clusters"][3]
+    why = report.data["reasons"][placement["why"][3]]
+    told = text_of(browser, "#placements .detail")
+    assert f"{placement['name']} on {cluster['name']}" in told and f"{cluster['name']} {why}" in told
+    assert browser.run("document.activeElement.getAttribute('aria-label')").startswith(
+        f"{placement['name']} on {cluster['name']}: "
+    )
+    browser.key("End")
+    assert browser.run("document.activeElement.getAttribute('aria-colindex')") == str(
+        len(report.data["placements"]) + 1
+    )
+
+
+def test_the_waves_of_a_plan_are_told(browser: Browser, report: Made) -> None:
+    browser.open(report.path, height=860, dark=True, page="placements")
+    (changed,) = (each for each in report.data["placements"] if each["name"] == CHANGED)
+    assert len(changed["waves"]) > 1
+    browser.run(f"[...document.querySelectorAll('#placements [role=columnheader]')].find((each) =>"
+                f" each.ariaLabel.startsWith('{CHANGED},')).click()")  # fmt: skip
+    told = text_of(browser, "#placements .detail")
+    assert f"{len(changed['waves'])} waves" in told and changed["waves"][0][0] in told
+    pictured(browser, "waves")
+    gained = changed["waves"][1][0]
+    browser.run(typed("#placements input", gained))
+    browser.settled()
+    browser.run(f"[...document.querySelectorAll('#placements [role=gridcell]')].find((each) =>"
+                f" each.ariaLabel.startsWith('{CHANGED} on {gained}')).click()")  # fmt: skip
+    assert f"Wave 2 of {len(changed['waves'])}." in text_of(browser, "#placements .detail")
+
+
+def test_search_and_filters_leave_what_was_asked_for(browser: Browser, report: Made) -> None:
+    browser.open(report.path)
+    browser.run(typed("#fleet input", "stage=canary"))
+    wanted = [each["name"] for each in report.data["clusters"] if each["labels"]["stage"] == "canary"]
+    assert text_of(browser, "#fleet [role=status]") == f"{len(wanted)} of 24 clusters"
+    names = browser.run("[...document.querySelectorAll('#fleet [role=rowheader]')].map((each) => each.innerText)")
+    assert names == wanted
+    browser.run(typed("#fleet input", ""))
+    browser.run("[...document.querySelectorAll('#fleet [role=columnheader]')][3].click()")
+    nodes = browser.run(
+        "[...document.querySelectorAll('#fleet [aria-colindex=\"4\"]')].slice(1).map((each) => +each.innerText)"
+    )
+    assert nodes == sorted(nodes) and len(nodes) > 5
+    turned_to(browser, "placements")
+    browser.run("{ const found = document.querySelector('#placements select'); found.value = 'l';"
+                " found.dispatchEvent(new Event('change')) }")  # fmt: skip
+    losing = sum(any(each["cells"][at] == "l" for each in report.data["placements"]) for at in range(24))
+    assert text_of(browser, "#placements [role=status]").startswith(f"{losing} cluster")
+
+
+def typed(selector: str, text: str) -> str:
+    """A script that types a text into a field."""
+    return (
+        f"{{ const found = document.querySelector({selector!r}); found.value = {text!r};"
+        " found.dispatchEvent(new Event('input')) }"
+    )
+
+
+def test_the_theme_is_that_of_the_system_until_somebody_chooses(browser: Browser, report: Made) -> None:
+    browser.open(report.path, dark=True)
+    ground = "getComputedStyle(document.body.parentElement).backgroundColor"
+    dark = browser.run(ground)
+    assert text_of(browser, "#theme") == "Light theme"
+    browser.run("document.getElementById('theme').click()")
+    light = browser.run(ground)
+    assert light == "rgb(255, 255, 255)" != dark and text_of(browser, "#theme") == "Dark theme"
+    browser.run("document.getElementById('theme').click()")
+    assert browser.run(ground) == dark
+    browser.run("localStorage.clear()")
+
+
+def test_paper_has_all_pages(browser: Browser, report: Made) -> None:
+    browser.open(report.path, dark=True)
+    browser.call("Emulation.setEmulatedMedia", media="print")
+    browser.run("dispatchEvent(new Event('beforeprint'))")
+    shown = browser.run("[...document.querySelectorAll('[role=tabpanel]')].map((each) => each.offsetHeight > 60)")
+    assert shown == [True] * len(PAGES)
+    assert browser.run("getComputedStyle(document.body.parentElement).backgroundColor") == "rgb(255, 255, 255)"
+    paper = base64.b64decode(browser.call("Page.printToPDF")["data"])
+    assert paper.startswith(b"%PDF") and browser.errors == []
+
+
+def test_without_scripts_the_numbers_are_there(browser: Browser, report: Made) -> None:
+    browser.call("Emulation.setScriptExecutionDisabled", value=True)
+    try:
+        browser.call("Page.navigate", url=report.path.as_uri())
+        browser.until("document.readyState === 'complete' && document.querySelector('.cards') !== null")
+        assert "report.md" in text_of(browser, "noscript") and "24" in text_of(browser, ".cards")
+    finally:
+        browser.call("Emulation.setScriptExecutionDisabled", value=False)
+
+
+def test_files_of_others_are_as_they_were_published() -> None:
+    """Name, version, licence and hash of each stand beside it."""
+    folders = (VENDOR, ROOT / "plugins" / "module_utils" / "_report" / "overview" / "files" / "vendor")
+    for folder in folders:
+        rows = re.findall(
+            r"^\| `([^`]+)` \|.*\| `([0-9a-f]{64})` \|$", (folder / "README.md").read_text(), re.MULTILINE
+        )
+        assert {name for name, _hash in rows} == {each.name for each in (*folder.glob("*.js"), *folder.glob("*.js.gz"))}
+        for name, wanted in rows:
+            found = (folder / name).read_bytes()
+            text = gzip.decompress(found) if name.endswith(".gz") else found
+            assert hashlib.sha256(text).hexdigest() == wanted, name

@@ -1,0 +1,98 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import json
+import re
+from typing import Any
+
+from ansible_collections.gitops.fleet.plugins.module_utils._report.markdown import LIMIT
+from ansible_collections.gitops.fleet.plugins.module_utils._report.overview.comment import overview_markdown
+from ansible_collections.gitops.fleet.plugins.module_utils._report.overview.page import report_page
+from ansible_collections.gitops.fleet.plugins.module_utils._report.overview.summary import (
+    overview_counts,
+    overview_text,
+)
+
+MARKUP = "</script><script>alert(1)</script>\u2028<b>"
+
+
+def report(clusters: int = 2, text: str = "no etcd") -> dict[str, Any]:
+    """The JSON data of an overview: one placement, of which the second cluster gains, and drift on the first."""
+    rows = [
+        {"name": f"c-{at}", "state": "not ready" if at == 0 else "ready", "why": text, "group": "", "location": text,
+         "version": "v1.35.0", "nodes": 3, "cpu": [1, 2], "memory": [None, None], "heartbeat": None, "labels": {},
+         "taints": [], "operation": ""}
+        for at in range(clusters)
+    ]  # fmt: skip
+    placement = {
+        "name": "web", "policy": "PickAll", "wanted": 2, "count": 2, "fulfilled": True, "objects": 3, "digest": "",
+        "cells": "hg" + "n" * (clusters - 2), "why": [0, 1] + [2] * (clusters - 2), "standing": {}, "waves": [["c-1"]],
+        "stops": ["max_removals: too many"], "notes": [],
+    }  # fmt: skip
+    drift = {"placement": "web", "cluster": "c-0", "object": "Deployment web", "path": "/spec", "live": text,
+             "placed": "3", "since": None, "differs": False}  # fmt: skip
+    return {
+        "schema": 1, "title": f"Fleet {text}", "madeAt": "2026-03-02T09:00:00Z", "factsAt": "2026-03-02T09:00:00Z",
+        "place": "records.db", "clusters": rows, "letters": {"h": "holds", "g": "gains", "n": "not picked"},
+        "reasons": ["keeps it.", f"is picked {text}", "is not picked."], "placements": [placement], "runs": [],
+        "pools": [], "drift": [drift], "whatIf": None, "since": None, "changes": [], "notes": [f"note {text}"],
+    }  # fmt: skip
+
+
+def test_foreign_text_is_no_markup_and_the_data_come_back_whole():
+    page = report_page(report(text=MARKUP))
+    assert "alert(1)</script>" not in page and "<b>" not in page
+    assert len(re.findall("<script", page)) == 3
+    packed = re.search(r'id="data">([^<]+)<', page)
+    assert packed is not None
+    assert json.loads(gzip.decompress(base64.b64decode(packed[1]))) == report(text=MARKUP)
+
+
+def test_the_policy_permits_the_two_scripts_and_nothing_else():
+    page = report_page(report())
+    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', page)
+    scripts = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+    assert policy is not None and len(scripts) == 2
+    allowed = [base64.b64encode(hashlib.sha256(each.encode()).digest()).decode() for each in scripts]
+    directives = dict(each.strip().split(" ", 1) for each in policy[1].replace("&#39;", "'").split(";"))
+    assert directives["default-src"] == "'none'"
+    assert directives["script-src"].split() == [f"'sha256-{each}'" for each in allowed]
+
+
+def test_a_page_needs_no_other_file_and_equal_reports_give_equal_bytes():
+    page = report_page(report())
+    assert page == report_page(report())
+    without_scripts = re.sub(r"<script>.*?</script>", "", page, flags=re.DOTALL)
+    assert not re.search(r"(src|href)=\"(?!#)", without_scripts) and "url(" not in without_scripts
+
+
+def test_the_numbers():
+    told = {"clusters": 2, "not ready": 1, "placements": 1, "gained": 1, "lost": 0, "drifted": 1, "runs": 0}
+    assert overview_counts(report()) == told
+    lines = overview_text(report(), "report/report.html")
+    assert "1         places to be gained" in lines and lines[-1] == "written to report/report.html"
+    assert overview_text(report(), "")[-1].strip() == "note: note no etcd"
+
+
+def test_markdown_is_text_and_stays_below_what_code_hosts_accept():
+    small = overview_markdown(report(text=MARKUP))
+    assert "<b>" not in small and "<script" not in small and "| web |" in small and "max&#95;removals" in small
+    data = report(3000, text="x" * 200)
+    data["placements"] = [{**data["placements"][0], "name": f"web-{at}", "cells": "g" * 3000} for at in range(300)]
+    data["clusters"] = [{**each, "state": "not ready"} for each in data["clusters"]]
+    large = overview_markdown(data)
+    assert len(large.encode()) <= LIMIT + 200 and "this text is full" in large
+
+
+def test_what_has_changed_stands_first():
+    change = {"what": "cluster", "name": "c-0", "text": f"version v1 -> v2 {MARKUP}"}
+    data = {**report(), "since": "2026-03-01T09:00:00Z", "changes": [change]}
+    page, comment = report_page(data), overview_markdown(data)
+    assert "<h2>Since 2026-03-01T09:00:00Z</h2>" in page and "version v1 -&gt; v2" in page and "<b>" not in page
+    assert comment.index("Since 2026-03-01T09:00:00Z") < comment.index("<summary>Placements</summary>")
+    assert "Nothing has changed." in report_page({**data, "changes": []})
