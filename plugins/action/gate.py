@@ -8,7 +8,7 @@ import typing as t
 from ..module_utils._core.errors import FleetError
 from ..module_utils._fleet.placements.staged.answering import WishedApproval, answer, is_staged
 from ..module_utils._fleet.session import Session
-from ..module_utils._fleet.updates.gate import Which, approver, complete, user
+from ..module_utils._fleet.updates.gate_completion import Which, approver, complete, user
 from ..plugin_utils._verb import Answer, Run, Verb
 
 OF_GATES = ("id", "group", "name")
@@ -71,7 +71,7 @@ def _staged(session: Session, options: dict[str, t.Any], write: bool) -> Answer:
         "id": done.request.name,
         "where": done.request.position,
         "by": done.by,
-        "verified": False,
+        "verified": done.verified,
         "self_approval": done.own,
         "state": done.state,
     }

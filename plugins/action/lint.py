@@ -8,15 +8,15 @@ import typing as t
 
 from ..module_utils._fleet.files import refuse_unwritable, write_file
 from ..module_utils._fleet.lint import lint
-from ..module_utils._fleet.showing import shown
-from ..module_utils._fleet.templates.present import instant
-from ..module_utils._report.findings import (
-    counts,
+from ..module_utils._fleet.showing import plain_json
+from ..module_utils._fleet.templates.present import given_instant
+from ..module_utils._report.lint.findings import (
     findings_json,
+    findings_summary,
     findings_text,
-    summary,
+    level_counts,
 )
-from ..module_utils._report.sarif import sarif
+from ..module_utils._report.lint.sarif import sarif
 from ..plugin_utils._verb import Answer, Run, Verb
 
 
@@ -25,7 +25,7 @@ class ActionModule(Verb):
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
         refuse_unwritable(options["write_json"], options["write_sarif"])
-        now = instant(options["now"]) if options["now"] else run.now
+        now = given_instant(options["now"]) if options["now"] else run.now
         linted = lint(options["src"], now, options["consent"], options["holes"], options["exclude"])
         numbers = (linted.remarks, linted.documents, linted.checked, linted.passed_over, linted.silenced)
         lines = findings_text(*numbers)
@@ -34,10 +34,10 @@ class ActionModule(Verb):
         document = findings_json(*numbers) | {"mended": [each.as_dict() for each in linted.mended]}
         for path, content in ((options["write_json"], document), (options["write_sarif"], sarif(linted.remarks))):
             if path:
-                write_file(path, json.dumps(shown(content), indent=1) + "\n")
+                write_file(path, json.dumps(plain_json(content), indent=1) + "\n")
         data = {**document, "table": lines}
         if not linted.fails(options["strict"]):
             return Answer(changed=False, data=data)
-        worst = next(level for level in ("error", "warning") if counts(linted.remarks)[level])
+        worst = next(level for level in ("error", "warning") if level_counts(linted.remarks)[level])
         code = next(each.code for each in linted.remarks if each.level == worst)
-        return Answer(changed=False, outcome="failed", code=code, message=summary(*numbers), data=data)
+        return Answer(changed=False, outcome="failed", code=code, message=findings_summary(*numbers), data=data)

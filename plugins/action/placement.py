@@ -77,6 +77,7 @@ def _asked(options: dict[str, t.Any], run_of: Run, approved: str) -> PlacementRe
             patience=max(0, options["removal_timeout"]),
             validate=options["validate"] == "server",
             threads=options["threads"],
+            workers=options["workers"],
             rollout=RolloutOptions(
                 time_limit=None if options["time_limit"] is None else timedelta(seconds=max(0, options["time_limit"])),
                 max_idle=timedelta(seconds=max(0, options["max_idle"])),
@@ -150,6 +151,11 @@ def _answer(report: Report, options: dict[str, t.Any], run_of: Run) -> Answer:
         message = "\n".join(str(each) for each in fails)
         return Answer(changed=report.changed, outcome="partial", code=fails[0].code, message=message, data=data)
     told = [*lacks, *report.problems]
+    steps = [*data["drifted"], *data["due"]]
+    if steps and run_of.check_mode and "drifted" in options["fail_on"]:
+        clusters = ", ".join(sorted({each["cluster"] for each in steps}))
+        text = f"{len(data['drifted'])} objects drifted, {len(data['due'])} would be written by an apply, on {clusters}"
+        return Answer(changed=report.changed, outcome="drifted", code="drifted", message=text, data=data)
     if outcome == "done" and report.waits:
         outcome = "waiting"
     return Answer(

@@ -10,6 +10,7 @@ from ..module_utils._fleet.files import facts_file
 from ..module_utils._fleet.placements.explaining import Question, explanations, suppositions
 from ..module_utils._fleet.placements.history.kept import snapshot_rows
 from ..module_utils._fleet.placements.recorded import all_bindings, all_placements, statuses_of
+from ..module_utils._fleet.placements.staged.listed import staged_standings
 from ..module_utils._report.snapshots_text import snapshots_text
 from ..module_utils._report.status_text import placements_text
 from ..module_utils._report.what_if_text import what_if_text
@@ -39,13 +40,14 @@ class ActionModule(Verb):
             supposed, told = ((), ()) if supposition is None else suppositions(session, question, supposition)
             rows = snapshot_rows(session, statuses_of(placements)) if options["snapshots"] else ()
             bindings = all_bindings(session.records, name or "")
+            staged = staged_standings(session.records, placements)
         lines = [each["sentence"] for each in found]
         if supposition is not None:
             lines += what_if_text([(each.differences, each.objects) for each in supposed], told)
         elif options["snapshots"]:
             lines += snapshots_text(rows)
         elif not question.clusters:
-            lines = placements_text(statuses_of(placements), session.records.place)
+            lines = placements_text(statuses_of(placements), session.records.place, staged)
         for line in lines:
             run.say(line)
         return Answer(
@@ -55,6 +57,7 @@ class ActionModule(Verb):
                 "bindings": bindings,
                 "explanations": list(found),
                 "what_if": [each.as_dict() for each in supposed],
+                "staged_runs": [each.as_dict() for each in staged],
                 "snapshots": [each.as_dict() for each in rows],
                 "table": lines,
             },

@@ -7,13 +7,14 @@ import typing as t
 from datetime import timedelta
 
 from ..module_utils._core.errors import FleetError
-from ..module_utils._fleet.files import refuse_empty
+from ..module_utils._fleet.given import run_meant
 from ..module_utils._fleet.placements.look import ApplyOptions, RolloutOptions
 from ..module_utils._fleet.placements.placement import brake_limits, removal_limit
 from ..module_utils._fleet.placements.staged.carrying import CONDUCTED, staged_run
 from ..module_utils._fleet.placements.staged.report import StagedOptions, StagedReport
 from ..module_utils._fleet.placements.staged.run_record import delete_run
-from ..module_utils._fleet.placements.staged.sources import run_name, staged_manifests
+from ..module_utils._fleet.placements.staged.sources import staged_manifests
+from ..module_utils._fleet.updates.gate_completion import terms_of
 from ..module_utils._report.staged_text import staged_text
 from ..module_utils._report.text import notes_text
 from ..plugin_utils._libraries import SERVERS
@@ -27,9 +28,8 @@ class ActionModule(Verb):
         return SERVERS if options["state"] == CONDUCTED else {}
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
-        refuse_empty(options, "src")
         given = staged_manifests(options["src"], options["definition"], options["resources"], options["strict"])
-        name, write, wish = run_name(options["name"] or "", given), not run.check_mode, _wish(options)
+        name, write, wish = run_meant(options["name"] or "", given.runs), not run.check_mode, _wish(options)
         with run.open(options) as session:
             if options["state"] == "absent":
                 return Answer(changed=delete_run(session.records, name, options["force"], write), data={"name": name})
@@ -58,6 +58,7 @@ def _wish(options: dict[str, t.Any]) -> StagedOptions:
         ways=ways,
         limits=brake_limits({**options, "allow_older": False}),
         approved=options["digest"],
+        terms=terms_of(options["allow_self_approval"], options["verified_approvals"], options["approval_expires"]),
         timeout=options["timeout"],
     )
 

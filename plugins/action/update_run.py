@@ -8,33 +8,32 @@ from datetime import timedelta
 
 from ..module_utils._core.errors import FleetError
 from ..module_utils._fleet.conductor.executor import Pace
+from ..module_utils._fleet.given import keep, run_meant
 from ..module_utils._fleet.session import Session
 from ..module_utils._fleet.updates.conducting import (
     ConductOptions,
     carry_on,
     refuse_unfit,
     rehearse,
-    terms_of,
     verdict,
 )
-from ..module_utils._fleet.updates.gate import user
-from ..module_utils._fleet.updates.sources import (
-    UpdateManifests,
-    keep,
-    name_of,
-    written,
-)
+from ..module_utils._fleet.updates.gate_completion import terms_of, user
+from ..module_utils._fleet.updates.preflight import finding_lines, preflight
+from ..module_utils._fleet.updates.sources import UpdateManifests, update_manifests
+from ..module_utils._fleet.updates.steps.member_plans import member_plans
 from ..module_utils._fleet.updates.update_run import (
     Outcome,
     absent,
     as_data,
-    present,
+    define_run,
+    retried,
     skipped,
     started,
     stopped,
     targets_of,
 )
 from ..module_utils._report.run_text import run_text, waits_for
+from ..module_utils._report.upgrade_plan_text import upgrade_plan_text
 from ..plugin_utils._libraries import SERVERS
 from ..plugin_utils._verb import Answer, Run, Verb
 
@@ -43,11 +42,11 @@ class ActionModule(Verb):
     """Make update runs, start, stop, conduct and delete them."""
 
     def libraries(self, options: t.Mapping[str, t.Any]) -> t.Mapping[str, str]:
-        return SERVERS if options["state"] == "conducted" else {}
+        return SERVERS if options["state"] in ("conducted", "checked") else {}
 
     def carry_out(self, options: dict[str, t.Any], run_of: Run) -> Answer:
-        given = written(options["src"], options["definition"], options["strict"])
-        name = name_of(options["name"] or "", given)
+        given = update_manifests(options["src"], options["definition"], options["strict"])
+        name = run_meant(options["name"] or "", given.runs)
         targets = targets_of(options["targets"], options["state"] == "skipped")
         write = not run_of.check_mode
         with run_of.open(options) as session:
@@ -60,18 +59,36 @@ class ActionModule(Verb):
                 return _answer(skipped(session, name, targets, write), session)
             if state == "conducted":
                 return _conducted(session, name, given, options, run_of.check_mode)
+            if state == "checked":
+                return _checked(session, name, given, options)
             who = user(session) if write else ""
+            if state == "retried":
+                return _answer(retried(records, name, write, options["digest"], who), session)
             made = _made(session, name, given, options["digest"], write, who)
             if state == "present":
-                return _answer(made, session)
+                return _answer(made, session, plan=[] if write else _plan(session, made, given))
             return _answer(_both(made, started(session, made.run, {}, write, who)), session)
 
 
 def _made(session: Session, name: str, given: UpdateManifests, digest: str, write: bool, who: str = "") -> Outcome:
     """The run as it is defined, with the windows and releases beside it; recorded if it is to be written."""
-    made = present(session.records, name, given, write, digest, who)
+    made = define_run(session.records, name, given, write, digest, who)
     kept = keep(session.records, (*given.maintenance.values(), *given.catalogues.values()), write)
     return Outcome(run=made.run, changed=made.changed or kept, notes=made.notes)
+
+
+def _checked(session: Session, name: str, given: UpdateManifests, options: dict[str, t.Any]) -> Answer:
+    """What speaks against the run, as it is defined; nothing is recorded."""
+    made = _made(session, name, given, options["digest"], write=False)
+    found = preflight(session, made.run, given, options["threads"], options["timeout"])
+    plan = _plan(session, made, given)
+    lines = finding_lines(found) or [f"nothing speaks against run {name}"]
+    for line in lines:
+        session.say(line)
+    data = {"findings": [each.as_dict() for each in found], "table": lines, "plan": plan}
+    if any(each.blocks for each in found):
+        return Answer(changed=False, outcome="failed", code="preflight", message="\n".join(lines), data=data)
+    return Answer(changed=False, data=data)
 
 
 def _conducted(session: Session, name: str, given: UpdateManifests, options: dict[str, t.Any], check: bool) -> Answer:
@@ -79,7 +96,7 @@ def _conducted(session: Session, name: str, given: UpdateManifests, options: dic
     made = _made(session, name, given, options["digest"], write=False)
     if check:
         then = rehearse(session, made.run, given, wish)
-        return _answer(_both(made, then), session, "planned")
+        return _answer(_both(made, then), session, "planned", _plan(session, then, given))
     refuse_unfit(session, made.run, given, wish)
     who = user(session)
     made = _made(session, name, given, options["digest"], write=True, who=who)
@@ -117,8 +134,17 @@ def _both(made: Outcome, then: Outcome) -> Outcome:
     return Outcome(run=then.run, changed=made.changed or then.changed, notes=made.notes)
 
 
-def _answer(outcome: Outcome, session: Session, word: str = "done") -> Answer:
-    return Answer(changed=outcome.changed, outcome=word, data=_shown(outcome, session))
+def _plan(session: Session, made: Outcome, given: UpdateManifests) -> list[str]:
+    """Which versions and images each control plane and pool would get, and why; printed."""
+    plans = member_plans(session, made.run, given)
+    lines = upgrade_plan_text(plans.target, plans.works, plans.without_window) if plans else []
+    for line in lines:
+        session.say(line)
+    return lines
+
+
+def _answer(outcome: Outcome, session: Session, word: str = "done", plan: t.Sequence[str] = ()) -> Answer:
+    return Answer(changed=outcome.changed, outcome=word, data=_shown(outcome, session) | {"plan": list(plan)})
 
 
 def _shown(outcome: Outcome, session: Session) -> dict[str, t.Any]:

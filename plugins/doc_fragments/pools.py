@@ -18,7 +18,7 @@ options:
     required: true
 """
 
-    NODES = r"""
+    COUNTED = r"""
 options:
   nodes:
     description:

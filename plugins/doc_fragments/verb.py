@@ -5,6 +5,16 @@
 
 from __future__ import annotations
 
+RESULT = r"""
+options:
+  result_file:
+    description:
+      - File to write what the task returns to, as JSON, for the next step of a pipeline; refusals and failures too.
+      - C(fleet.outcome) and C(fleet.code) in it say what the exit code of C(ansible-playbook) cannot. What an earlier
+        run wrote there is taken away first, so that a run that is killed leaves none.
+    type: path
+"""
+
 
 class ModuleDocFragment:
     DOCUMENTATION = r"""
@@ -28,6 +38,7 @@ attributes:
 notes:
   - Needs the Python packages C(urllib3) and C(kubernetes) on the controller where API servers are read.
 """
+    DOCUMENTATION += RESULT
 
     INFO = r"""
 attributes:
@@ -50,3 +61,4 @@ attributes:
     description: Runs as an action plugin on the controller, once for all hosts of the play.
     support: full
 """
+    INFO += RESULT

@@ -22,9 +22,13 @@ options:
   purpose:
     description:
       - V(read) for facts, plans and check mode; V(apply) for carrying plans out. An update run needs V(apply) without
-        any O(kinds).
+        any O(kinds), and V(nodes) where it upgrades node pools. V(nodes) for rotations and other disruptions of nodes.
+      - The others are rights on the hub, by the part that somebody has in update runs. V(hub_reader) sees how far they
+        are and forecasts, V(hub_approver) approves gates and nothing else, V(hub_conductor) makes runs and carries them
+        on, V(hub_scheduler) besides evaluates profiles, as the playbook C(tick) does with C(read_members=false).
+      - V(hub_staged_approver) reads placements with their records and staged update runs, and approves these.
     type: str
-    choices: [read, apply]
+    choices: [read, apply, nodes, hub_reader, hub_approver, hub_staged_approver, hub_conductor, hub_scheduler]
     default: read
   subject:
     description: Who gets the rights.
@@ -92,7 +96,7 @@ yaml:
   returned: success
   type: str
 manifests:
-  description: Roles and bindings, to be applied on each member by its owner.
+  description: Roles and bindings, to be applied on each member, or on the hub, by its owner.
   returned: success
   type: list
   elements: dict

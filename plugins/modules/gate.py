@@ -16,8 +16,9 @@ description:
   - The approval is bound to the digest of the run, and records who gave it. On a hub that is the user as the API server
     sees it, and the policies of role P(gitops.fleet.hub#role) keep anybody from writing another name; without them, and
     with records in a file, the name is recorded as not verified.
-  - An approval that a staged update run asks for (C(ClusterApprovalRequest)) is given in the same way, by O(run),
-    O(stage) and O(timing). Its request bears the digest of the run; nobody vouches for the name that is recorded there.
+  - An approval that a staged update run asks for (C(ClusterApprovalRequest), C(ApprovalRequest)) is given in the same
+    way, by O(run), O(stage) and O(timing). Its request bears the digest of the run; the approval is signed in the
+    message of the condition C(Approved), and the hub's policies vouch for that name too.
 author:
   - Contributors to the gitops.fleet project (@gitops-fleet)
 extends_documentation_fragment:
@@ -25,14 +26,14 @@ extends_documentation_fragment:
   - gitops.fleet.records
 options:
   run:
-    description: The run.
+    description: The run; a C(StagedUpdateRun) is called C(namespace/name).
     type: str
     required: true
   kind:
     description:
-      - What the run is, V(UpdateRun) or V(ClusterStagedUpdateRun). Needed only where there is one of each by this name.
+      - What the run is. Needed only where there is an V(UpdateRun) and a V(ClusterStagedUpdateRun) by this name.
     type: str
-    choices: [UpdateRun, ClusterStagedUpdateRun]
+    choices: [UpdateRun, ClusterStagedUpdateRun, StagedUpdateRun]
   id:
     description:
       - The gate's id, as M(gitops.fleet.update_run_info) tells it. Gates of update runs alone have one, a group and a
@@ -64,7 +65,7 @@ options:
   allow_self_approval:
     description:
       - V(false) refuses an approval by whoever made or started the run. Whether one counts is up to the option of the
-        same name of M(gitops.fleet.update_run).
+        same name of M(gitops.fleet.update_run) and M(gitops.fleet.staged_update_run).
     type: bool
     default: true
 """

@@ -12,8 +12,9 @@ short_description: Real Kubernetes control planes on this machine
 version_added: 0.1.0
 description:
   - Makes clusters of real C(etcd) and C(kube-apiserver) processes on loopback, and where asked
-    C(kube-controller-manager), C(kube-scheduler) and C(kwok) for simulated nodes. No containers are used.
-  - Binaries are built once from their Go modules and cached, unless a folder with ready ones is given.
+    C(kube-controller-manager), C(kube-scheduler), C(kwok) for simulated nodes and C(karpenter). No containers are used.
+  - Binaries are those of a given folder or of the cache. Where they are missing they are downloaded once from their
+    publishers, or built once from their Go modules where that cannot be; E(FLEET_RELEASES) is V(off) or names a mirror.
   - Linux only.
 author:
   - Contributors to the gitops.fleet project (@gitops-fleet)
@@ -42,8 +43,10 @@ options:
       profile:
         description:
           - V(api) is etcd and API server. V(control) adds the controller manager. V(fleet) adds scheduler and kwok.
+          - V(karpenter) adds a real Karpenter with its CRDs, which makes simulated nodes for pending pods and disrupts
+            them as NodePools say.
         type: str
-        choices: [api, control, fleet]
+        choices: [api, control, fleet, karpenter]
         default: api
       region:
         description: Label C(topology.kubernetes.io/region) of all nodes.
@@ -73,7 +76,7 @@ options:
             elements: str
             default: []
       nodes:
-        description: Pools of simulated nodes; profile V(fleet) only.
+        description: Pools of simulated nodes; profiles V(fleet) and V(karpenter) only.
         type: list
         elements: dict
         default: []
@@ -129,7 +132,7 @@ options:
     description: Folder with ready binaries.
     type: path
   ports:
-    description: Range of loopback ports to choose from; each cluster holds six.
+    description: Range of loopback ports to choose from; each cluster holds six, with Karpenter seven.
     type: str
   timeout:
     description: Seconds that a cluster may take to become ready, not counting a build of binaries.

@@ -87,7 +87,7 @@ options:
       driver:
         description: How the cluster itself is upgraded.
         type: str
-        choices: [local, command, role]
+        choices: [local, cluster_api, command, role]
       maintenance:
         description: Name of its C(FleetMaintenance).
         type: str

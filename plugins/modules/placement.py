@@ -193,14 +193,24 @@ options:
     description:
       - Outcomes that fail the task besides C(partial) and C(failed). V(stopped) is a plan that a brake stops, which as
         an apply would be refused; V(unfulfilled) one that finds fewer clusters than a policy asks for.
+      - V(drifted) is a look in check mode after which an apply would write to a member, because somebody else did or
+        because the manifests are newer. It is an outcome only where it is asked for.
     type: list
     elements: str
-    choices: [stopped, unfulfilled]
+    choices: [stopped, unfulfilled, drifted]
     default: []
   threads:
-    description: Members that are worked on at the same time.
+    description: Members that are worked on at the same time, by each of the O(workers).
     type: int
     default: 16
+  workers:
+    description:
+      - Processes that share out the members, by a hash of their names. With one the task does all itself; with more it
+        decides, records and tells, and they do what is done on members. More than there are processors gain nothing.
+      - A member whose process is lost meanwhile is a problem (code V(worker-lost)); what was written there is found by
+        the next run.
+    type: int
+    default: 1
   timeout:
     description: Seconds to wait for a connection to a member.
     type: int
@@ -344,8 +354,8 @@ validated_by:
 fleet:
   description:
     - Outcome, a code, and when to resume. The outcome is C(done) or C(planned); C(stopped) where a brake stops the plan
-      (an apply is refused then); C(unfulfilled) where fewer clusters are picked than a policy asks for; C(partial) or
-      C(failed).
+      (an apply is refused then); C(unfulfilled) where fewer clusters are picked than a policy asks for; C(drifted)
+      where O(fail_on) asks for it; C(partial) or C(failed).
   returned: always
   type: dict
   sample: {"outcome": "done", "code": "", "resume_at": ""}

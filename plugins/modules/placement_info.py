@@ -126,6 +126,14 @@ snapshots:
   returned: success
   type: list
   elements: dict
+staged_runs:
+  description:
+    - The staged update runs of placements with the strategy C(External), with C(name), C(placement), C(state) as
+      M(gitops.fleet.staged_update_run) tells it, how many of its C(stages) and C(clusters) are done (C(stagesDone),
+      C(clustersDone)), and C(message).
+  returned: success
+  type: list
+  elements: dict
 bindings:
   description: The recorded bindings of these placements.
   returned: success

@@ -14,6 +14,8 @@ description:
   - Makes staged update runs (C(ClusterStagedUpdateRun)), starts and stops them, and carries them on, stage by stage in
     the order of their C(ClusterStagedUpdateStrategy), with limits, waits and approvals. They alone change the clusters
     of a placement with the strategy C(External).
+  - A C(StagedUpdateRun) does the same for the C(ResourcePlacement) of its namespace, by the C(StagedUpdateStrategy) of
+    its namespace, and asks for approvals there (C(ApprovalRequest)).
   - A run gives its clusters what M(gitops.fleet.placement) recorded last, or the snapshot that it names. Apply the
     placement first.
   - A run that is killed, waits, or whose time is up goes on where it was when it is carried on again. What a cluster is
@@ -24,6 +26,7 @@ author:
 extends_documentation_fragment:
   - gitops.fleet.verb
   - gitops.fleet.records
+  - gitops.fleet.manifests
 options:
   state:
     description:
@@ -37,21 +40,18 @@ options:
     choices: [present, started, conducted, stopped, absent]
     default: present
   name:
-    description: The run. Not needed where O(src) and O(definition) define exactly one.
+    description:
+      - The run; a C(StagedUpdateRun) is called C(namespace/name). Not needed where O(src) and O(definition) define
+        exactly one.
     type: str
   src:
     description:
-      - Files and folders with manifests of C(ClusterStagedUpdateRun) and C(ClusterStagedUpdateStrategy), and of the
-        overrides of the placement; others are passed over. Without a definition the run has to be recorded already, on
-        a hub by anybody.
+      - Files and folders with manifests of C(ClusterStagedUpdateRun) and C(ClusterStagedUpdateStrategy), or of their
+        twins in a namespace, and of the overrides of the placement; others are passed over. Without a definition the
+        run has to be recorded already, on a hub by anybody.
       - What a manifest says of the run's C(state) counts, unless it says nothing or C(Initialize).
     type: list
     elements: path
-    default: []
-  definition:
-    description: Manifests of these two kinds, besides those in O(src).
-    type: list
-    elements: dict
     default: []
   resources:
     description:
@@ -61,16 +61,27 @@ options:
     type: list
     elements: path
     default: []
-  strict:
-    description: Refuse manifests that would be repaired otherwise.
-    type: bool
-    default: false
   digest:
     description:
       - Digest of the approved run, or at least 12 digits from its beginning; a run that would do anything else is
         refused.
     type: str
     default: ""
+  allow_self_approval:
+    description:
+      - V(false) wants four eyes, an approval by whoever made the run does not count.
+      - This needs names that the hub vouches for, as O(verified_approvals) does, that of the maker among them.
+    type: bool
+    default: true
+  verified_approvals:
+    description:
+      - Only approvals count whose approver the hub vouches for, by the policies that role P(gitops.fleet.hub#role)
+        installs. With records in a file there are none; nor is an approval verified that does not say by whom it is.
+    type: bool
+    default: false
+  approval_expires:
+    description: Seconds after which an approval that was not used does not count any more.
+    type: int
   max_removals:
     description:
       - Most clusters that may lose the placement in one run, a number or a percentage of those that hold it.
@@ -155,7 +166,7 @@ connection_notes:
   sample:
     m1: ["its certificate is not checked: anybody on the way can pose as it (insecure-skip-tls-verify)"]
 name:
-  description: The run.
+  description: The run, with its namespace if it lies in one.
   returned: success
   type: str
 state:
@@ -180,13 +191,13 @@ waits:
   elements: str
 approvals:
   description:
-    - What has to be approved now, each with C(name) of the C(ClusterApprovalRequest), C(stage) and C(timing), as
-      M(gitops.fleet.gate) takes them.
+    - What has to be approved now, each with C(name) of the C(ClusterApprovalRequest) or C(ApprovalRequest)
+      (C(namespace/name)), C(stage) and C(timing), as M(gitops.fleet.gate) takes them.
   returned: unless the run is absent
   type: list
   elements: dict
 status:
-  description: The status of the C(ClusterStagedUpdateRun).
+  description: The status of the C(ClusterStagedUpdateRun) or C(StagedUpdateRun).
   returned: unless the run is absent
   type: dict
 members:

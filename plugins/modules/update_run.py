@@ -21,17 +21,23 @@ author:
 extends_documentation_fragment:
   - gitops.fleet.verb
   - gitops.fleet.records
+  - gitops.fleet.manifests
 options:
   state:
     description:
       - V(present) records the run with its sequence and its members, and starts nothing.
+      - V(checked) looks at all members, and returns everything that speaks against the run, as it is defined or
+        recorded. Nothing is recorded; the task fails if something blocks.
       - V(started) starts it, also again after it was stopped or has failed; failed members are tried once more.
       - V(conducted) starts it if it never was, and carries it on until it ends, waits, or O(time_limit) is over.
       - V(stopped) lets nothing new begin. Upgrades in flight go on, and are followed while the run is conducted.
       - V(skipped) leaves out what O(targets) names.
+      - V(retried) records a run that repeats what O(name) left behind once it has ended, its failed and skipped
+        members, with the same target, sequence and images whatever is newer by now, and starts nothing. Its name ends
+        with C(-retry), then C(-retry-2). Asked for again, it is the same.
       - V(absent) deletes the run and its gates.
     type: str
-    choices: [present, started, conducted, stopped, skipped, absent]
+    choices: [present, checked, started, conducted, stopped, skipped, retried, absent]
     default: present
   name:
     description: The run. Not needed where O(src) and O(definition) define exactly one.
@@ -43,15 +49,6 @@ options:
     type: list
     elements: path
     default: []
-  definition:
-    description: Manifests of these kinds, besides those in O(src).
-    type: list
-    elements: dict
-    default: []
-  strict:
-    description: Refuse manifests that would be repaired otherwise.
-    type: bool
-    default: false
   digest:
     description:
       - Digest of the approved run, or at least 12 digits from its beginning; a run that would do anything else is
@@ -88,23 +85,75 @@ options:
           timeout:
             description: Seconds for the upgraded cluster to be ready.
             type: int
-      command:
+      cluster_api:
         description:
-          - Commands, each a list of arguments, run without a shell. V({member}), V({target}), V({operation}),
-            V({attempt}), V({run}) and, in C(poll), V({reference}) are replaced.
+          - Clusters of Cluster API with a managed topology (v1beta2). The version of the topology is raised with all
+            pools put off, which are let go one after another.
         type: dict
         suboptions:
+          kubeconfig:
+            description: Kubeconfig file of the management cluster.
+            type: path
+            required: true
+          context:
+            description: Context in it.
+            type: str
+          namespace:
+            description:
+              - Namespace of the Cluster, V(default) if not given. V({member}), V({location}) and V({group}) are
+                replaced.
+            type: str
+          name:
+            description: Name of the Cluster, V({member}) if not given.
+            type: str
+          timeout:
+            description: Seconds to wait for a connection to the management cluster.
+            type: int
+      command:
+        description:
+          - Commands, each a list of arguments, run without a shell, or a ready C(definition).
+          - In commands V({member}), V({target}), V({operation}), V({attempt}), V({run}), V({type}), V({pool}),
+            V({image}) and, in C(poll), V({reference}) are replaced.
+        type: dict
+        suboptions:
+          definition:
+            description:
+              - A ready definition, in place of commands of your own. It upgrades control planes, node pools and node
+                images with the command line of the cloud, which has to be installed and logged in.
+            type: str
+            choices: [az_aks, eksctl, gcloud]
+          settings:
+            description:
+              - Settings of the C(definition). V({member}), V({location}) and V({group}) stand for the name, location
+                and group of the C(FleetMember).
+              - All have C(name) (V({member})), C(patience) (600) and C(interval) (15), both in seconds. C(az_aks) has
+                C(resource_group) and C(subscription), C(eksctl) has C(region) (V({location})), C(profile), C(timeout)
+                (V(2h)) and C(aws), C(gcloud) has C(location) (V({location})) and C(project).
+            type: dict
+          members:
+            description: Settings of single members, by name of the member.
+            type: dict
           begin:
-            description: Upgrades one member. Runs once per attempt, outside of this process, as long as it takes.
+            description:
+              - Upgrades one member. Runs once per attempt, outside of this process, as long as it takes.
+              - Needed without C(definition).
             type: list
             elements: str
-            required: true
           observe:
-            description: Prints the version of a member. Without it C(/version) of its API server is read.
+            description:
+              - Prints the version of a member, or JSON with C(version), C(busy) and C(pools). Without it C(/version) of
+                its API server is read.
             type: list
             elements: str
           poll:
             description: Tells how an operation stands that goes on after C(begin) has ended. Changes nothing.
+            type: list
+            elements: str
+          begin_pool:
+            description:
+              - Upgrades the node pool V({pool}) of one member to the version V({target}) and the image V({image}), of
+                which one may be empty. Runs once per attempt and pool, as C(begin) does.
+              - Without it runs of type C(Full) or C(NodeImageOnly) refuse members of this driver with node pools.
             type: list
             elements: str
           environment:
@@ -216,6 +265,11 @@ EXAMPLES = r"""
         role: acme.platform.upgrade_cluster
     time_limit: 3000
 
+- name: Once more for those that failed, when the cause is mended
+  gitops.fleet.update_run:
+    state: retried
+    name: web-136
+
 - name: Leave out a cluster that is in use
   gitops.fleet.update_run:
     state: skipped
@@ -233,7 +287,7 @@ connection_notes:
   sample:
     m1: ["its certificate is not checked: anybody on the way can pose as it (insecure-skip-tls-verify)"]
 name:
-  description: The run.
+  description: The run; with O(state=retried) the one that was made.
   returned: success
   type: str
 state:
@@ -248,6 +302,19 @@ digest:
   description: Digest of what the run does; approvals of its gates are bound to it.
   returned: unless the run is absent
   type: str
+findings:
+  description:
+    - What speaks against the run, each with C(member), C(code), C(message), and whether it C(blocks) the upgrade.
+  returned: state is checked
+  type: list
+  elements: dict
+plan:
+  description:
+    - Which versions and images each control plane and node pool would get, and why, as lines of text, by the members as
+      they were read last. Empty for runs of type C(ControlPlaneOnly).
+  returned: unless the run is absent; empty but in check mode and with state checked
+  type: list
+  elements: str
 tree:
   description: Stages, groups, members, gates and waits, as lines of text.
   returned: unless the run is absent

@@ -12,6 +12,8 @@ short_description: How far update runs are, and what they wait for
 version_added: 0.1.0
 description:
   - Returns recorded update runs as data and as a tree of text. Asks no member.
+  - Tells on request when each stage and member will begin and end, from windows, limits, gates, what members were at
+    when they were read last, and how long upgrades took in earlier runs.
 author:
   - Contributors to the gitops.fleet project (@gitops-fleet)
 extends_documentation_fragment:
@@ -23,6 +25,27 @@ options:
     type: list
     elements: str
     default: []
+  forecast:
+    description:
+      - Forecast runs that have not ended. One that was never started is taken to be started now, gates are taken to be
+        approved within some hours, upgrades to succeed.
+    type: bool
+    default: false
+  calendar:
+    description: List for these runs who can begin when, over windows and freezes, what is waited for, and the stages.
+    type: bool
+    default: false
+  days:
+    description: How many days the calendar reaches ahead.
+    type: int
+    default: 30
+  waiting:
+    description: Name besides what a schedule carries on, as the playbook C(tick) does.
+    type: bool
+    default: false
+  write_calendar:
+    description: File that gets the calendar as iCalendar (C(.ics)), whole or not at all.
+    type: path
 """
 
 EXAMPLES = r"""
@@ -30,6 +53,12 @@ EXAMPLES = r"""
   gitops.fleet.update_run_info:
     names: [web-136]
   register: update_found
+
+- name: See when it will be done, and keep the calendar of the month
+  gitops.fleet.update_run_info:
+    names: [web-136]
+    forecast: true
+    write_calendar: web-136.ics
 """
 
 RETURN = r"""
@@ -37,9 +66,24 @@ runs:
   description:
     - Each run with C(name), C(state), C(run_outcome), C(digest), C(tree), C(status), C(waits_for) and C(uncovered), as
       M(gitops.fleet.update_run) returns them, and C(conducted_by), the holder of its lease.
+    - With O(forecast), C(forecast) has C(run), C(stages), C(members), each with C(state) at the end, C(start) and
+      C(end) as C(p50) and C(p90) (half and nine of ten courses are there by then; null for never), C(reason) and
+      C(blocker);
+      C(waits), spans in which nothing is in flight; C(next_change), the next instant at which anything changes by
+      itself; C(durations) in seconds, with the number of runs they are learned from; C(members_read).
+    - With O(calendar), C(calendar) is a list of C(kind) (C(open), C(freeze), C(wait), C(stage)), C(what), C(start),
+      C(end) and C(members).
+    - C(table) has the lines of text of both.
   returned: success
   type: list
   elements: dict
+waiting:
+  description:
+    - With O(waiting), C(staged_runs) are the names of staged update runs that were started and have not ended, or that
+      stop and have clusters in flight. C(rotations) are those of NodeRotations that were begun and have not ended, and
+      of those by age alone (C(olderThan)) that have ended well. C(unread) are kinds that the account may not list.
+  returned: success
+  type: dict
 problems:
   description: What is wrong with runs that are left out, as their records are damaged or were altered.
   returned: success

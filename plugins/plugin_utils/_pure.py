@@ -16,7 +16,7 @@ from datetime import date, datetime
 from ansible.errors import AnsibleFilterError
 
 from ..module_utils._core.errors import FleetError
-from ..module_utils._fleet.templates.present import in_words
+from ..module_utils._fleet.templates.present import utc_text
 
 
 def pure(load: t.Callable[[], t.Callable[..., t.Any]]) -> t.Callable[..., t.Any]:
@@ -51,7 +51,7 @@ def plain(value: t.Any) -> t.Any:
 
 def _text(value: t.Any) -> t.Any:
     if isinstance(value, datetime):
-        return in_words(value)
+        return utc_text(value)
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, (set, frozenset, tuple)):

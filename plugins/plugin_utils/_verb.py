@@ -22,9 +22,10 @@ from ansible.plugins.loader import fragment_loader
 from ansible.utils.plugin_docs import get_docstring
 
 from ..module_utils._core.errors import FleetError, Problem, fault
+from ..module_utils._fleet.files import refuse_unwritable, write_file
 from ..module_utils._fleet.members.connection_notes import connection_notes
 from ..module_utils._fleet.session import Session, open_session, present
-from ..module_utils._fleet.showing import shown
+from ..module_utils._fleet.showing import plain_json
 from ..module_utils._report.text import fitting
 from ._libraries import SERVERS, check_libraries
 from ._variables import check_extra_variables
@@ -33,7 +34,7 @@ from ._voice import heard, say, warn, width
 MOST_NAMES = 50  # in a warning; the result has all
 NEW_OBJECTS = 50_000  # some MB
 SPEC_KEYS = ("type", "required", "default", "choices", "elements", "aliases")
-SECRETS = ("token",)
+SECRETS = ("token", "secret_config")
 # Beginnings of the codes of what was not found, or not as it should be, in the records.
 SOUGHT = ("no-such-", "no-member", "not-a-member", "nothing-asked", "unknown-cluster", "unknown-member", "foreign-")
 AT_LEAST_ONE = (
@@ -122,6 +123,17 @@ class Verb(ActionBase):
     @_few_collections()
     def run(self, tmp: None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         result = super().run(tmp, task_vars or {})
+        place = os.path.expanduser(str(self._task.args.get("result_file") or ""))
+        try:
+            _clear(place)
+            result |= self._told()
+            if place:
+                write_file(place, json.dumps(_plain(result), indent=1, sort_keys=True) + "\n")
+        except FleetError as error:
+            result |= refused(error)
+        return result
+
+    def _told(self) -> dict[str, t.Any]:
         spec = argument_spec(self.__module__.rsplit(".", 1)[-1])
         try:
             check_extra_variables(self._task.get_path() or "", self._loader)
@@ -130,9 +142,9 @@ class Verb(ActionBase):
             on_hub = (options.get("records") or {}).get("type") == "hub"
             check_libraries({**self.libraries(options), **(SERVERS if on_hub else {})})
         except AnsibleActionFail as error:
-            return result | refused(FleetError("bad-option", error.message))
+            return refused(FleetError("bad-option", error.message))
         except FleetError as error:
-            return result | refused(error)
+            return refused(error)
         connection_notes()  # of an earlier task, if this process has carried out one
         run = Run(
             check_mode=bool(self._task.check_mode),
@@ -140,7 +152,7 @@ class Verb(ActionBase):
             environ=dict(os.environ) | self._task_environment(),
         )
         try:
-            return result | self._carried_out(options, run)
+            return self._carried_out(options, run)
         finally:
             heard()
 
@@ -152,13 +164,13 @@ class Verb(ActionBase):
             return refused(error, run.places) | _noted()
         except Exception as error:  # noqa: BLE001  # without its text, for nobody knows what is in it
             return refused(fault(error), run.places) | _noted()
-        result = _placed(run.places) | shown(dict(answer.data)) | _noted()
+        result = _placed(run.places) | plain_json(dict(answer.data)) | _noted()
         result["changed"] = answer.changed
         result["fleet"] = {"outcome": answer.outcome, "code": answer.code, "resume_at": answer.resume_at}
         if answer.message:
-            result["msg"] = shown(answer.message)
+            result["msg"] = plain_json(answer.message)
         if answer.diff and self._task.diff:
-            result["diff"] = shown(list(answer.diff))
+            result["diff"] = plain_json(list(answer.diff))
         if answer.outcome in ("partial", "failed", *(options.get("fail_on") or ())):
             result["failed"] = True
         return result
@@ -169,9 +181,19 @@ class Verb(ActionBase):
         return {name: str(value) for name, value in environment.items()}
 
 
+def _clear(place: str) -> None:
+    """What an earlier run wrote there is not taken for what this one comes to; FleetError ``unwritable-file``."""
+    refuse_unwritable(place)
+    try:
+        if os.path.isfile(place):
+            os.unlink(place)
+    except OSError as error:
+        raise FleetError("unwritable-file", f"the file cannot be written anew: {error.strerror}", place) from None
+
+
 def _noted() -> dict[str, t.Any]:
     """What is to be told of connections, each once: as warnings, and in the result."""
-    notes = shown(connection_notes())
+    notes = plain_json(connection_notes())
     for text in dict.fromkeys(text for texts in notes.values() for text in texts):
         names = [name for name, texts in notes.items() if text in texts]
         more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
@@ -181,7 +203,7 @@ def _noted() -> dict[str, t.Any]:
 
 def _placed(places: t.Sequence[str]) -> dict[str, t.Any]:
     """Which records were looked at: in another folder they are others, and what is not there may be in those."""
-    return {"place": shown(places[0])} if places else {}
+    return {"place": plain_json(places[0])} if places else {}
 
 
 def refused(error: FleetError, places: t.Sequence[str] = ()) -> dict[str, t.Any]:
@@ -192,8 +214,8 @@ def refused(error: FleetError, places: t.Sequence[str] = ()) -> dict[str, t.Any]
         text += f"\nlooked for in the records {places[0]}"
     return _placed(places) | {
         "failed": True,
-        "msg": shown(text),
-        "problems": shown([each.as_dict() for each in error.problems]),
+        "msg": plain_json(text),
+        "problems": plain_json([each.as_dict() for each in error.problems]),
         "fleet": {"outcome": "stopped" if _by_brakes(error) else "failed", "code": error.code, "resume_at": ""},
     }
 

@@ -20,8 +20,10 @@ from ansible_collections.gitops.fleet.plugins.plugin_utils._verb import Answer, 
 EVIL = "\x1b[2J\n::error::x"
 
 
-def carried_out(monkeypatch: pytest.MonkeyPatch, work: t.Callable[[Run], Answer]) -> tuple[dict[str, t.Any], list[str]]:
-    """The result of a verb that does ``work``, and what was said."""
+def carried_out(
+    monkeypatch: pytest.MonkeyPatch, work: t.Callable[[Run], Answer], **arguments: t.Any
+) -> tuple[dict[str, t.Any], list[str]]:
+    """The result of a verb that does ``work``, and what was said; ``arguments`` are those of its task."""
 
     class Working(Verb):
         def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
@@ -38,7 +40,7 @@ def carried_out(monkeypatch: pytest.MonkeyPatch, work: t.Callable[[Run], Answer]
     monkeypatch.setattr(_verb, "argument_spec", lambda _name: {})
     monkeypatch.setattr(_verb, "check_extra_variables", lambda *_arguments: None)
     monkeypatch.setattr(_voice.DISPLAY, "display", lambda text, **_named: heard.append(text))
-    task = mock.Mock(check_mode=False, diff=True)
+    task = mock.Mock(check_mode=False, diff=True, args=arguments)
     return Working(task, None, None, None, None, None).run(None, {}), heard
 
 
@@ -124,3 +126,55 @@ def test_cycles_are_looked_for_seldom_while_a_verb_works_and_as_before_after_it(
     assert gc.get_threshold() == before
     assert during[0][0] >= 10 * before[0] > 0
     assert gc.isenabled()
+
+
+def test_a_file_for_the_next_step_of_a_pipeline_has_what_the_task_returns(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    file = tmp_path / "new" / "result.json"
+
+    def waits(_run: Run) -> Answer:
+        return Answer(changed=True, outcome="waiting", resume_at="2026-01-01T00:00:00Z", data={"a": [1]})
+
+    result, _heard = carried_out(monkeypatch, waits, result_file=str(file))
+    told = json.loads(file.read_text())
+    assert told == result and told["fleet"] == {"outcome": "waiting", "code": "", "resume_at": "2026-01-01T00:00:00Z"}
+
+
+def test_a_refusal_and_a_fault_are_in_the_file_and_a_run_that_is_killed_leaves_none(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """What an earlier run wrote is never read as what this one came to."""
+    file = tmp_path / "result.json"
+    file.write_text("of an earlier run")
+    there: list[bool] = []
+
+    def refuses(_run: Run) -> Answer:
+        there.append(file.exists())
+        raise FleetError("brake-max-removals", "no", "x")
+
+    def falls(_run: Run) -> Answer:
+        there.append(file.exists())
+        raise KeyError(EVIL)
+
+    carried_out(monkeypatch, refuses, result_file=str(file))
+    assert json.loads(file.read_text())["fleet"]["outcome"] == "stopped"
+    carried_out(monkeypatch, falls, result_file=str(file))
+    told = json.loads(file.read_text())
+    assert told["failed"] and told["fleet"]["outcome"] == "failed" and "Traceback" not in told["msg"]
+    assert there == [False, False]
+
+
+def test_a_file_that_cannot_be_written_is_refused_before_anything_is_done(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "a-file").touch()
+    done: list[Run] = []
+
+    def work(run: Run) -> Answer:
+        done.append(run)
+        return Answer(changed=True)
+
+    for place in (tmp_path, tmp_path / "a-file" / "below"):
+        result, _heard = carried_out(monkeypatch, work, result_file=str(place))
+        assert result["failed"] and result["fleet"]["code"] == "unwritable-file" and not done

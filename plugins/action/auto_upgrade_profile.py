@@ -1,0 +1,41 @@
+# Copyright: Contributors to the gitops.fleet project
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import typing as t
+
+from ..module_utils._core.errors import FleetError
+from ..module_utils._fleet.updates.automatic.profiles import absent, evaluated, recorded_profiles
+from ..module_utils._fleet.updates.gate_completion import user
+from ..module_utils._fleet.updates.sources import update_manifests
+from ..module_utils._report.profiles_text import profiles_text
+from ..plugin_utils._verb import Answer, Run, Verb
+
+
+class ActionModule(Verb):
+    """Record auto-upgrade profiles, and make the runs that they want."""
+
+    def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
+        given = update_manifests(options["src"], options["definition"], options["strict"])
+        names, state, write = options["names"], options["state"], not run.check_mode
+        if state == "absent" and not names:
+            raise FleetError("nothing-asked", "state absent needs the names of profiles", "names")
+        with run.open(options) as session:
+            if state == "absent":
+                gone = [absent(session.records, name, write) for name in names]
+                return Answer(changed=any(gone))
+            kept = recorded_profiles(session.records, given, write)
+            if state == "present":
+                return Answer(changed=kept, data={"notes": [each.as_dict() for each in given.findings]})
+            who = user(session) if write else ""
+            found = evaluated(session, given, names, write, state == "evaluated", who)
+        if found.held:
+            run.say(found.held)
+            return Answer(changed=kept, outcome="waiting", code="lease-held", message=found.held)
+        data = [each.as_dict() for each in found.profiles]
+        lines = profiles_text(data)
+        for line in lines:
+            run.say(line)
+        word = "planned" if run.check_mode else "done"
+        return Answer(changed=kept or found.changed, outcome=word, data={"profiles": data, "table": lines})

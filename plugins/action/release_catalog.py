@@ -1,0 +1,40 @@
+# Copyright: Contributors to the gitops.fleet project
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import typing as t
+
+from ..module_utils._core.errors import FleetError
+from ..module_utils._fleet.updates.automatic.catalogue import CatalogSources, absent, catalogued
+from ..module_utils._fleet.updates.sources import update_manifests
+from ..plugin_utils._verb import Answer, Run, Verb
+
+
+class ActionModule(Verb):
+    """Record what platforms offer where."""
+
+    def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
+        given = update_manifests(options["src"], options["definition"], options["strict"])
+        write = not run.check_mode
+        with run.open(options) as session:
+            if options["state"] == "absent":
+                if not options["name"]:
+                    raise FleetError("nothing-asked", "state absent needs the name of a catalogue", "name")
+                return Answer(changed=absent(session.records, options["name"], write))
+            asked = CatalogSources(
+                name=options["name"] or "",
+                provider=options["provider"],
+                location=options["location"],
+                versions=tuple(options["versions"]),
+                feeds=tuple(options["feeds"]),
+                from_members=options["from_members"],
+                supported_minors=options["supported_minors"],
+                exact=options["exact"],
+            )
+            made = catalogued(session.records, given, asked, session.clock(), write)
+        data = {
+            "catalogues": [each.name for each in made.catalogues],
+            "notes": [each.as_dict() for each in made.notes],
+        }
+        return Answer(changed=made.changed, data=data)

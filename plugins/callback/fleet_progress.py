@@ -1,0 +1,138 @@
+# Copyright: Contributors to the gitops.fleet project
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: fleet_progress
+type: notification
+short_description: How far runs, rollouts, builds and downloads are
+version_added: 0.1.0
+author: Contributors to the gitops.fleet project (@gitops-fleet)
+description:
+  - On a terminal, a bar below what the verbs of this collection say while they work, with the time that is left at the
+    pace so far. It goes when the task ends.
+  - Elsewhere, and in CI, now and then a line that begins with C(progress:).
+  - It adds to the callback that writes the output, and works with all that write text for people.
+requirements:
+  - named in the setting C(callbacks_enabled) as C(gitops.fleet.fleet_progress)
+options:
+  bar:
+    description: Whether there is a bar. V(auto) is a terminal, and not CI.
+    type: str
+    choices: [auto, always, never]
+    default: auto
+    env:
+      - name: FLEET_PROGRESS_BAR
+    ini:
+      - section: callback_fleet_progress
+        key: bar
+  interval:
+    description: Seconds between two lines about the same, where there is no bar.
+    type: int
+    default: 30
+    env:
+      - name: FLEET_PROGRESS_INTERVAL
+    ini:
+      - section: callback_fleet_progress
+        key: interval
+"""
+
+import os
+import sys
+import threading
+import time
+import typing as t
+
+from ansible.plugins.callback import CallbackBase
+
+from ..module_utils._report.far_along import FarAlong, SubjectPace, drawn_bar, far_along, plain
+
+OURS = "gitops.fleet."
+ERASE = "\r\x1b[2K"
+COLUMNS = 80
+
+
+class CallbackModule(CallbackBase):
+    """Stands between what is displayed and the screen: the callback interface tells nothing of a task that still works,
+    and what verbs say meanwhile goes through Display alone."""
+
+    CALLBACK_VERSION = 2.0
+    CALLBACK_TYPE = "notification"
+    CALLBACK_NAME = "gitops.fleet.fleet_progress"
+    CALLBACK_NEEDS_ENABLED = True
+
+    def __init__(self, *args: t.Any, **named: t.Any) -> None:
+        super().__init__(*args, **named)
+        self._lock = threading.RLock()
+        self._ours = False
+        self._under = ""
+        self._pace = SubjectPace()
+        self._told: dict[str, tuple[float, int]] = {}
+        self._display_before: t.Any = None
+
+    def v2_playbook_on_start(self, playbook: t.Any) -> None:
+        # Lines of workers come through the one Display of this process, which looks its method up by name.
+        self._display_before = self._display.display
+        self._display.display = self._displayed
+
+    def v2_playbook_on_task_start(self, task: t.Any, is_conditional: bool) -> None:
+        self._end()
+        self._ours = str(task.resolved_action or task.action).startswith(OURS)
+
+    def v2_runner_on_ok(self, result: t.Any) -> None:
+        self._end()
+
+    def v2_runner_on_failed(self, result: t.Any, ignore_errors: bool = False) -> None:
+        self._end()
+
+    def v2_playbook_on_stats(self, stats: t.Any) -> None:
+        self._end()
+        if self._display_before is not None:
+            self._display.display = self._display_before
+
+    def _displayed(self, msg: str, *args: t.Any, **named: t.Any) -> None:
+        # A worker only sends the line on; and what is for a file alone is not seen.
+        if getattr(self._display, "_final_q", None) is not None or named.get("log_only"):
+            self._display_before(msg, *args, **named)
+            return
+        with self._lock:
+            self._erase()
+            self._display_before(msg, *args, **named)
+            far = far_along(msg) if self._ours and isinstance(msg, str) else None
+            if far is not None:
+                self._heard(far, named)
+            self._draw()
+
+    def _heard(self, far: FarAlong, named: t.Mapping[str, t.Any]) -> None:
+        now = time.monotonic()
+        left = self._pace.left(far, now)
+        if self._has_bar():
+            self._under = drawn_bar(far, left, max(COLUMNS, int(self._display.columns or 0)) - 1)
+            return
+        at, percent = self._told.get(far.subject, (float("-inf"), -1))
+        if far.percent != percent and (far.percent == 100 or now >= at + self.get_option("interval")):
+            self._told[far.subject] = now, far.percent
+            self._display_before(plain(far, left), stderr=bool(named.get("stderr")))
+
+    def _has_bar(self) -> bool:
+        wanted = self.get_option("bar")
+        if wanted == "auto":
+            dumb = os.environ.get("TERM", "dumb") == "dumb" or bool(os.environ.get("CI"))
+            return sys.stdout.isatty() and not dumb
+        return bool(wanted == "always")
+
+    def _end(self) -> None:
+        with self._lock:
+            self._erase()
+            self._under = ""
+            self._ours = False
+
+    def _erase(self) -> None:
+        if self._under:
+            sys.stdout.write(ERASE)
+
+    def _draw(self) -> None:
+        if self._under:
+            sys.stdout.write(self._under)
+            sys.stdout.flush()
