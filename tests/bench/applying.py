@@ -18,6 +18,7 @@ from measured_verb import PROCESS, Options, percentile
 
 OBJECTS = "Namespace, ConfigMap, Deployment"
 CURVE = (1, 10, 50, 200)
+WORKERS = (1, 2)
 POINT_LIMIT = 900.0
 Row = tuple[str, float, str, str]
 
@@ -61,6 +62,28 @@ def bench_apply_50x100() -> t.Iterator[Row]:
     yield from _rows("apply_50x100_plan", f"{setup}; planned offline from a facts snapshot; {PROCESS}", planned)
     yield from _rows("apply_50x100", f"{setup}, facts just recorded; {PROCESS}", [applied])
     yield from _rows("apply_50x100_again", "the same a second time, when Deployments have become available", [again])
+
+
+def bench_apply_50x100_workers() -> t.Iterator[Row]:
+    """The members' program needs processors, too: on two of them the ratio cannot come to a half."""
+    found: dict[int, float] = {}
+    for workers in WORKERS:
+        with joined_fleet() as fleet:
+            options = {**fleet.place(50), "workers": workers}
+            fleet.fresh()
+            took = fleet.run("placement", options).took
+            assert took.result["members"] == 5_000, took
+            found[workers] = took.wall
+            setup = f"50 placements of 3 objects to 100 each, {took.cpu:.1f} CPU-s in all processes; {fleet.setup}"
+        yield f"apply_50x100_workers_{workers}", took.wall, "s", setup
+        what = "most that was resident in the process that decides" if workers > 1 else "most that was resident"
+        yield f"apply_50x100_workers_{workers}_memory", took.peak_mb, "MB", what
+    yield (
+        "apply_50x100_workers",
+        found[WORKERS[1]] / found[WORKERS[0]],
+        "times",
+        "seconds with 2 workers, by those with one",
+    )
 
 
 def bench_apply_50x4() -> t.Iterator[Row]:

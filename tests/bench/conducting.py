@@ -37,11 +37,14 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contra
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.host import here
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.leases import holder_name
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.monitor import MemberMonitor
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.monitor import (
+    ControlPlaneJudge,
+    MemberMonitor,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.progress import RunProgress
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import written
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import update_manifests
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.steering import conduct_run
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import present, started
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import define_run, started
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
 
 SIZE, SLOTS = 1_000, 50
@@ -92,7 +95,7 @@ def main(folder: Path) -> None:
     """Conducts the run to its end."""
     records = SqliteRecords(folder / "records.db", _now)
     session = Session(records=records, holder=holder_name(os.environ), clock=_now)
-    run = present(records, "run", written((), (RUN,), True), write=True).run
+    run = define_run(records, "run", update_manifests((), (RUN,), True), write=True).run
     if run.status.phase == NEW:
         run = started(session, run, {}, write=True).run
     members = tuple(row.name for stage in run_of(run).stages for group in stage.groups for row in group.members)
@@ -100,7 +103,7 @@ def main(folder: Path) -> None:
     sight = MemberMonitor(
         records=records,
         drivers=drivers,
-        target=TARGET,
+        judge=ControlPlaneJudge(TARGET),
         holder=f"run/run/{run.metadata.uid}",
         members=members,
     )

@@ -11,7 +11,7 @@ import tempfile
 import textwrap
 from pathlib import Path
 
-from ansible_collections.gitops.fleet.plugins.module_utils._store.documents import MAX_BYTES
+from ansible_collections.gitops.fleet.plugins.module_utils._store.documents_in_files import MAX_BYTES
 
 BYTES = MAX_BYTES * 96 // 100
 SELECTORS = "{{resourceSelectors: [{{group: '', version: v1, kind: A, name: a}}]}}"

@@ -87,6 +87,7 @@ def _short(told: dict[str, t.Any]) -> dict[str, t.Any]:
         "members": sum(len(each) for each in (told.get("members") or {}).values()),
         "read": len(told.get("read") or ()),
         "joined": len(told.get("joined") or ()),
+        "nodes": len(told.get("nodes") or ()),
     }
 
 

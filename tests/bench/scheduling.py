@@ -45,7 +45,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placeme
     PolicySnapshotSpec,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.cycle import schedule
-from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.explain import explain
+from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.explain import explain_outcome
 from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.index import FleetIndex
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import Condition, ObjectMeta
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.selector import (
@@ -157,7 +157,7 @@ def bench_index_10000() -> list[Row]:
 def bench_explain_one() -> list[Row]:
     index = FleetIndex(fleet(1_000), NOW)
     wanted = placement()
-    taken = _median(lambda: explain(wanted, SNAPSHOT, index, (), "member-00042"), 50)
+    taken = _median(lambda: explain_outcome(schedule(wanted, SNAPSHOT, index, ()), "member-00042"), 50)
     return [("explain_one", taken * 1_000, "ms", "1 of 1,000 clusters, scheduling included, index built")]
 
 

@@ -25,6 +25,8 @@ PART_OF = "applyset.kubernetes.io/part-of"
 # What a run says when the one before it is still there, or has just ended: it is started again.
 PASSING = ("lease-held", "member-held", "records-busy", "records-moved", "conflict")
 PATIENCE = 180.0
+# Who died with its records lost is waited for as long as the Lease on the member says.
+HELD = 1000.0
 
 
 @dataclass
@@ -133,7 +135,8 @@ class World:
                 assert "Traceback" not in played.output, played.output
                 return played
             held = any(code in played.output for code in PASSING) or '"outcome": "waiting"' in played.output
-            assert held and time.monotonic() < end, played.output
+            longer = HELD - PATIENCE if "member-held" in played.output else 0.0
+            assert held and time.monotonic() < end + longer, played.output
             time.sleep(0.5)
 
     def killed(self, playbook: str, variables: Document, share: float, whom: str, seconds: float) -> bool:
