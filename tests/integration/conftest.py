@@ -19,7 +19,6 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.environments.hub import established, install
-from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.parallel import in_parallel
 from ansible_collections.gitops.fleet.plugins.module_utils._local import cluster
 from ansible_collections.gitops.fleet.plugins.module_utils._local.outcome import LocalOutcome
@@ -29,7 +28,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._store.kinds import K
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from small_fleet import LEASES, Fleet, Server
+from small_fleet import Fleet, Server
 
 _BLOCK = 200
 NAMES = ("m1", "m2", "m3", "m4")
@@ -142,7 +141,7 @@ def _fleet(request: pytest.FixtureRequest, folder: Path, servers: dict[str, Serv
     if store == "hub":
         hub = t.cast(Server, request.getfixturevalue("hub_server"))
         options = {"type": "hub", "kubeconfig": hub.made.kubeconfig}
-        _empty(hub)
+        hub.forget_records()
     for each in servers.values():
         each.empty()
     fleet = Fleet(number=next(_numbers), folder=folder, options=options, hub=hub, servers=servers)
@@ -150,18 +149,3 @@ def _fleet(request: pytest.FixtureRequest, folder: Path, servers: dict[str, Serv
     yield fleet
     for records in fleet.opened:
         records.close()
-
-
-def _empty(hub: Server) -> None:
-    """No record, and no lease that a test left behind."""
-    for kind in (*KINDS.values(), None):
-        for found in hub.client.get(kind.path() if kind else LEASES)["items"]:
-            metadata = found["metadata"]
-            name = metadata["name"]
-            one = kind.path(metadata.get("namespace", ""), name) if kind else f"{LEASES}/{name}"
-            if found["metadata"].get("finalizers"):
-                hub.patch(one, {"metadata": {"finalizers": None}})
-            try:
-                hub.client.delete(one)
-            except ApiError as error:
-                assert error.code == "not-found", error

@@ -7,6 +7,7 @@ connection, or answers in the server's place."""
 from __future__ import annotations
 
 import json
+import os
 import threading
 import time
 import typing as t
@@ -78,6 +79,13 @@ class Gateway:
         path.write_text(json.dumps(document), encoding="utf-8")
         return path
 
+    def talks_to(self, pid: int, parent: int) -> bool:
+        """Whether a connection leads here that the process has made itself, and not got from its parent."""
+        rows = [line.split() for line in Path(f"/proc/{pid}/net/tcp").read_text().splitlines()[1:]]
+        there = f":{self._http.server_port:04X}"
+        ours = {f"socket:[{row[9]}]" for row in rows if row[2].endswith(there)}
+        return bool(ours & (_opened(pid) - _opened(parent)))
+
     def _serve(self, server: Server, request: BaseHTTPRequestHandler) -> None:
         body = request.rfile.read(int(request.headers.get("Content-Length") or 0))
         where = urlsplit(request.path)
@@ -104,6 +112,10 @@ class Gateway:
         _answer(request, found.status, found.data, {"Content-Type": found.content_type, "Date": date})
 
 
+def _opened(pid: int) -> set[str]:
+    return {os.readlink(each) for each in Path(f"/proc/{pid}/fd").iterdir() if each.is_symlink()}
+
+
 def _answer(request: BaseHTTPRequestHandler, status: int, data: bytes, headers: t.Mapping[str, str]) -> None:
     request.send_response_only(status)
     for name, value in {"Content-Type": "application/json", **headers, "Content-Length": str(len(data))}.items():
@@ -117,7 +129,7 @@ def _status(code: int) -> dict[str, t.Any]:
     return {"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "reason": reason, "message": "no"}
 
 
-def until(ready: t.Callable[[], object], seconds: float = 60) -> None:
+def until(ready: t.Callable[[], object], seconds: float = 300) -> None:
     """Returns once it is so."""
     end = time.monotonic() + seconds
     while not ready():

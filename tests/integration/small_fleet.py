@@ -35,6 +35,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import K
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.credentials import connection_from_kubeconfig
 from ansible_collections.gitops.fleet.plugins.module_utils._local.outcome import LocalOutcome
+from ansible_collections.gitops.fleet.plugins.module_utils._store.kinds import KINDS
 from ansible_collections.gitops.fleet.plugins.module_utils._store.open_records import open_records
 from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Records
 
@@ -95,6 +96,10 @@ class Server:
             if event["verb"] in WRITES and ours and about.get("resource") not in (*ASKING, *but):
                 seen.append(f"{event['verb']} {about.get('resource')} {about.get('namespace')}/{about.get('name')}")
 
+    def events(self) -> list[Document]:
+        """Every request up to now, as the audit log has it."""
+        return [json.loads(line) for line in self._logged(0)[: self._position()].splitlines()]
+
     def _position(self) -> int:
         """Bytes of the log up to a request of our own: those before it are then there too."""
         mark = f"mark={next(_marks)}-{time.monotonic_ns()}"
@@ -118,6 +123,20 @@ class Server:
         for path in (PARENTS, LEASES):
             self.client.request("DELETE", path, {"kind": "DeleteOptions", "apiVersion": "v1"})
         self.finish_namespaces()
+
+    def forget_records(self) -> None:
+        """No record on this hub, and no lease that a test left behind."""
+        for kind in (*KINDS.values(), None):
+            for found in self.client.get(kind.path() if kind else LEASES)["items"]:
+                metadata = found["metadata"]
+                name = metadata["name"]
+                one = kind.path(metadata.get("namespace", ""), name) if kind else f"{LEASES}/{name}"
+                if metadata.get("finalizers"):
+                    self.patch(one, {"metadata": {"finalizers": None}})
+                try:
+                    self.client.delete(one)
+                except ApiError as error:
+                    assert error.code == "not-found", error
 
     def finish_namespaces(self) -> None:
         for found in self.client.get("/api/v1/namespaces")["items"]:
@@ -345,6 +364,11 @@ class Fleet:
     @property
     def hub_client(self) -> KubeClient | None:
         return self.hub.client if self.hub else None
+
+    @property
+    def user(self) -> str:
+        """Who we are: as the hub sees it, which lets nobody sign in another name."""
+        return "kubernetes-admin" if self.hub else "ann"
 
     def record(self) -> Document | None:
         return self.records.get("ClusterResourcePlacement", self.name)

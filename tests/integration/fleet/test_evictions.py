@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import typing as t
+from dataclasses import replace
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
@@ -21,7 +22,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.evi
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.look import ApplyOptions
 from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Records
-from small_fleet import Document, Fleet
+from small_fleet import NOT_WAITING, Document, Fleet
 
 API = "placement.kubernetes-fleet.io/v1beta1"
 THREE = {"placementType": "PickN", "numberOfClusters": 3}
@@ -166,7 +167,7 @@ def test_a_cluster_that_is_not_available_counts_against_the_budget(file_fleet: F
         },
     }
     file_fleet.resources(file_fleet.configmap(), claim)
-    file_fleet.apply(ways=ApplyOptions(patience=1))
+    file_fleet.apply(ways=replace(NOT_WAITING, patience=1))
     src = write(file_fleet, budget(file_fleet, minAvailable=3))
     refused = evict(file_fleet, "m1", src=src)
     assert refused.outcome == "failed" and states(refused)[0][2] == "budget"

@@ -22,8 +22,9 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values.listed import listed
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.look import ApplyOptions, RolloutOptions
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.rollout_words import some
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.rollout_words import NAMED
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.parallel import in_parallel
 from ansible_collections.gitops.fleet.plugins.module_utils._local.outcome import LocalOutcome
 from ansible_collections.gitops.fleet.plugins.module_utils._local.spec import NodesSpec
@@ -112,26 +113,28 @@ def test_no_more_clusters_lack_it_than_may_and_a_broken_version_stops(real_fleet
     release(fleet, "web:1")
     assert not fleet.apply(ways=AT_ONCE).problems
     with Watcher(fleet) as watcher:
-        until(everywhere(watcher, "web:1"), 180)
+        until(everywhere(watcher, "web:1"), 600)
         release(fleet, "web:2")
         report = fleet.apply(ways=PATIENT)
         assert not report.problems and not report.waits
-        until(everywhere(watcher, "web:2"), 180)
+        until(everywhere(watcher, "web:2"), 600)
         assert watcher.most_lacking() == 1
 
         release(fleet, "web:broken", cpu="500")
         fleet.apply(ways=AT_ONCE)
-        until(lambda: watcher.now()["r1"] == ("web:broken", False), 60)
+        until(lambda: watcher.now()["r1"] == ("web:broken", False), 600)
         waiting = ApplyOptions(rollout=RolloutOptions(max_idle=timedelta(seconds=5)))
         (wait,) = fleet.apply(ways=waiting).waits.values()
         assert [image for image, _whole in watcher.now().values()].count("web:broken") == 1
-        assert f"{some(NAMES[1:])} wait for r1: Deployment" in wait.lines[0] and "Unschedulable" in wait.lines[0]
+        assert (
+            f"{listed(NAMES[1:], NAMED)} wait for r1: Deployment" in wait.lines[0] and "Unschedulable" in wait.lines[0]
+        )
 
         release(fleet, "web:3")
         report = fleet.apply(ways=PATIENT)
         assert not report.waits
         assert report.availability[fleet.name]["available"] == len(NAMES), "it stayed for the last one too"
-        until(everywhere(watcher, "web:3"), 180)
+        until(everywhere(watcher, "web:3"), 600)
         assert watcher.most_lacking() == 1
 
 
@@ -141,7 +144,7 @@ def test_kills_at_random_instants_change_no_final_state(real_fleet: Fleet) -> No
     release(fleet, "web:4")
     assert not fleet.apply(ways=PATIENT).problems
     with Watcher(fleet) as watcher:
-        until(everywhere(watcher, "web:4"), 180)
+        until(everywhere(watcher, "web:4"), 600)
         release(fleet, "web:5")
         while kills < KILLS:
             process = fleet.started()
@@ -151,10 +154,10 @@ def test_kills_at_random_instants_change_no_final_state(real_fleet: Fleet) -> No
                 process.send_signal(signal.SIGKILL)
                 kills += 1
             if process.wait() == 0:
-                until(everywhere(watcher, f"web:{version}"), 180)
+                until(everywhere(watcher, f"web:{version}"), 600)
                 version += 1
                 release(fleet, f"web:{version}")
         assert not fleet.apply(ways=PATIENT).waits
-        until(everywhere(watcher, f"web:{version}"), 180)
+        until(everywhere(watcher, f"web:{version}"), 600)
         assert watcher.most_lacking() == 1
     assert not fleet.apply(ways=AT_ONCE).changed

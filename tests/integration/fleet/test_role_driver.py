@@ -96,7 +96,7 @@ def driver(tmp_path: Path) -> t.Iterator[RoleDriver]:
         )
         yield driver
     for folder in (tmp_path / "operations").glob("*"):
-        processes.stop(processes.marked(str(folder)), grace=2)
+        processes.stop(processes.processes_marked(str(folder)), grace=2)
 
 
 def ended(driver: RoleDriver, one: Work) -> OperationProgress:
@@ -182,10 +182,10 @@ def test_killed_in_the_middle_nothing_of_it_goes_on(driver: RoleDriver, number: 
     slow = replace(driver, extra_vars={**driver.extra_vars, "seconds": 985})
     reference = slow.begin(work())
     folder = slow.operations / work().operation
-    _wait(lambda: any("985" in processes.command(one) for one in processes.marked(str(folder))))
+    _wait(lambda: any("985" in processes.command(one) for one in processes.processes_marked(str(folder))))
     os.kill(int(reference.split(":")[2]), number)
     _wait((folder / "result.json").exists)
-    _wait(lambda: not processes.marked(str(folder)))
+    _wait(lambda: not processes.processes_marked(str(folder)))
     progress = ended(slow, work())
     assert progress.state == contract.FAILED
     assert ("was killed" if number == signal.SIGKILL else "SIGTERM") in progress.message

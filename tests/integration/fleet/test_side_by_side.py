@@ -8,11 +8,12 @@ from __future__ import annotations
 import json
 import threading
 import typing as t
+from dataclasses import replace
 from functools import partial
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements import look
-from small_fleet import Document, Fleet
+from small_fleet import NOT_WAITING, Document, Fleet
 
 LONG = 120.0
 
@@ -64,7 +65,8 @@ def test_placements_without_a_common_member_are_written_at_the_same_time(
     assert not [each for each in writes if not each.startswith("hub")]
 
 
-def test_a_later_placement_finds_on_a_member_what_an_earlier_one_brought(file_fleet: Fleet) -> None:
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_later_placement_finds_on_a_member_what_an_earlier_one_brought(file_fleet: Fleet, workers: int) -> None:
     """A definition by the first, an object of its kind by the second, in one apply to the same members."""
     fleet = file_fleet
     kind, plural = f"Part{fleet.number}", f"parts{fleet.number}"
@@ -88,7 +90,7 @@ def test_a_later_placement_finds_on_a_member_what_an_earlier_one_brought(file_fl
     fleet.resources(home, definition, part, namespace=False)
     write(fleet, f"{fleet.name}-a", [chosen(definition, "apiextensions.k8s.io")])
     write(fleet, f"{fleet.name}-b", [chosen(home)])
-    report = fleet.apply()
+    report = fleet.apply(ways=replace(NOT_WAITING, workers=workers))
     assert not report.problems
     path = f"/apis/{group}/v1/namespaces/{metadata['namespace']}/{plural}/one"
     assert all(fleet.is_ours(name, path) for name in ("m1", "m2"))

@@ -14,6 +14,7 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.staged.approval import RUN_LABEL
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes import BrakeLimits
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.approvals import MADE_BY
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.look import ApplyOptions, RolloutOptions
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.answering import (
     WishedApproval,
@@ -169,7 +170,7 @@ def test_check_mode_tells_the_stages_without_any_cluster(fleet: Fleet) -> None:
 def approve(fleet: Fleet, name: str, timing: str, reason: str = "", digest: str = "") -> t.Any:
     session = fleet.session(environ=dict(os.environ))
     asked = WishedApproval(run=f"{fleet.name}-first", stage=name, timing=timing, reason=reason, digest=digest)
-    return answer(session, asked, "ann", write=True)
+    return answer(session, asked, fleet.user, write=True)
 
 
 def requests(fleet: Fleet) -> list[str]:
@@ -216,7 +217,7 @@ def test_approvals_before_and_after_a_stage_and_a_wait(fleet: Fleet) -> None:
     said = fleet.records.get("ClusterApprovalRequest", f"{run_name}-before-canary")
     assert said is not None
     told = {each["type"]: each["message"] for each in said["status"]["conditions"]}
-    assert told["Approved"] == f"by ann for {report.digest}: looks fine" and "ApprovalAccepted" in told
+    assert told["Approved"] == f"by {fleet.user} for {report.digest}: looks fine" and "ApprovalAccepted" in told
 
 
 def test_an_approval_that_was_given_to_a_former_run_counts_for_nothing(fleet: Fleet) -> None:
@@ -471,3 +472,64 @@ def test_other_overrides_than_it_began_with_stop_a_run(file_fleet: Fleet) -> Non
     write(fleet, *stages, override(fleet, "gold"))
     staged(fleet)
     assert images(fleet) == on("m1", "m2")
+
+
+def test_a_run_is_recorded_before_it_gives_anything(file_fleet: Fleet) -> None:
+    """``present``: its stages and who is in each can be looked at; ``started`` tells it to go on, and does nothing."""
+    fleet = file_fleet
+    joined(fleet)
+    assert staged(fleet, "present").changed and not staged(fleet, "present").changed
+    recorded = fleet.records.get("ClusterStagedUpdateRun", f"{fleet.name}-first")
+    assert recorded and recorded["spec"]["state"] == "Initialize"
+    assert [each["stageName"] for each in recorded["status"]["stagesStatus"]] == ["canary", "prod"]
+    assert staged(fleet, "started").changed and images(fleet) == on()
+    staged(fleet)
+    assert images(fleet) == on("m1")
+
+
+def test_whoever_made_a_run_may_be_kept_from_approving_it(file_fleet: Fleet) -> None:
+    """Four eyes: the maker is the account that recorded it."""
+    fleet = file_fleet
+    joined(fleet, stage("all", beforeStageTasks=[APPROVAL]))
+    staged(fleet)
+    recorded = fleet.records.get("ClusterStagedUpdateRun", f"{fleet.name}-first")
+    assert recorded
+    maker = recorded["metadata"]["annotations"][MADE_BY]
+    asked = WishedApproval(run=f"{fleet.name}-first", self_approval=False)
+    with pytest.raises(FleetError) as own:
+        answer(fleet.session(environ=dict(os.environ)), asked, maker, write=True)
+    assert own.value.code == "self-approval" and "let somebody else approve it" in str(own.value)
+    assert answer(fleet.session(environ=dict(os.environ)), asked, f"not {maker}", write=True).changed
+    staged(fleet)
+    assert images(fleet) == on("m1")
+
+
+def test_a_run_gives_secrets_that_no_record_holds(file_fleet: Fleet) -> None:
+    """F23: what they hold is read from the files again, and one that has changed since is not given."""
+    fleet = file_fleet
+    for name in ("m1", "m2"):
+        fleet.join(name, labels={"ring": RINGS[name]})
+    external(fleet, {"placementType": "PickFixed", "clusterNames": ["m1", "m2"]})
+    metadata = {"name": "login", "namespace": fleet.namespace}
+    secret: Document = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": metadata,
+        "data": {"word": "b3BlbiBzZXNhbWU="},
+    }
+    fleet.resources(secret)
+    fleet.apply(limits=LIFTED)
+    stages = stage("canary", "canary"), stage("prod", "prod", beforeStageTasks=[APPROVAL])
+    write(fleet, strategy(fleet, *stages), run(fleet))
+    path = fleet.namespaced("secrets", "login")
+    assert staged(fleet).verdict[1] == "awaiting-approval"
+    assert [fleet.servers[name].data(path) for name in ("m1", "m2")] == [secret["data"], None]
+    approve(fleet, "prod", "Before")
+    fleet.resources({**secret, "data": {"word": "c2hpYmJvbGV0aA=="}})
+    with pytest.raises(FleetError) as refused:
+        staged(fleet)
+    assert "login" in str(refused.value) and fleet.servers["m2"].data(path) is None
+    fleet.resources(secret)
+    assert staged(fleet).state == "Succeeded" and fleet.servers["m2"].data(path) == secret["data"]
+    kept = b"".join(file.read_bytes() for file in fleet.folder.glob("records*"))
+    assert b"login" in kept and b"b3BlbiBzZXNhbWU" not in kept

@@ -68,6 +68,7 @@ def placed(file_fleet: Fleet) -> Fixed:
         ("placement", common),
         ("placement", {"state": "absent", "names": [fleet.name]}),
         ("placement_info", {}),
+        ("fleet_report", {**common, "dest": str(fleet.folder / "report")}),
         ("placement_info", {"name": fleet.name, "explain": ["m1", "m2"]}),
         ("fleet_recover", common),
         ("member_cluster", {"members": [{"name": "m1", "labels": {"region": "south"}}]}),
@@ -86,6 +87,7 @@ def upgraded(file_fleet: Fleet, tmp_path: Path) -> Fixed:
     names = ("fresh", "gated", "waiting", "flying", "elsewhere", "skipped", "ended")
     calls = (
         ("update_run_info", {}),
+        ("fleet_report", {"dest": str(tmp_path / "report"), "forecast": False}),
         *(("update_run", {"name": name, "state": state}) for name in names for state in ("stopped", "absent")),
         *(("update_run", {"name": name, "state": "conducted", "max_idle": 0}) for name in ("gated", "waiting")),
         ("update_run", {"name": "gated", "state": "skipped", "targets": ["Stage:only-east"]}),

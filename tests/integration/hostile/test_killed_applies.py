@@ -22,7 +22,7 @@ from small_fleet import PARENTS, Document, Fleet
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "updates"))
 
-from conducting import ROOT, Conducting, Plays, gone, is_alive
+from conducting import ROOT, Conducting, Plays, children, gone, is_alive
 
 APPLY = str(ROOT / "playbooks" / "apply.yml")
 SIGNALS: dict[str, t.Callable[[Conducting], None]] = {
@@ -51,6 +51,7 @@ class Stage:
 
     def __init__(self, fleet: Fleet, plays: Plays) -> None:
         self.fleet, self._plays = fleet, plays
+        self.workers = 1
         self.gateways = {name: Gateway(fleet.servers[name]) for name in ("m1", "m2")}
         self.reached, self.go = threading.Event(), threading.Event()
         fleet.join("m1", "m2")
@@ -68,21 +69,21 @@ class Stage:
         )["metadata"]
         return str(metadata["resourceVersion"])
 
-    def start(self, at: t.Callable[[str, str], bool]) -> Conducting:
+    def start(self, at: t.Callable[[str, str], bool], **more: t.Any) -> Conducting:
         def rule(method: str, path: str) -> None:
             if at(method, path) and not self.reached.is_set():
                 self.reached.set()
-                self.go.wait(120)
+                self.go.wait(900)
 
         self.gateways["m2"].rule = rule
-        started = self._plays.start(APPLY, **self.variables())
-        until(lambda: self.reached.is_set() or not is_alive(started.pid), 90)
+        started = self._plays.start(APPLY, **self.variables(), **more)
+        until(lambda: self.reached.is_set() or not is_alive(started.pid), 300)
         assert self.reached.is_set(), started.output
         return started
 
     def variables(self) -> Document:
         folders = {each: [str(self.fleet.folder / each)] for each in ("placements", "resources")}
-        return {"records": self.fleet.options, **folders}
+        return {"records": self.fleet.options, "workers": self.workers, **folders}
 
     def again(self) -> Conducting:
         """The same playbook once more, as a scheduled pipeline would."""
@@ -127,21 +128,26 @@ POINTS = {"the intent": intent, "an object": writes("b-second"), "a deletion": d
 
 
 PAIRS = [
-    *((sent, "an object") for sent in SIGNALS),
+    *((sent, "an object", workers) for sent in SIGNALS for workers in (1, 2)),
     *(
-        (sent, point)
+        (sent, point, 1)
         for sent in ("SIGTERM to the worker", "SIGKILL to all of it")
         for point in ("the intent", "a deletion")
     ),
 ]
 
 
-@pytest.mark.parametrize(("sent", "point"), PAIRS)
-def test_the_next_run_ends_what_was_begun(stage: Stage, sent: str, point: str) -> None:
+@pytest.mark.parametrize(("sent", "point", "workers"), PAIRS)
+def test_the_next_run_ends_what_was_begun(stage: Stage, sent: str, point: str, workers: int) -> None:
+    """Processes that work for the one that carries the task end with it, and write nothing more."""
+    stage.workers = workers
     first = stage.start(POINTS[point])
     worker = first.worker
+    crew = children(worker)
+    assert len(crew) == (workers if workers > 1 else 0)
     SIGNALS[sent](first)
-    assert gone(worker, 20), "the worker did not end by itself"
+    assert gone(worker, 300), "the worker did not end by itself"
+    assert all(map(gone, crew))
     first.ended()
     assert "Traceback" not in first.output
     held = len(stage.gateways["m2"].seen)
@@ -158,13 +164,15 @@ def test_the_next_run_ends_what_was_begun(stage: Stage, sent: str, point: str) -
     stage.all_well()
 
 
+@pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("sent", [each for each in SIGNALS if "worker" in each])
-def test_the_outcome_says_what_was_written_and_what_was_not(stage: Stage, sent: str) -> None:
+def test_the_outcome_says_what_was_written_and_what_was_not(stage: Stage, sent: str, workers: int) -> None:
+    stage.workers = workers
     first = stage.start(writes("b-second"))
     parent = ("PATCH", f"{PARENTS}/{stage.fleet.name}")
     until(lambda: stage.gateways["m1"].seen.count(parent) == 2)
     SIGNALS[sent](first)
-    first.ended(30)
+    first.ended(300)
     assert first.process.returncode == 2 and "Traceback" not in first.output
     output = " ".join(first.output.split())
     assert '"outcome": "partial"' in output and '"code": "interrupted"' in output
@@ -174,3 +182,41 @@ def test_the_outcome_says_what_was_written_and_what_was_not(stage: Stage, sent: 
     bindings = (decode(ClusterResourceBinding, each) for each in stage.fleet.records.list("ClusterResourceBinding"))
     held = {each.spec.target_cluster: each.held_snapshot for each in bindings}
     assert held["m1"] > held["m2"]
+
+
+def test_only_the_task_is_killed_and_those_who_work_for_it_end(stage: Stage) -> None:
+    """ansible-playbook lives on, and tells that it was lost."""
+    stage.workers = 2
+    first = stage.start(writes("b-second"))
+    worker = first.worker
+    crew = children(worker)
+    first.kill(signal.SIGKILL, worker)
+    assert all(map(gone, (worker, *crew)))
+    first.kill(signal.SIGTERM, first.pid)
+    first.ended()
+    held = len(stage.gateways["m2"].seen)
+    stage.go.set()
+    until(lambda: len(stage.gateways["m2"].seen) > held)
+    assert len(stage.gateways["m2"].seen) == held + 1, "nothing else was sent"
+    stage.again().code(0)
+    stage.all_well()
+
+
+def test_a_killed_process_of_workers_is_a_problem_of_its_member_and_the_next_run_ends_it(stage: Stage) -> None:
+    """F5: no hang, and no other member is held up."""
+    stage.workers = 2
+    first = stage.start(writes("b-second"), max_idle=0)
+    parent = ("PATCH", f"{PARENTS}/{stage.fleet.name}")
+    until(lambda: stage.gateways["m1"].seen.count(parent) == 2)
+    (busy,) = [pid for pid in children(first.worker) if stage.gateways["m2"].talks_to(pid, first.worker)]
+    first.kill(signal.SIGKILL, busy)
+    first.ended(300)
+    assert first.process.returncode == 2 and "Traceback" not in first.output
+    assert '"code": "worker-lost"' in first.output
+    told = [line.strip() for line in first.output.splitlines() if line.strip().startswith("! ")]
+    assert len(told) == 1 and told[0].startswith("! m2: the process that worked on it has ended"), told
+    assert stage.content("m1") == {**dict.fromkeys(NAMES, "after"), "foreign": ""}
+    assert stage.content("m2")["c-third"] == "before"
+    stage.go.set()
+    stage.again().code(0)
+    stage.all_well()

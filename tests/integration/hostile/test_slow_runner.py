@@ -5,16 +5,19 @@
 
 from __future__ import annotations
 
+import mmap
 import threading
 import typing as t
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet import keeping
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.crew import member_worker, worker_crew
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.placement import Report, run
 from member_gateway import Gateway, until
-from small_fleet import PARENTS, Fleet
+from small_fleet import NOT_WAITING, PARENTS, Fleet
 
 
 @pytest.fixture
@@ -30,12 +33,13 @@ NAMES = ("a-before", "c-first", "d-last")
 class Slow:
     """A run in a thread of its own whose write of the ConfigMap ``c-first`` on m2 is on its way until ``go``."""
 
-    def __init__(self, fleet: Fleet, gateway: Gateway) -> None:
+    def __init__(self, fleet: Fleet, gateway: Gateway, workers: int = 1) -> None:
         self.held, self._go = threading.Event(), threading.Event()
         self.report: Report | None = None
         self.error: FleetError | None = None
         fleet.log_in("m2", gateway.kubeconfig(fleet.folder / "through"))
         gateway.rule = self._hold
+        self._workers = workers
         self._thread = threading.Thread(target=self._run, args=(fleet,))
         self._thread.start()
 
@@ -46,7 +50,8 @@ class Slow:
 
     def _run(self, fleet: Fleet) -> None:
         try:
-            asked = fleet.asked(write=True, timeout=60.0)
+            ways = replace(NOT_WAITING, workers=self._workers)
+            asked = fleet.asked(write=True, timeout=60.0, ways=ways)
             self.report = run(fleet.session(fleet.open(), holder="slow"), asked)
         except FleetError as error:
             self.error = error
@@ -85,15 +90,17 @@ def overtake(fleet: Fleet) -> None:
     assert not fleet.apply(holder="newer").problems
 
 
+@pytest.mark.parametrize("workers", [1, 2])
 def test_a_run_that_lost_its_lease_overwrites_nothing_and_says_what_it_wrote(
-    fleet: Fleet, gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+    fleet: Fleet, gateway: Gateway, monkeypatch: pytest.MonkeyPatch, workers: int
 ) -> None:
     """As after the machine slept: no renewal came through, and the clock has gone on."""
-    passed = [0.0]
-    monkeypatch.setattr(keeping, "running_time", lambda: passed[0])
+    passed = memoryview(mmap.mmap(-1, 8)).cast("d")  # one clock for all processes of the machine
+    for module in (keeping, member_worker, worker_crew):
+        monkeypatch.setattr(module, "running_time", lambda: passed[0])
     monkeypatch.setattr(keeping.Keeper.__init__, "__defaults__", (keeping.LEASE_SECONDS, lambda: passed[0]))
     ready(fleet)
-    slow = Slow(fleet, gateway)
+    slow = Slow(fleet, gateway, workers)
     assert slow.held.wait(300)
     until(lambda: data(fleet, "m1", "d-last") == {"by": "slow"})
     passed[0] = keeping.LEASE_SECONDS + 60.0

@@ -11,7 +11,7 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.access import version
 from ansible_collections.gitops.fleet.plugins.module_utils._local import cluster
-from ansible_collections.gitops.fleet.plugins.module_utils._local.processes import marked
+from ansible_collections.gitops.fleet.plugins.module_utils._local.processes import processes_marked
 from ansible_collections.gitops.fleet.plugins.module_utils._local.spec import ClusterSpec
 
 MAPS = "/api/v1/namespaces/default/configmaps"
@@ -72,7 +72,7 @@ def test_stopped_keeps_objects_and_ports(one, local_cluster_factory, open_client
         client.post(MAPS, {"metadata": {"name": "kept"}, "data": {"a": "b"}})
     assert cluster.stopped("life", root).after.state == "stopped"
     assert not cluster.stopped("life", root).changed
-    assert marked(one.after.folder) == ()
+    assert processes_marked(one.after.folder) == ()
     started = local_cluster_factory("life")
     assert started.changes == ("start etcd", "start kube-apiserver")
     assert started.ports == one.ports
@@ -84,7 +84,7 @@ def test_absent_leaves_nothing(local_cluster_factory):
     root = local_cluster_factory.root
     gone = local_cluster_factory("gone")
     assert cluster.absent("gone", root).changed
-    assert not Path(gone.after.folder).exists() and marked(gone.after.folder) == ()
+    assert not Path(gone.after.folder).exists() and processes_marked(gone.after.folder) == ()
     assert '"gone"' not in (root / "kubeconfig").read_text()
     assert not cluster.absent("gone", root).changed
     with pytest.raises(FleetError) as refused:

@@ -18,7 +18,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import F
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.access import ready
 from ansible_collections.gitops.fleet.plugins.module_utils._local import cluster
 from ansible_collections.gitops.fleet.plugins.module_utils._local.ports import PortRange
-from ansible_collections.gitops.fleet.plugins.module_utils._local.processes import marked
+from ansible_collections.gitops.fleet.plugins.module_utils._local.processes import processes_marked
 from ansible_collections.gitops.fleet.plugins.module_utils._local.spec import ClusterSpec
 
 
@@ -53,7 +53,7 @@ def test_a_process_that_nobody_noted_is_ended(one, local_cluster_factory, edit_s
     edit_state(one.after.folder, lambda state: state["processes"].pop("kube-apiserver"))
     mended = local_cluster_factory("repair")
     assert mended.changes == ("end 1 leftover process", "start kube-apiserver")
-    assert len(marked(one.after.folder)) == 2
+    assert len(processes_marked(one.after.folder)) == 2
 
 
 def test_a_lost_kubeconfig_is_written_again(one, local_cluster_factory):
@@ -108,7 +108,7 @@ def test_a_damaged_state_is_refused_and_can_be_removed(local_cluster_factory):
     assert refused.value.code == "state-unreadable"
     assert cluster.status(root, "damaged").state == "incomplete"
     assert cluster.absent("damaged", root).changed
-    assert marked(made.after.folder) == ()
+    assert processes_marked(made.after.folder) == ()
 
 
 @pytest.mark.parametrize("seconds", [0.1, 0.7])
@@ -134,7 +134,7 @@ def test_a_run_killed_in_the_middle_is_finished_by_the_next(seconds, local_clust
     finished = clusters(name)
     assert finished.changed
     assert finished.after.state == "running"
-    assert len(marked(finished.after.folder)) == 2
+    assert len(processes_marked(finished.after.folder)) == 2
     with open_client(finished.kubeconfig) as client:
         assert ready(client)
     cluster.absent(name, clusters.root)

@@ -432,7 +432,6 @@ CONNECTIONS = (
         taints=[{"key": "a", "efect": "NoSchedule"}],
     ),
     joined("a bad driver", "bad-option", "driver", "command", driver="hand"),
-    joined("a driver that no run would use", "bad-option", "driver", "command", driver="cluster_api"),
     Bad(
         "a bad member name",
         "member_cluster",

@@ -116,6 +116,11 @@ def given(folder: Path, fleet: Fleet, kubeconfig: str) -> dict[str, t.Any]:
     return {"records": records, "kubeconfig": kubeconfig, "ports": fleet.ports}
 
 
+def inventoried(text: str) -> t.Any:
+    """What ansible-inventory printed, without its marks of texts that are no templates."""
+    return json.loads(text, object_hook=lambda found: found.get("__ansible_unsafe", found))
+
+
 def merged(target: Path, files: t.Sequence[Path]) -> str:
     """One kubeconfig with the contexts of several."""
     parts = [json.loads(file.read_text()) for file in files]

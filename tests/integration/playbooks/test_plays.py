@@ -22,7 +22,7 @@ def snapshot(folder: Path) -> dict[str, bytes]:
 
 def test_every_verb_has_a_playbook_here_that_a_test_runs():
     assert [file.stem for file in sorted(PLAYS.glob("*.yml"))] == VERBS
-    text = Path(__file__).read_text(encoding="utf-8")
+    text = "".join(file.read_text(encoding="utf-8") for file in Path(__file__).parent.glob("test_*.py"))
     assert [verb for verb in VERBS if f'play("{verb}"' not in text] == []
 
 
@@ -77,6 +77,34 @@ def test_fleet_info(play: Player, joined: dict[str, t.Any]):
     for flags in ((), (), ("--check",)):
         assert play("fleet_info", *flags, **joined).clean().changed == 0
     assert snapshot(play.folder) == before
+
+
+def test_fleet_report(play: Player, joined: dict[str, t.Any], fleet: Fleet):
+    """In check mode nothing is written. A report of records and files asks no member, and changes nothing."""
+    before = snapshot(play.folder)
+    assert play("fleet_report", "--check", **joined).clean().changed == 0
+    assert snapshot(play.folder) == before
+    for _time in range(2):
+        done = play("fleet_report", **joined).clean()
+        assert done.changed == 0 and "report.html" in "".join(done.output.split())
+    written = {name: content for name, content in snapshot(play.folder).items() if name not in before}
+    assert sorted(written) == ["report/report.html", "report/report.json", "report/report.md"]
+    report = json.loads(written["report/report.json"])
+    assert [each["name"] for each in report["clusters"]] == ["east", "west"]
+    (shop,) = (each for each in report["placements"] if each["name"] == "shop")
+    assert shop["objects"] > 0 and shop["digest"]
+    assert not any(CANARY.encode() in content for content in written.values())
+    assert b"shop" in written["report/report.md"] and fleet.writes_of("planner") == []
+    earlier = str(play.folder / "report" / "report.json")
+    again = play("gitops.fleet.report", records=joined["records"], dest=str(play.folder / "later"), since=earlier)
+    assert again.clean().changed == 0
+    later = json.loads((play.folder / "later" / "report.json").read_text())
+    assert (
+        later["since"] == report["madeAt"]
+        and {"what": "placement", "name": "shop", "text": "is gone"} in later["changes"]
+    )
+    refused = play("gitops.fleet.report", records=joined["records"], since=str(play.folder / "none.json"))
+    assert refused.code == 2 and "report-missing" in refused.output
 
 
 def test_placement(play: Player, joined: dict[str, t.Any], fleet: Fleet):
@@ -134,16 +162,62 @@ def test_staged_update_run(play: Player, fleet: Fleet):
         assert snapshot(play.folder) == before
         waiting = play("staged_update_run", **values, expected="waiting").clean()
         assert waiting.changed == 1 and "stage prod waits for an approval" in " ".join(waiting.output.split())
+        listed = " ".join(play("gitops.fleet.status", **records).clean().output.split())
+        assert "run till-1 Waiting 1/2 stages, 1/2 clusters" in listed
         play("gitops.fleet.approve", **records, run="till-1", stage="prod").clean()
         runs = {"runs": values["examples"], "resources": values["examples"]}
         done = play("gitops.fleet.staged_update", **records, **runs).clean()
         assert done.changed == 1 and "Succeeded" in done.output
         assert play("staged_update_run", **values, expected="done").clean().changed == 0
         assert play("staged_update_run", "--check", **values).clean().changed == 0
+        assert play("gitops.fleet.staged_update", **records, run="till-1").clean().changed == 0, "the name is enough"
         assert play("gitops.fleet.apply", **records, **files).clean().changed <= 1
         assert play("gitops.fleet.apply", **records, **files).clean().changed == 0
     finally:
         play("gitops.fleet.end", **records, names=["till"], max_removals="100%", prune_kinds=["Namespace"])
+
+
+def test_node_disruption_budget_info(play: Player, joined: dict[str, t.Any], fleet: Fleet):
+    before = snapshot(play.folder)
+    played = play("node_disruption_budget_info", "--check", **joined).clean()
+    assert played.changed == 0 and snapshot(play.folder) == before
+    assert "NodeRotation blue, 0 nodes count" in played.output
+    assert play("node_disruption_budget_info", **joined).clean().changed == 0
+    offline = {"records": joined["records"], "snapshot": str(play.folder / "nodes.json")}
+    asked = {"rotations": str(PLAYS.parent / "manifests" / "nodes"), "week": True, "time_zone": "Europe/Vienna"}
+    assert "lowest limit of each half hour" in play("gitops.fleet.budgets", **offline, **asked).clean().output
+    assert fleet.writes_of("planner") == []
+
+
+def test_node_disruption(play: Player, joined: dict[str, t.Any], fleet: Fleet):
+    """A member without such nodes; what is done to nodes is tested in the folder ``nodes``."""
+    assert play("node_disruption", "--check", **joined).clean().changed == 0
+    assert play("node_disruption", **joined).clean().changed == 0
+    wrong = play("node_disruption", **joined, count=3)
+    assert wrong.code == 2 and "count-not-confirmed" in wrong.output
+    asked = {"records": joined["records"], "member": "east", "state": "stopped", "pool": "nobodys"}
+    assert "no-such-pool" in play("gitops.fleet.disrupt", **asked).output
+    assert fleet.writes_of("planner") == []
+
+
+def test_node_disruption_info(play: Player, joined: dict[str, t.Any], fleet: Fleet):
+    for flags in ((), (), ("--check",)):
+        assert play("node_disruption_info", *flags, **joined).clean().changed == 0
+    assert "no member has a node" in play("gitops.fleet.nodes", records=joined["records"]).clean().output
+    files = PLAYS.parent / "manifests" / "snapshots"
+    offline = {"snapshot": str(files / "nodes.json"), "plan": True, "catalogue": str(files / "types.json")}
+    told = play("gitops.fleet.nodes", records=joined["records"], **offline).clean().output
+    assert "the next pass of Karpenter: Emptiness 1 empty nodes, saves 0.2" in told
+    assert fleet.writes_of("planner") == []
+
+
+def test_node_rotation(play: Player, joined: dict[str, t.Any], fleet: Fleet):
+    """Members without such nodes; rotations of nodes are tested in the folder ``nodes``."""
+    assert play("node_rotation", "--check", **joined).clean().changed == 0
+    assert play("node_rotation", **joined).clean().changed == 0
+    assert play("node_rotation", **joined).clean().changed == 0
+    assert play("node_rotation", **joined, state="absent").clean().changed == 0
+    assert fleet.writes_of("planner") == []
 
 
 def test_placement_info(play: Player, joined: dict[str, t.Any]):
@@ -233,3 +307,35 @@ def end(play: Player, fleet: Fleet) -> None:
     values = given(play.folder, fleet, fleet.admin)
     play("member_cluster", **values).clean()
     play(PLAYS.parent / "end.yml", **values).clean()
+
+
+def test_release_catalog(play: Player, fleet: Fleet):
+    """A list and a feed become one catalogue; versions that were told once stay."""
+    values = given(play.folder, fleet, fleet.reader)
+    feed = play.folder / "feed.json"
+    days = {"1.34.8": "2025-01-01", "1.36.3": "2026-01-01", "1.37.0": "2199-01-01"}
+    feed.write_text(json.dumps([{"latest": each, "latestReleaseDate": day} for each, day in days.items()]))
+    values |= {"feed": str(feed)}
+    before = snapshot(play.folder)
+    assert play("release_catalog", "--check", **values).clean().changed == 1
+    assert snapshot(play.folder) == before
+    assert play("release_catalog", "--diff", **values).clean().changed == 1
+    assert play("release_catalog", **values).clean().changed == 0
+    assert play("release_catalog", "--check", **values).clean().changed == 0
+    for flags in ((), ("--check",)):
+        assert play("release_catalog_info", *flags, **values).clean().changed == 0
+    feed.write_text("no versions")
+    refused = play("release_catalog", **values)
+    assert refused.code == 2 and "bad-feed" in refused.output
+    assert play("release_catalog_info", **values).clean().changed == 0
+
+
+def test_auto_upgrade_profile(play: Player, joined: dict[str, t.Any], fleet: Fleet):
+    """Told in check mode, generated once, started by the evaluation; nobody is touched."""
+    assert play("fleet_facts", **joined).clean().changed == 0
+    assert play("auto_upgrade_profile", "--check", **joined).clean().changed == 1
+    assert play("auto_upgrade_profile", "--diff", **joined).clean().changed == 1
+    assert play("auto_upgrade_profile", **joined).clean().changed == 0
+    evaluated = play("gitops.fleet.tick", "--check", records=joined["records"], read_members=False).clean()
+    assert "rapid-1-36-4" in evaluated.output
+    assert fleet.writes_of("planner") == []

@@ -6,9 +6,12 @@
 from __future__ import annotations
 
 import json
+import re
 import typing as t
+from pathlib import Path
 
-from playing import HERE, Fleet, Player, given
+import yaml
+from playing import HERE, ROOT, Fleet, Player, given
 
 MANIFESTS = HERE / "manifests"
 FILES = {"placements": str(MANIFESTS / "placements"), "resources": str(MANIFESTS / "resources")}
@@ -185,3 +188,67 @@ def test_a_local_fleet_of_any_size_comes_and_goes(play: Player, fleet: Fleet):
         each.name for each in (play.folder / "local").iterdir() if not each.name.startswith(".") and each.is_dir()
     ] == []
     assert play("gitops.fleet.local_down", **values).clean().changed == 0
+
+
+def test_a_staged_run_of_a_namespace_goes_by_its_name(play: Player, fleet: Fleet):
+    """The documented manifests, by the documented commands: told in check mode, waiting, approved, done; a second time
+    nothing is left to do, nor in check mode."""
+    records = {"records": given(play.folder, fleet, fleet.admin)["records"]}
+    for cluster, ring in (("east", "canary"), ("west", "prod")):
+        asked = {"kubeconfig": fleet.admin, "pattern": cluster, "labels": {"ring": ring}}
+        play("gitops.fleet.join", **records, **asked).clean()
+    wide, shop = play.folder / "wide", play.folder / "shop"
+    written(wide, {**NAMESPACE, **metadata("shop")}, namespace_alone("shop"))
+    page = (ROOT / "docs" / "rollout.md").read_text(encoding="utf-8")
+    (block,) = [each for each in yaml_blocks(page) if "\nkind: ResourcePlacement\n" in each]
+    written(shop, *yaml.safe_load_all(block), {**CONFIG_MAP, **metadata("settings", "shop"), "data": {"color": "blue"}})
+    files = {"placements": str(shop), "resources": str(shop)}
+    run = {"runs": str(shop), "run": "shop/web-1", "resources": str(shop)}
+    try:
+        play("gitops.fleet.apply", **records, placements=str(wide), resources=str(wide)).clean()
+        play("gitops.fleet.apply", **records, **files).clean()
+        told = play("gitops.fleet.staged_update", "--check", **records, **run).clean()
+        assert told.changed == 1 and "digest" in told.output
+        waiting = play("gitops.fleet.staged_update", **records, **run, max_idle=5).clean()
+        assert "gate run=shop/web-1 stage=prod timing=Before" in " ".join(waiting.output.split())
+        other = play("gitops.fleet.approve", **records, run="web-1", stage="prod")
+        assert other.code == 2 and "no-such-run" in other.output, "a cluster-scoped run of that name is another one"
+        for strict in (True, False):
+            approved = play("gitops.fleet.approve", **records, run="shop/web-1", stage="prod", reason="fine").clean()
+            assert approved.changed == 1 and "before prod of shop/web-1 is Completed" in approved.output
+            if strict:  # in a file nobody vouches for names
+                told = play("gitops.fleet.staged_update", **records, **run, max_idle=0, verified_approvals=True).clean()
+                assert "shop/web-1-before-prod counts for nothing: nothing proves that it is of" in told.output
+        done = play("gitops.fleet.staged_update", **records, **run).clean()
+        assert done.changed == 1 and "Succeeded" in done.output and "approved by" in done.output
+        for flags in ((), ("--check",)):
+            assert play("gitops.fleet.staged_update", *flags, **records, run="shop/web-1").clean().changed == 0
+    finally:
+        lifted = {"max_removals": "100%", "allow_empty": True, "prune_kinds": ["Namespace"]}
+        for name in ("shop/web", "namespace-shop"):
+            play("gitops.fleet.end", **records, names=[name], **lifted)
+
+
+NAMESPACE = {"apiVersion": "v1", "kind": "Namespace"}
+CONFIG_MAP = {"apiVersion": "v1", "kind": "ConfigMap"}
+
+
+def metadata(name: str, namespace: str = "") -> dict[str, t.Any]:
+    return {"metadata": {"name": name, **({"namespace": namespace} if namespace else {})}}
+
+
+def namespace_alone(name: str) -> dict[str, t.Any]:
+    """A placement of the namespace without what is in it."""
+    selector = {"group": "", "version": "v1", "kind": "Namespace", "name": name, "selectionScope": "NamespaceOnly"}
+    api = "placement.kubernetes-fleet.io/v1beta1"
+    kind = {"apiVersion": api, "kind": "ClusterResourcePlacement"}
+    return {**kind, **metadata(f"namespace-{name}"), "spec": {"resourceSelectors": [selector]}}
+
+
+def written(folder: Path, *documents: t.Any) -> None:
+    folder.mkdir()
+    (folder / "all.yml").write_text("\n---\n".join(map(json.dumps, documents)), encoding="utf-8")
+
+
+def yaml_blocks(page: str) -> list[str]:
+    return re.findall(r"^```yaml\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)

@@ -19,11 +19,11 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.status 
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join import MemberSpec, join
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.claims import claim
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gates import GateKeeper
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gate_objects import GateKeeper
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.run_record import run_document
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import written
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import update_manifests
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import (
-    present,
+    define_run,
     skipped,
     started,
     targets_of,
@@ -79,13 +79,13 @@ def _wish(name: str, driver: str, kubeconfig: str) -> MemberSpec:
 
 
 def _present(records: Records, *documents: dict[str, t.Any]) -> None:
-    present(records, documents[0]["metadata"]["name"], written([], documents, strict=True), write=True)
+    define_run(records, documents[0]["metadata"]["name"], update_manifests([], documents, strict=True), write=True)
 
 
 def _carry_on(records: Records, name: str, meanwhile: t.Callable[[RunState], RunState] = lambda state: state) -> None:
     """Started, and as far as it goes; with ``meanwhile`` between two looks at it."""
     now = datetime.now(UTC).replace(microsecond=0)
-    made = present(records, name, written([], [], strict=True), write=False).run
+    made = define_run(records, name, update_manifests([], [], strict=True), write=False).run
     begun = started(Session(records=records, holder="tests", clock=lambda: now), made, {}, write=True).run
     seen = UpdateSeen(members={member: MemberView(name=member) for member in DRIVERS})
     state = decide(meanwhile(decide(run_of(begun), seen, now).state), seen, now).state
