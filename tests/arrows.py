@@ -35,7 +35,7 @@ FLOORS = (
     ("windows", "cluster"),
     ("resources", "scheduling"),
     ("disruption", "updates", "rollout"),
-    ("plan", "forecast", "lint"),
+    ("plan", "forecast", "lint", "overview"),
 )
 FLOOR = {name: number for number, row in enumerate(FLOORS) for name in row}
 # A folder with more files is two folders.

@@ -23,6 +23,7 @@ from ansible_collections.gitops.fleet.tests.data.maintenance_parts import (
     maintenance,
     one,
     profile,
+    rotation,
 )
 from ansible_collections.gitops.fleet.tests.data.manifest_parts import Manifest, Row, named
 
@@ -38,6 +39,27 @@ def _but(start: t.Any, end: t.Any) -> Manifest:
 _FAMILY = f"{LOCATION}.images[0]"
 
 BAD_MAINTENANCE: tuple[Row, ...] = (
+    Row(
+        "a rotation by a bad selector",
+        rotation(nodes={"byLabel": "a in b"}),
+        ("invalid-label-selector spec.nodes.byLabel",),
+    ),
+    Row("more than all nodes", rotation({"nodes": "101%"}), ("wrong-form spec.budgets[0].nodes",)),
+    Row("a schedule without an end", rotation({"schedule": "@daily"}), ("half-a-window spec.budgets[0]",)),
+    Row("an end without a schedule", rotation({"duration": "1h"}), ("half-a-window spec.budgets[0]",)),
+    Row(
+        "a schedule of words",
+        rotation({"schedule": "a b c d e", "duration": "1h"}),
+        ("unreadable-schedule spec.budgets[0].schedule",),
+    ),
+    Row(
+        "a schedule that never comes",
+        rotation({"schedule": "0 0 30 2 *", "duration": "1h"}),
+        ("unreadable-schedule spec.budgets[0].schedule",),
+    ),
+    Row("a rotation without a limit", rotation(budgets=[]), ("too-few-items spec.budgets",)),
+    Row("days of age", rotation(due={"olderThan": "30d"}), ("wrong-form spec.due.olderThan",)),
+    Row("no wave at all", rotation(pace={"firstWave": 0}), ("out-of-range spec.pace.firstWave",)),
     # D3-43: forms of schedules
     Row("a window on no days", one(schedule={}), (f"schedule-form {SCHEDULE}",)),
     Row("a window of two forms", one(schedule={**DAILY, **WEEKLY}), (f"schedule-form {SCHEDULE}",)),

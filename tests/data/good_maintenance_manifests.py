@@ -18,6 +18,7 @@ from ansible_collections.gitops.fleet.tests.data.maintenance_parts import (
     maintenance,
     one,
     profile,
+    rotation,
 )
 from ansible_collections.gitops.fleet.tests.data.manifest_parts import Row, Update, named
 from ansible_collections.gitops.fleet.tests.data.update_parts import update_run, with_status
@@ -94,6 +95,19 @@ GOOD_MAINTENANCE: tuple[Row, ...] = (
                 {"name": "all", "members": "10%", "nodes": "5"},
                 {"name": "none-of-those", "members": "0", "memberSelector": {"byLabel": "fragile"}},
             ]
+        ),
+    ),
+    Row("the smallest rotation", rotation()),
+    Row(
+        "a rotation with everything",
+        rotation(
+            {"nodes": "25%"},
+            {"nodes": "0", "schedule": "0 8 * * 1-5", "duration": "9h", "reasons": ["Drifted"]},
+            {"nodes": "100%", "schedule": "@daily", "duration": "10m"},
+            memberSelector={"byLabel": "env=prod"},
+            nodes={"byLabel": "pool in (blue,green)"},
+            due={"olderThan": "720h", "versionOtherThan": "v1.36.3", "imageOtherThan": "Ubuntu 24.04"},
+            pace={"surge": "10%", "replacement": "before", "soakSeconds": 60, "maxFailures": 2},
         ),
     ),
     Row("the smallest catalogue", catalogue(location("*"))),

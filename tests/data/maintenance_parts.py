@@ -32,6 +32,11 @@ def one(**window: t.Any) -> Manifest:
     return maintenance(configuration(**window))
 
 
+def rotation(*budgets: t.Any, **spec: t.Any) -> Manifest:
+    given = {"budgets": list(budgets), **spec} if budgets else spec
+    return {"apiVersion": OURS, "kind": "NodeRotation", "metadata": {"name": "blue"}, "spec": given}
+
+
 def in_week(name: str = "default", **fields: t.Any) -> Manifest:
     return {"name": name, "timeInWeek": [{"day": "Monday", "hourSlots": [1, 2]}], **fields}
 

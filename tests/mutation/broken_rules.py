@@ -137,7 +137,7 @@ BROKEN = (
     ),
     Broken(
         "a stage halts at more failures than it allows, not at as many",
-        "updates/facts.py",
+        "updates/failure_threshold.py",
         "sum(counted) > stage.max_allowed_failures",
         "sum(counted) >= stage.max_allowed_failures",
         "updates/test_decide.py::test_01_default_is_one_by_one",

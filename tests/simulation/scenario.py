@@ -29,8 +29,12 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.values.update_s
     STOPPED,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.claims import mark_of
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gate import Approver, Which, complete
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gates import gates_of
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gate_completion import (
+    Approver,
+    Which,
+    complete,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gate_objects import gates_of
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.steering import RunEnding
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import skipped, started, stopped
 from ansible_collections.gitops.fleet.tests.simulation.members import LOCAL, NEW, Member

@@ -27,8 +27,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.values.update_s
     TERMINAL,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.claims import busy
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gate import Which, complete
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gates import gates_of
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gate_completion import Which, complete
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gate_objects import gates_of
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import skipped, started, stopped
 from ansible_collections.gitops.fleet.tests.simulation import scenario
 from ansible_collections.gitops.fleet.tests.simulation.members import LOCAL, NAMED, NEW, OLD, Member

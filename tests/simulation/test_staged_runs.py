@@ -27,6 +27,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.staged imp
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.content import RolloutBinding
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.decide import StagedState
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.layout import concurrency
+from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.standing import state_of
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.world import (
     ObservedState,
     RequestApproval,
@@ -42,7 +43,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.sta
     StagedBook,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.steering import StagedSteering
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.words import StagedTelling, state_of
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.words import StagedTelling
 from ansible_collections.gitops.fleet.tests.simulation import test_rollouts as rollouts
 from ansible_collections.gitops.fleet.tests.simulation.virtual_time import Died
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.plan import made

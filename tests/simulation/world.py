@@ -26,12 +26,18 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.loop
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import Work
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.leases import holder_name
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.monitor import MemberMonitor
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.monitor import (
+    ControlPlaneJudge,
+    MemberMonitor,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.progress import RunProgress
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.run_record import read_run
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import UpdateManifests, written
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import (
+    UpdateManifests,
+    update_manifests,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.steering import RunEnding, conduct_run
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import present, started
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import define_run, started
 from ansible_collections.gitops.fleet.plugins.module_utils._store.hub import HubRecords
 from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Records
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
@@ -86,7 +92,7 @@ class World:
 
     def __post_init__(self) -> None:
         self.records = self._open(None)
-        self.given: UpdateManifests = written((), self.runs, True)
+        self.given: UpdateManifests = update_manifests((), self.runs, True)
         self._opened = [self.records]
         self.time.spawn(self._watch)
 
@@ -174,7 +180,7 @@ class World:
 
     def _conduct(self, process: Process, records: t.Any, name: str, orders: t.Mapping[str, t.Any]) -> RunEnding:
         """What the verb does for state ``completed``."""
-        run = present(records, name, self.given, write=True).run
+        run = define_run(records, name, self.given, write=True).run
         session = Session(records=records, holder=process.holder, clock=self.time.clock, environ={})
         if run.status.phase == NEW:
             run = started(session, run, {}, write=True).run
@@ -183,7 +189,7 @@ class World:
         sight = MemberMonitor(
             records=records,
             drivers=drivers,
-            target=run.status.target_version,
+            judge=ControlPlaneJudge(run.status.target_version),
             holder=f"run/{name}/{run.metadata.uid}",
             members=tuple(row.name for row in rows(run_of(run))),
         )

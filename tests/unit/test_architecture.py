@@ -19,16 +19,10 @@ ROOMS = ROOT / "plugins" / "module_utils"
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 SVG = "{http://www.w3.org/2000/svg}"
 PICTURE = ET.parse(ROOT / "docs" / "rooms.svg").getroot()
-ROTATION = "A NodePool, to a rotation"
-JOURNEYS = ("A placement, from file to member", "An update run", ROTATION, "A lint")
+JOURNEYS = ("A placement, from file to member", "An update run", "A NodePool, to a rotation", "A lint")
 IN_A_ROOM = re.compile(r"`(_[a-z]+/[\w/]+\.py)`")
 OUTSIDE = re.compile(r"`((?:plugins|playbooks|tests)/[\w/]+\.\w+)`")
 ROW = re.compile(r"^\| (?!step |word |room |floor |---)(.+) \|$", re.MULTILINE)
-# What no verb carries out yet.
-DECIDED_ONLY = (
-    "_core/disruption/methods/passes.py",
-    "_core/disruption/rotation/decide.py",
-)
 
 
 def section(title: str) -> str:
@@ -108,21 +102,13 @@ def test_every_step_of_a_journey_names_its_files(title):
 
 @pytest.mark.parametrize("title", JOURNEYS)
 def test_a_journey_is_one_way_through_the_code(title):
-    """Imports lead from its plugins, and from where it begins without one yet, to every file that its steps name."""
+    """Imports lead from its plugins to every file that its steps name."""
     named = {each for row in ROW.findall(section(title)) for each in files(row) if each.suffix == ".py"}
     skins = {each for each in named if room_of(each, ROOT) == "skins"}
     assert skins
     # Filters and tests name what they call in words.
     templates = {each for each in named if each.parent.name == "templates"}
-    decided = {ROOMS / each for each in DECIDED_ONLY if title == ROTATION}
-    assert sorted(str(each.relative_to(ROOT)) for each in named - reached(skins | templates | decided)) == []
-
-
-@pytest.mark.parametrize("path", DECIDED_ONLY)
-def test_what_is_decided_only_is_out_of_reach_of_every_verb(path):
-    """As soon as a verb carries it out, the page has to say something else."""
-    assert f"`{path}`" in PAGE
-    assert ROOMS / path not in reached({*(ROOT / "plugins" / "action").glob("*.py")})
+    assert sorted(str(each.relative_to(ROOT)) for each in named - reached(skins | templates)) == []
 
 
 def reached(begins: Iterable[Path]) -> set[Path]:

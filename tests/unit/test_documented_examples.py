@@ -12,14 +12,17 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples" / "updates"
-PAGE = (ROOT / "docs" / "updates.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```(?:yaml|sh)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+PAGES = "\n".join((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("updates.md", "drivers.md"))
+BLOCKS = re.findall(r"^```(?:yaml|sh)\n(.*?)^```$", PAGES, re.MULTILINE | re.DOTALL)
 HEADER = re.compile(r"\A(?:---\n|#!.*\n)?(?:# (?:Copyright|GNU General|SPDX).*\n){3}(?:#\n)?")
 SHOWN = (
     "release/strategy.yml",
     "release/run.yml",
     "with_commands.yml",
     "cloud.sh",
+    "with_aks.yml",
+    "with_eks.yml",
+    "with_gke.yml",
     "with_role.yml",
     "upgrade_cluster/tasks/main.yml",
     "with_steps.yml",

@@ -16,7 +16,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[2]
-LISTS = ("requirements", "pulumi/environments/requirements", "requirements-dev")
+LISTS = ("requirements", "pulumi/environments/requirements", "requirements-dev", "requirements-docs")
 ENVIRONMENTS = [
     {"python_version": version, "python_full_version": f"{version}.1", "platform_machine": machine}
     for version in ("3.11", "3.13")

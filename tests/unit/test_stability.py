@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Every module, filter, test and role, and each of their options, has a stability level in docs/stability.md."""
+"""Every plugin and role, and each of their options, has a stability level in docs/stability.md."""
 
 from __future__ import annotations
 
@@ -43,11 +43,18 @@ def fragment(name: str) -> dict[str, object]:
 def plugins() -> dict[str, set[str]]:
     """Names of the options of each."""
     found: dict[str, set[str]] = {}
-    for folder, word in (("modules", "module"), ("filter", "filter"), ("test", "test")):
+    for folder, word in (
+        ("modules", "module"),
+        ("filter", "filter"),
+        ("test", "test"),
+        ("lookup", "lookup"),
+        ("inventory", "inventory"),
+    ):
         for file in (ROOT / "plugins" / folder).iterdir():
             document = documentation(file) if file.suffix in (".py", ".yml") else {}
             if document:
-                parts = [document, *map(fragment, document.get("extends_documentation_fragment", ()))]
+                fragments = document.get("extends_documentation_fragment", ())
+                parts = [document, *map(fragment, (each for each in fragments if each.startswith("gitops.fleet.")))]
                 options = {option for part in parts for option in part.get("options", ())}
                 found[f"{word} `{document.get('name', file.stem)}`"] = options
     for folder in (ROOT / "roles").iterdir():
