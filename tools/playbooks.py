@@ -40,12 +40,15 @@ FIXED = {
     "evacuate": {"state", "definition", "to", "render"},
     "rollout": {"state", "definition", "to", "render", *MOVING},
     "rollback": {"state", "definition", "allow_older", "render", "wait", *MOVING},
-    "plan": {"state", "definition", "to", "validate", "removal_timeout", *ROLLING},
+    "plan": {"state", "definition", "to", "validate", "removal_timeout", "workers", *ROLLING},
     "drift": {
         *("state", "definition", "digest", "approved_plan", "facts", "prune_kinds", "max_removals", "validate"),
         *("max_object_removals", "allow_empty", "allow_no_objects", "allow_older", "removal_timeout"),
-        *("write_plan", "write_markdown", "fail_on", "to", "render", *ROLLING, *MOVING),
+        *("write_plan", "write_markdown", "to", "render", *ROLLING, *MOVING),
     },
+    "budgets": {"definition"},
+    "rotate": {"definition"},
+    "nodes": {"definition"},
     "facts": {"return_snapshot"},
     "join": {"state", "members", "forget_unreachable", "max_removals", "placed", "prune_kinds", "removal_timeout"},
     "approve": {"name"},
@@ -53,6 +56,18 @@ FIXED = {
     "staged_update": {"definition"},
     "stop": {*CONDUCTING, "targets"},
     "skip": CONDUCTING,
+    "retry": {*(CONDUCTING - {"digest"}), "targets"},
+    "forecast": {"forecast", "waiting"},
+    "preflight": {*(CONDUCTING - {"src", "strict", "threads", "timeout"}), "targets"},
+    "catalogue": {"state", "definition"},
+    "tick": {
+        *("definition", "names", "digest", "force", "targets", "dest", "pods", "prices", "record", "workers"),
+        *("return_snapshot", "facts", "approved_plan", "prune_kinds", "max_removals", "max_object_removals"),
+        *("allow_empty", "allow_no_objects", "allow_older", "unreachable", "max_facts_age", "validate"),
+        *("removal_timeout", "readiness", "fail_on", "render", "write_plan", "write_markdown", "to", "wait", *MOVING),
+        *("forecast", "calendar", "days", "write_calendar", "state", "src", "strict", "result_file"),
+        *("waiting", "snapshot"),
+    },
     "leave": {"kubeconfig", "context_pattern", "labels", "taints"},
     "end": {
         *("src", "definition", "resources", "facts", "strict", "digest", "approved_plan", "max_object_removals"),
@@ -60,9 +75,14 @@ FIXED = {
     },
     "explain": {"definition", "what_if", "snapshots"},
     "what_if": {"definition", "explain", "snapshots"},
-    "status": {"definition", "src", "explain", "facts", "what_if"},
+    "status": {
+        *("forecast", "calendar", "days", "write_calendar", "definition", "src", "explain", "facts", "what_if"),
+        *("result_file", "waiting"),
+    },
+    "environment_up": {"state"},
+    "environment_down": {"state", "allow_delete"},
     "local_up": {"state"},
-    "local_down": {"state"},
+    "local_down": {"state", "result_file"},
 }
 # Variables that mean something else than the option that they are given to, if to any, by playbook.
 LOCAL_FLEET = {
@@ -93,6 +113,11 @@ OWN = {
         "subject_kind": "User, Group or ServiceAccount",
         "subject_namespace": "namespace of a ServiceAccount",
     },
+    "tick": {
+        "read_members": "whether members are read first; what is recorded of them counts otherwise",
+        "result_file": "file to write `fleet` to, what all came to, and `tasks`, what each verb returned, as JSON",
+        "updates": "files and folders with profiles, and with the strategies, catalogues and windows that they go by",
+    },
     "update": {"restart": "start a run again that is Stopped or Failed, and conduct it"},
 }
 HEAD = """# Playbooks and their variables
@@ -107,6 +132,11 @@ Tables are as wide as the terminal, and 80 columns without one. They go to stand
 writes text for people (`default`, `minimal`, `oneline`), else to standard error, so that the output of a callback
 like `json` stays what it is; the results hold the same lines as `table` or `tree`. A play whose output nobody reads
 any more (`| head`) ends.
+
+How far a run, a rollout, a build or a download is, shows the callback `gitops.fleet.fleet_progress` where it is named:
+`ANSIBLE_CALLBACKS_ENABLED=gitops.fleet.fleet_progress`. On a terminal that is a bar below what is said, with the time
+left at the pace so far; in a pipeline a line now and then that begins with `progress:`. Staged runs of placements and
+rotations tell no numbers, and so have no bar.
 """
 
 Document = dict[str, t.Any]
