@@ -7,20 +7,26 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
-.PHONY: help demo test check conformance bench soak molecule binaries crds playbooks lock clean
+.PHONY: help demo test check conformance bench soak molecule test-pulumi binaries crds playbooks docs lock clean
 
 PYTHON ?=
 export PYTHON
 RUN := ./tools/in_venv run
 DEV := ./tools/in_venv dev
+QUIET := ANSIBLE_LOCALHOST_WARNING=False ANSIBLE_INVENTORY_UNPARSED_WARNING=False
 CODE := ansible_collections.gitops.fleet.plugins.module_utils
 
 help: ## show this list
 	@echo 'make TARGET [PYTHON=/path/to/python3.11-or-newer]'
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  \1#\2/p' $(firstword $(MAKEFILE_LIST)) | awk -F'#' '{printf "%-14s %s\n", $$1, $$2}'
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1#\2/p' $(firstword $(MAKEFILE_LIST)) | awk -F'#' '{printf "%-14s %s\n", $$1, $$2}'
 
-demo: ## a local fleet of real API servers: joined, planned, applied, rolled out and back, found drifted, upgraded, ended
-	@$(RUN) env ANSIBLE_LOCALHOST_WARNING=False ANSIBLE_INVENTORY_UNPARSED_WARNING=False ansible-playbook gitops.fleet.demo
+demo: ## a local fleet of real API servers, from its making to its end [ENV=pulumi: made by Pulumi's engine]
+ifeq ($(ENV),pulumi)
+	@$(DEV) python tools/binaries.py
+	@$(DEV) env $(QUIET) ansible-playbook gitops.fleet.demo --inventory pulumi/environments/demo.fleet.yml --extra-vars demo_environment=pulumi
+else
+	@$(RUN) env $(QUIET) ansible-playbook gitops.fleet.demo
+endif
 
 test: ## all tests, those against real API servers and molecule included
 	@$(DEV) python tools/test.py
@@ -41,14 +47,21 @@ soak: ## SIGKILL at random instants over applies, updates, leaves and recovers o
 molecule: ## the playbooks as users run them [SCENARIO=<name>]
 	@$(DEV) python tools/test.py molecule $(SCENARIO)
 
-binaries: ## build local control planes and Pulumi's engine into the user's cache folder (20 minutes once, needs Go)
-	@$(RUN) env PYTHONPATH=.cache/collections python -m $(CODE)._local.binaries
+test-pulumi: ## environments on Pulumi's engine [PLUGIN=official: with the Kubernetes plugin of your Pulumi home]
+	@$(DEV) python tools/binaries.py
+	@$(DEV) env FLEET_KUBERNETES_PLUGIN=$(PLUGIN) pytest tests/pulumi tests/integration/pulumi
+
+binaries: ## get local control planes and Pulumi's engine into the user's cache folder (needs Go, up to a quarter of an hour once)
+	@$(RUN) python tools/binaries.py
 
 crds: ## write the CRD files of the role hub from the dataclasses
 	@$(RUN) env PYTHONPATH=.cache/collections python -m $(CODE)._core.objects.crds
 
 playbooks: ## write docs/playbooks.md from the playbooks and their verbs
 	@$(DEV) env PYTHONPATH=.cache/collections python tools/playbooks.py
+
+docs: ## the documentation as a site in build/site, with a page for each module and plugin; a broken link ends it
+	@./tools/in_venv docs python tools/docs_site.py
 
 lock: ## write requirements*.txt, with hashes, from requirements*.in [UPGRADE=1]
 	@$(DEV) python tools/lock.py $(if $(UPGRADE),--upgrade)

@@ -32,6 +32,7 @@ def main(more: list[str]) -> int:
         first = lock("requirements.in", [], more)
         second = lock("pulumi/environments/requirements.in", [first], more)
         lock("requirements-dev.in", [first, second], more)
+        lock("requirements-docs.in", [first], more)
     except StepFailed as error:
         print(error, file=sys.stderr)
         return 1

@@ -10,23 +10,24 @@ done. ``python tools/test.py molecule [SCENARIO]`` runs molecule alone, for `mak
 
 from __future__ import annotations
 
-import importlib
-import os
+import json
 import subprocess
 import sys
 import typing as t
 import xml.etree.ElementTree as ET
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+import browser
 import requirements as table
+from binaries import FleetError, build
 from steps import ROOT, Step, StepFailed, call, run
 
 COMPUTING = ("tests/unit", "tests/conformance", "tests/simulation", "tests/mutation", "tests/records")
 # In a process of their own: the library of the engine brings threads of its own, and other tests fork.
 PULUMI = ("tests/pulumi",)
 INTEGRATION = ROOT / "tests" / "integration"
-CLUSTERS = ("tests/integration/fleet", "tests/integration/hostile")
+CLUSTERS = tuple(f"tests/integration/{name}" for name in ("fleet", "hostile", "karpenter", "updates"))
 OTHER_CLUSTERS = tuple(
     sorted(
         {f"tests/integration/{file.relative_to(INTEGRATION).parts[0]}" for file in INTEGRATION.rglob("test_*.py")}
@@ -41,8 +42,7 @@ REPORTS = {
     CLUSTERS: BUILD / "junit-clusters.xml",
     OTHER_CLUSTERS: BUILD / "junit-other-clusters.xml",
 }
-TOTALS, ASIDE = BUILD / "totals.txt", BUILD / "aside.txt"
-LOCAL = "ansible_collections.gitops.fleet.plugins.module_utils._local.binaries"
+TOTALS, ASIDE = BUILD / "totals.txt", BUILD / "aside.json"
 
 
 @dataclass
@@ -52,32 +52,46 @@ class Totals:
     passed: int = 0
     failed: int = 0
     skipped: int = 0
+    failures: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
-        return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
+        """What failed, then the sums: whoever gets the end of a long output alone knows both."""
+        return "\n".join([*self.failures, f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"])
 
-    def add(self, passed: int, failed: int, skipped: int = 0) -> None:
+    def add(self, passed: int, failed: int, skipped: int = 0, failures: t.Iterable[str] = ()) -> None:
         self.passed += passed
         self.failed += failed
         self.skipped += skipped
+        self.failures += failures
+
+    def stored(self) -> str:
+        """For another process, which gives it to ``add_stored``."""
+        return json.dumps([self.passed, self.failed, self.skipped, self.failures])
+
+    def add_stored(self, text: str) -> None:
+        self.add(*json.loads(text))
 
 
 def binaries() -> None:
-    """Built where they are missing; a complete cache is found in a second. No test needs the engine of Pulumi yet."""
-    sys.path.insert(0, os.environ["ANSIBLE_COLLECTIONS_PATH"])
-    local = importlib.import_module(LOCAL)
-    for one in (each for each in local.RECIPES if each.family != "pulumi"):
-        try:
-            local.provide(one, say=lambda text: print(text, flush=True))
-        except local.FleetError as error:
-            raise StepFailed(str(error)) from None
+    try:
+        build()
+    except FleetError as error:
+        raise StepFailed(str(error)) from None
+
+
+def chromium() -> None:
+    """Without one the tests of reports are errors."""
+    try:
+        browser.provide()
+    except browser.NoBrowser as error:
+        raise StepFailed(str(error)) from None
 
 
 def pytest(totals: Totals, folders: tuple[str, ...]) -> None:
     report = REPORTS[folders]
     report.unlink(missing_ok=True)
     try:
-        call(sys.executable, "-m", "pytest", f"--junitxml={report}", *folders)
+        call(sys.executable, "-m", "pytest", "--durations=20", f"--junitxml={report}", *folders)
     finally:
         count(totals, report)
 
@@ -85,12 +99,21 @@ def pytest(totals: Totals, folders: tuple[str, ...]) -> None:
 def count(totals: Totals, report: Path) -> None:
     """Adds what pytest's own report says; no report is a failure of its own."""
     if not report.exists():
-        totals.add(0, 1)
+        totals.add(0, 1, failures=[f"FAILED {report.stem}: pytest left no report"])
         return
     for suite in ET.parse(report).getroot().iter("testsuite"):
         failed = int(suite.get("failures", 0)) + int(suite.get("errors", 0))
         skipped = int(suite.get("skipped", 0))
-        totals.add(int(suite.get("tests", 0)) - failed - skipped, failed, skipped)
+        totals.add(int(suite.get("tests", 0)) - failed - skipped, failed, skipped, failures(suite))
+
+
+def failures(suite: ET.Element) -> t.Iterator[str]:
+    """A line for each test that failed: where it is, and the first line of what it said."""
+    for case in suite.iter("testcase"):
+        for kind in ("failure", "error"):
+            for told in case.iter(kind):
+                first = (told.get("message") or "").strip().partition("\n")[0]
+                yield f"FAILED {case.get('classname')}::{case.get('name')}: {first[:200]}"
 
 
 def requirements() -> None:
@@ -118,7 +141,7 @@ def molecule(totals: Totals, names: list[str]) -> None:
     try:
         call("molecule", "test", *chosen)
     except StepFailed:
-        totals.add(0, 1)
+        totals.add(0, 1, failures=[f"FAILED molecule {' '.join(names)}".rstrip()])
         raise
     totals.add(len(names or scenarios()), 0)
 
@@ -127,14 +150,17 @@ def aside(totals: Totals, beside: subprocess.Popen[bytes], log: Path) -> None:
     """Waits for the other process, shows what it wrote, and adds what it counted."""
     code = beside.wait()
     print(log.read_text(encoding="utf-8", errors="replace"), flush=True)
-    counted = ASIDE.read_text(encoding="utf-8").split() if ASIDE.exists() else []
-    totals.add(*map(int, counted or (0, 1)))
+    if ASIDE.exists():
+        totals.add_stored(ASIDE.read_text(encoding="utf-8"))
+    else:
+        totals.add(0, 1, failures=[f"FAILED beside them: it ended with {code} and counted nothing"])
     if code:
         raise StepFailed(f"it ended with {code}")
 
 
 def everything(totals: Totals) -> t.Iterator[Step]:
     yield Step("binaries", binaries)
+    yield Step("browser", chromium)
     log = BUILD / "aside.log"
     ASIDE.unlink(missing_ok=True)
     with log.open("wb") as output:
@@ -154,11 +180,11 @@ def main(arguments: list[str]) -> int:
         others = Step("tests against other clusters", lambda: pytest(totals, OTHER_CLUSTERS))
         programs = Step("tests of Pulumi programs", lambda: pytest(totals, PULUMI))
         report = run([computing, programs, Step("molecule", lambda: molecule(totals, [])), others])
-        ASIDE.write_text(f"{totals.passed} {totals.failed} {totals.skipped}\n")
+        ASIDE.write_text(totals.stored(), encoding="utf-8")
         return 1 if report.failed or totals.failed else 0
     else:
         report = run(everything(totals))
-    TOTALS.write_text(f"{totals}\n")
+    TOTALS.write_text(f"{totals}\n", encoding="utf-8")
     print(f"\n{report}\n{totals}", flush=True)
     return 1 if report.failed or totals.failed else 0
 

@@ -3,10 +3,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Runs a command in a virtual environment of this repository, made on first use.
 
-``python tools/venv.py run|dev COMMAND...``: ``run`` holds requirements.txt, ``dev`` requirements-dev.txt; whatever is
-installed has the hash that is listed there. One environment per interpreter and content of both files lies in
-``.cache/venvs/``; a second start finds it and begins at once. Nothing is written outside the repository, except what
-pip keeps in the user's cache folder.
+``python tools/venv.py run|dev|docs COMMAND...``: ``run`` holds requirements.txt, ``dev`` requirements-dev.txt, ``docs``
+requirements-docs.txt; whatever is installed has the hash that is listed there. One environment per interpreter and
+content of the first two files lies in ``.cache/venvs/``, and another one for ``docs``; a second start finds it and
+begins at once. Nothing is written outside the repository, except what pip keeps in the user's cache folder.
 """
 
 from __future__ import annotations
@@ -24,11 +24,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 CACHE = ROOT / ".cache"
 FILES = {"run": "requirements.txt", "dev": "requirements-dev.txt"}
+# In an environment of its own, so that what is made anew for one is not made anew for the other.
+APART = {"docs": "requirements-docs.txt"}
 
 
-def folder() -> Path:
+def folder(kind: str) -> Path:
     """The environment of this interpreter and these requirements."""
-    parts = [str(Path(sys.executable).resolve()), sys.version, *((ROOT / name).read_text() for name in FILES.values())]
+    files = [APART[kind]] if kind in APART else list(FILES.values())
+    parts = [str(Path(sys.executable).resolve()), sys.version, *((ROOT / name).read_text() for name in files)]
     digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
     return CACHE / "venvs" / f"py{sys.version_info[0]}.{sys.version_info[1]}-{digest}"
 
@@ -46,8 +49,8 @@ def link_collection() -> Path:
 
 def ensure(kind: str) -> Path:
     """Makes or completes the environment; gives its ``bin`` folder."""
-    place = folder()
-    stamps = {"run": place / "complete.run", "dev": place / "complete.dev"}
+    place, file = folder(kind), {**FILES, **APART}[kind]
+    stamps = {each: place / f"complete.{each}" for each in (*FILES, *APART)}
     if stamps[kind].exists() or (kind == "run" and stamps["dev"].exists()):
         return place / "bin"
     place.parent.mkdir(parents=True, exist_ok=True)
@@ -55,12 +58,12 @@ def ensure(kind: str) -> Path:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not stamps[kind].exists():
             begun = time.monotonic()
-            say(f"Python {platform.python_version()}: installing {FILES[kind]} into {place.name} (once) ...")
+            say(f"Python {platform.python_version()}: installing {file} into {place.name} (once) ...")
             if not (place / "bin" / "pip").exists():
                 subprocess.run([sys.executable, "-m", "venv", "--clear", str(place)], check=True)
             pip = [str(place / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
             # No source archive: what it needs to be built is in no list, and would be installed without a hash.
-            only = ["--require-hashes", "--only-binary", ":all:", "--requirement", str(ROOT / FILES[kind])]
+            only = ["--require-hashes", "--only-binary", ":all:", "--requirement", str(ROOT / file)]
             subprocess.run([*pip, *only], check=True)
             stamps[kind].touch()
             say(f"... ready after {time.monotonic() - begun:.0f} s")
