@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ..module_utils._fleet.nodes.changes import network_of
 from ..module_utils._fleet.nodes.manual import ManualWish, manual
 from ..module_utils._fleet.nodes.reading import ReadingWish
 from ..module_utils._fleet.nodes.replacing import ReplacementWish
@@ -28,6 +29,9 @@ class ActionModule(Verb):
             confirmed=options["confirm_count"],
             patches=tuple(options["patches"]),
             consent=options["consent"],
+            network=network_of(options["network"]),
+            subnet_move=options["allow_subnet_move"],
+            routes=options["confirm_routes"],
             timeout=float(options["node_timeout"]),
             reading=ReadingWish(timeout=options["timeout"]),
             replacement=ReplacementWish(
@@ -49,6 +53,7 @@ class ActionModule(Verb):
                 "nodes": dict(report.nodes),
                 "replaced": len(report.nodes),
                 "patches": dict(report.patches),
+                "unconfirmed": list(report.unconfirmed),
                 "failures": [each.as_dict() for each in failed],
                 "origin": "manual",
                 "table": lines,

@@ -30,7 +30,7 @@ options:
       - V(deleted) deletes O(nodes), those with O(label_selector), or all of O(pool).
       - V(pool_deleted) deletes the NodePool O(pool), whose nodes Karpenter drains then.
       - V(stopped) sets the budgets of O(pool) to C(0), which touches no node; V(released) gives it back those it had.
-      - V(patched) writes O(patches).
+      - V(patched) writes O(patches), once the nodes that they rotate are meant (O(consent)) and a new subnet will do.
       - V(protected) sets C(karpenter.sh/do-not-disrupt) on nodes, V(unprotected) takes it away.
     type: str
     choices: [deleted, pool_deleted, stopped, released, patched, protected, unprotected]
@@ -50,12 +50,27 @@ options:
     description: How many nodes are meant, where they are not named one by one. Another number is refused.
     type: int
   patches:
-    description: NodePools, whole or only what is to change, with C(apiVersion), C(kind) and C(metadata.name).
+    description:
+      - NodePools, AKSNodeClasses and EC2NodeClasses, whole or only what is to change, with C(apiVersion), C(kind) and
+        C(metadata.name).
     type: list
     elements: dict
     default: []
   consent:
     description: Write O(patches) although they mark existing nodes Drifted, which replaces them within the budgets.
+    type: bool
+    default: false
+  network:
+    description: JSON file about the network, as in M(gitops.fleet.node_disruption_info), for a new C(vnetSubnetID).
+    type: path
+  allow_subnet_move:
+    description: Move from one good subnet to another, which Azure does not support.
+    type: bool
+    default: false
+  confirm_routes:
+    description:
+      - Somebody has looked that nodes of the new subnet reach the API server and the registries, and are reached back.
+        Without it nothing is written, unless O(network) has the subnet under C(reached).
     type: bool
     default: false
   driver:
@@ -101,9 +116,14 @@ replaced:
   returned: success
   type: int
 patches:
-  description: What is written to objects, by their path, as merge patches.
+  description: What is written to objects, by their path, as merge patches, without C(userData).
   returned: success
   type: dict
+unconfirmed:
+  description: What somebody has to look at before O(patches) are written; empty with O(confirm_routes).
+  returned: success
+  type: list
+  elements: str
 failures:
   description: Nodes that stay, with why.
   returned: success

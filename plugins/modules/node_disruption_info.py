@@ -40,6 +40,12 @@ options:
       - Reads DaemonSets too, which need room on new nodes.
     type: bool
     default: false
+  look_again:
+    description:
+      - With O(plan) members are read once more after so many seconds, and each command of the next pass is held against
+        what is there then, as Karpenter does after 15 seconds. 0 for not at all.
+    type: int
+    default: 0
   catalogue:
     description:
       - JSON file with the instance types that nodes can be made of, as C(instanceTypes), a list of C(name), C(labels),
@@ -76,7 +82,8 @@ options:
   network:
     description:
       - JSON file with what no API server tells of the network. C(subnets) are C(prefixes), and C(used) addresses, by
-        the identity of the subnet; C(podCIDRs), C(serviceCIDRs), C(dockerBridgeCIDR) and C(addressesPerNode).
+        the identity of the subnet; C(reached) are identities of subnets whose routes were probed; C(podCIDRs),
+        C(serviceCIDRs), C(dockerBridgeCIDR) and C(addressesPerNode).
     type: path
   allow_subnet_move:
     description:
@@ -105,15 +112,18 @@ RETURN = r"""
 nodes:
   description:
     - A row for each node with C(member), C(node), C(pool), C(causes) (by V(Empty), V(Drifted), V(Expired), V(Due)),
-      C(blockers) of graceful methods, of eventual ones and of our rotation, C(candidate), C(expires) and C(origin) (who
-      disrupts it now, empty for nobody).
+      C(blockers) of graceful methods, of eventual ones and of our rotation, C(candidate), C(expires), C(origin) (who
+      disrupts it now, empty for nobody) and C(drain) (how far Karpenter has come, until when, and which pods it waits
+      for).
   returned: success
   type: list
   elements: dict
 plans:
   description:
     - With O(plan) a row for each member with Karpenter, with C(member), C(catalogue) (V(given) or V(observed)), C(next)
-      (the commands of the next pass), C(unknown) (why there is no plan) and C(nodes).
+      (the commands of the next pass), C(again) (with O(look_again), for each of these the C(nodes) that would still go,
+      else C(failure), which is V(budget), V(scheduling) or V(churn), and C(text)), C(unknown) (why there is no plan)
+      and C(nodes).
     - Each of C(nodes) has C(node), C(pool), C(decision) (V(delete), V(replace) or V(keep)), C(reason) (the one that
       budgets know), C(code) and C(text) (why), C(next) (whether the next pass does it), C(together) (with which other
       nodes), C(pods) (where each of its pods goes), C(replacements), C(saving) (an hour, of the whole command, null

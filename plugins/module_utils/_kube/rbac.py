@@ -25,6 +25,10 @@ _NAMESPACE = BUILT_IN["v1", "Namespace"]
 _NODE = BUILT_IN["v1", "Node"]
 _NODE_POOL = Resource("karpenter.sh", "v1", "NodePool", "nodepools", False)
 _NODE_CLAIM = Resource("karpenter.sh", "v1", "NodeClaim", "nodeclaims", False)
+_NODE_CLASSES = (
+    Resource("karpenter.azure.com", "v1beta1", "AKSNodeClass", "aksnodeclasses", False),
+    Resource("karpenter.k8s.aws", "v1", "EC2NodeClass", "ec2nodeclasses", False),
+)
 _EVICTION = Resource("", "v1", "Eviction", "pods/eviction", True)
 # What says how many nodes and pods may be disrupted, and what DaemonSets take of new nodes. Classes of nodes have a
 # kind for each provider: give it in kinds.
@@ -96,7 +100,8 @@ def apply_manifests(
 
 
 def node_manifests(subject: Subject, namespace: str = "gitops-fleet") -> tuple[Manifest, ...]:
-    """For disrupting nodes: what is read for it, cordons and deletions of nodes, evictions, NodeClaims and NodePools.
+    """For disrupting nodes: what is read for it, cordons and deletions of nodes, evictions, NodeClaims, NodePools,
+    and the node classes of Azure and AWS.
 
     Pods are deleted only where a deadline says so; nodes are made on local clusters only, which have administrators.
     """
@@ -107,6 +112,7 @@ def node_manifests(subject: Subject, namespace: str = "gitops-fleet") -> tuple[M
         *_resource_rules((BUILT_IN["v1", "Pod"], _NODE_CLAIM), ("delete",)),
         *_resource_rules((_EVICTION,), ("create",)),
         *_resource_rules((_NODE_POOL,), ("delete", "patch")),
+        *_resource_rules(_NODE_CLASSES, (*READ, "patch")),
     ]
     return (
         _home(namespace),
@@ -135,7 +141,8 @@ def role_manifests(
 ) -> tuple[Manifest, ...]:
     """Grants in all of a cluster, and in namespaces of it; ``gitops-fleet`` comes with the roles."""
     made: list[Manifest] = [_home("gitops-fleet")] if "gitops-fleet" in inside else []
-    made += _cluster_role(f"gitops-fleet-{name}-{subject.mark}", [each.as_rule() for each in everywhere], subject)
+    rules = [each.as_rule() for each in everywhere]
+    made += _cluster_role(f"gitops-fleet-{name}-{subject.mark}", rules, subject) if rules else ()
     for namespace, grants in inside.items():
         rules = [each.as_rule() for each in grants]
         made += _role(f"gitops-fleet-{name}-{subject.mark}", namespace, rules, subject)

@@ -5,8 +5,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import re
+import signal
 import time
 import typing as t
 import urllib.request
@@ -139,6 +142,16 @@ class Karpenter(Server):
         while not fulfilled():
             assert time.monotonic() < end, f"{why} in time; its last words:\n{self.log()[-3000:]}"
             time.sleep(0.2)
+
+    @contextlib.contextmanager
+    def standing_still(self) -> t.Iterator[None]:
+        """While entered, Karpenter does nothing at all; everybody else goes on."""
+        process = self.made.after.processes["karpenter"]["pid"]
+        os.kill(process, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.kill(process, signal.SIGCONT)
 
     # What Karpenter tells of itself.
 

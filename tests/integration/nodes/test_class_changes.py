@@ -13,8 +13,10 @@ from pathlib import Path
 import pytest
 import yaml
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.members.class_changes import ClassChange
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.subnet_change import Network
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.changes import ChangeQuestion
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.changes import ChangeQuestion, network_of
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.manual import ManualReport, ManualWish, manual
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.node_info import NodeReport, node_report
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.reading import ReadingWish
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.sources import NodeManifests
@@ -96,6 +98,17 @@ def changed(fleet: Fleet, document: Document, **more: t.Any) -> tuple[NodeReport
     return report, found
 
 
+def patched(fleet: Fleet, document: Document, write: bool = True, **more: t.Any) -> ManualReport:
+    wish = ManualWish(member="n1", state="patched", patches=(document,), **more)
+    return manual(fleet.session(), wish, write)
+
+
+def refused(fleet: Fleet, document: Document, **more: t.Any) -> list[str]:
+    with pytest.raises(FleetError) as error:
+        patched(fleet, document, **more)
+    return [each.code for each in error.value.problems]
+
+
 def network(folder: Path) -> str:
     path = folder / "network.json"
     small = {
@@ -130,3 +143,36 @@ def test_an_edit_of_a_class_is_held_against_the_members(node_fleet: Fleet, class
     with pytest.raises(FleetError) as error:
         changed(node_fleet, a_class("EC2NodeClass", "other", terms))
     assert error.value.code == "no-such-object"
+
+
+def test_a_new_subnet_is_written_once_its_routes_are_confirmed(node_fleet: Fleet, classes: Server) -> None:
+    """D0-41, D0-44, D0-46: nothing at all is written before. A probe's result confirms as a person does."""
+    mend = a_class("AKSNodeClass", "default", {"vnetSubnetID": subnet_id("new")})
+    path = f"{path_of('AKSNodeClass')}/default"
+    with classes.writing(("leases", "events")) as writes:
+        bad = refused(node_fleet, mend, consent=True, routes=True, network=network_of(network(node_fleet.folder)))
+        assert bad == ["subnet-migration-unsupported", "subnet-overlap", "subnet-too-small"]
+        held = refused(node_fleet, mend, subnet_move=True)
+        assert held == ["subnet-routes-unconfirmed", "drift-without-consent"]
+        assert refused(node_fleet, mend, subnet_move=True, consent=True) == ["subnet-routes-unconfirmed"]
+        told = patched(node_fleet, mend, write=False, subnet_move=True)
+        assert sorted(told.nodes) == ["az-0", "az-1"] and len(told.unconfirmed) == 1
+        assert "unconfirmed: AKSNodeClass/default: confirm that nodes" in "\n".join(told.text)
+        assert refused(node_fleet, a_class("AKSNodeClass", "other", {})) == ["no-such-object"]
+    assert writes == []
+    found = patched(node_fleet, mend, subnet_move=True, consent=True, routes=True)
+    assert found.changed and found.unconfirmed == () and list(found.patches) == [path]
+    stored = t.cast(Document, classes.get(path))["spec"]
+    assert stored["vnetSubnetID"] == subnet_id("new") and stored["imageFamily"] == "Ubuntu"
+    assert not patched(node_fleet, mend).changed
+
+    back = a_class("AKSNodeClass", "default", {"vnetSubnetID": subnet_id("old")})
+    probed = Network(reached=(subnet_id("old"),))
+    assert patched(node_fleet, back, subnet_move=True, consent=True, network=probed).changed
+    secret = a_class("AKSNodeClass", "default", {"userData": "another"})
+    assert refused(node_fleet, secret) == ["drift-without-consent"]
+    done = patched(node_fleet, secret, consent=True)
+    assert sorted(done.nodes) == ["az-0", "az-1"] and "another" not in f"{done.patches} {done.nodes} {done.text}"
+    terms = a_class("EC2NodeClass", "default", {"subnetSelectorTerms": [{"id": "subnet-2"}, {"id": "subnet-3"}]})
+    assert refused(node_fleet, terms) == ["drift-without-consent"]
+    assert list(patched(node_fleet, terms, consent=True).nodes) == ["aws-0"]

@@ -15,6 +15,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.memb
     read_catalogue,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.members.consolidation_plan import NodePlan
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.budget_info import (
     BudgetQuestion,
     budget_report,
@@ -132,6 +133,29 @@ def test_each_node_has_its_decision_live_and_from_a_file(node_fleet: Fleet, unde
     assert [each.as_dict() for each in asked(node_fleet, snapshot=str(path)).plans] == [
         each.as_dict() for each in live.plans
     ]
+
+
+def test_a_plan_is_held_against_what_came_meanwhile(node_fleet: Fleet, underused: Server) -> None:
+    """D0-29: after the pause the empty node still goes; once a pod is bound to it, it is told that and why not."""
+    waited: list[float] = []
+    question = dataclasses.replace(GIVEN, look_again=15)
+
+    def again(pause: t.Callable[[float], None]) -> Document:
+        found = node_report(node_fleet.session(), NodeManifests(), ReadingWish(), "", question, None, pause)
+        assert found.problems == ()
+        (plan,) = found.plans
+        assert plan.commands[0].nodes == ("cp-empty",)
+        (told,) = plan.as_dict()["again"]
+        return told | {"lines": " ".join(" ".join(consolidation_text(found.plans)).split())}
+
+    calm = again(waited.append)
+    assert waited == [15] and calm["nodes"] == ["cp-empty"] and "looked at again, Emptiness: as before" in calm["lines"]
+    pods = f"/api/v1/namespaces/{namespace_of(underused, 'small')}/pods"
+    busy = again(lambda _seconds: t.cast(None, underused.client.post(pods, pod("late", "100m", "cp-empty"))))
+    assert (busy["nodes"], busy["failure"]) == ([], "churn") and "given up, churn: node cp-empty" in busy["lines"]
+    with pytest.raises(FleetError) as error:
+        asked(node_fleet, question, "nodes.json")
+    assert error.value.code == "bad-option"
 
 
 def test_a_replacement_has_room_for_daemon_sets_and_needs_a_catalogue(node_fleet: Fleet, underused: Server) -> None:

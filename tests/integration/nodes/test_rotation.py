@@ -213,6 +213,44 @@ def test_a_protected_pod_that_comes_while_its_node_is_cordoned_keeps_all_that_is
     nobody_is_held(node_server)
 
 
+def test_with_surge_the_new_node_is_ready_before_the_old_one_is_touched(
+    node_fleet: Fleet, node_server: Server, workload: Workload
+) -> None:
+    """D0-07, D3-105: in the order in which the server took it; one node more than before, never two."""
+    pods = workload.deployment("first", 1)
+    workload.settled()
+    (name,) = set(workload.nodes_of(pods))
+    before = blue(node_server)
+    wanted = rotation("surge", {"replacement": "before"}, nodes={"byLabel": f"kubernetes.io/hostname={name}"})
+    start = len(node_server.events())
+    with Watcher(node_server, NODES, "pool=blue", named) as watcher:
+        assert rotation_verdict(run(node_fleet, wanted))[0] == "done"
+    assert max(map(len, watcher.samples)) == len(before) + 1 and name not in blue(node_server)
+    (new,) = blue(node_server).keys() - before.keys()
+    done = [each for each in node_server.events()[start:] if each["stage"] == "ResponseComplete"]
+    steps = [step for each in done if (step := step_of(each, name, new))]
+    assert steps.index("ready") < steps.index("cordon") < steps.index("evict") < steps.index("delete"), steps
+
+
+def named(items: list[Document]) -> frozenset[str]:
+    return frozenset(each["metadata"]["name"] for each in items)
+
+
+def step_of(event: Document, old: str, new: str) -> str:
+    """What a request did to one of the two nodes: said to be ready, cordoned, evicted from, deleted."""
+    about = event.get("objectRef") or {}
+    ours = event["user"]["username"] == "kubernetes-admin"
+    steps = {
+        ("patch", "status", new, False): "ready",
+        ("patch", "", old, True): "cordon",
+        ("delete", "", old, True): "delete",
+    }
+    if about.get("resource") == "pods" and about.get("subresource") == "eviction":
+        return "evict"
+    told = (event["verb"], about.get("subresource", ""), about.get("name", ""), ours)
+    return steps.get(told, "") if about.get("resource") == "nodes" else ""
+
+
 def test_a_deadline_overrides_what_holds_pods(node_fleet: Fleet, node_server: Server, workload: Workload) -> None:
     """D0-52, D0-53: with a grace period the protected pod is deleted near its end, and the node goes."""
     pods = workload.deployment("hard", 1, annotations={"karpenter.sh/do-not-disrupt": "true"})

@@ -45,25 +45,37 @@ class PodDisruptionBudget:
         return self.unhealthy == ALWAYS_ALLOW and pod.ready == "False"
 
 
+class _NamespaceBudgets(t.NamedTuple):
+    """Budgets with valid selectors, the labels that those name, and which budgets cover pods that have been asked for,
+    by the values of these labels: others decide nothing."""
+
+    budgets: list[PodDisruptionBudget]
+    labels: list[str]
+    covering: dict[tuple[str | None, ...], tuple[PodDisruptionBudget, ...]]
+
+
 class PodDisruptionBudgets:
-    """The budgets of a cluster by namespace; which of them cover pods with the same labels is found once."""
+    """The budgets of a cluster by namespace; which of them cover pods that are alike to selectors is found once."""
 
     def __init__(self, budgets: t.Iterable[PodDisruptionBudget]) -> None:
         self.budgets = tuple(sorted(budgets, key=lambda one: one.key))
-        self._by_namespace: dict[str, list[PodDisruptionBudget]] = defaultdict(list)
+        named: dict[str, set[str]] = defaultdict(set)
+        usable: dict[str, list[PodDisruptionBudget]] = defaultdict(list)
         for each in self.budgets:
             if each.selector is not None and not check_selector(each.selector):
-                self._by_namespace[each.namespace].append(each)
-        self._known: dict[tuple[str, tuple[tuple[str, str], ...]], tuple[PodDisruptionBudget, ...]] = {}
+                usable[each.namespace].append(each)
+                named[each.namespace] |= {*each.selector.match_labels}
+                named[each.namespace] |= {one.key for one in each.selector.match_expressions}
+        self._by_namespace = {name: _NamespaceBudgets(each, sorted(named[name]), {}) for name, each in usable.items()}
 
     def covering(self, pod: Pod) -> tuple[PodDisruptionBudget, ...]:
         here = self._by_namespace.get(pod.namespace)
-        if not here:
+        if here is None:
             return ()
-        key = (pod.namespace, tuple(pod.labels.items()))
-        found = self._known.get(key)
+        alike = tuple(map(pod.labels.get, here.labels))
+        found = here.covering.get(alike)
         if found is None:
-            found = self._known[key] = tuple(each for each in here if matches(each.selector, pod.labels))
+            found = here.covering[alike] = tuple(each for each in here.budgets if matches(each.selector, pod.labels))
         return found
 
     def reschedulable_now(self, pod: Pod, now: datetime) -> bool:

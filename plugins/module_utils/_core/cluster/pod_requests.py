@@ -92,6 +92,8 @@ def _requests(asking: _Asking) -> Amounts:
 
 def added(one: Amounts, other: Amounts) -> Amounts:
     """The sum, by resource."""
+    if not one or not other:
+        return one or other
     return {**one, **{name: one.get(name, 0) + amount for name, amount in other.items()}}
 
 

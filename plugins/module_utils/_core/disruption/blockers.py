@@ -26,9 +26,12 @@ GRACEFUL, EVENTUAL = "graceful", "eventual"
 def blockers(state: ClusterState, node: StateNode, now: datetime, kind: str = GRACEFUL) -> tuple[Blocker, ...]:
     """Everything that blocks a node for a class of methods, at an aware instant; empty: it is a candidate."""
     found = (*node_blockers(state, node, now), *pod_blockers(node.pods, state.limits, now))
-    if kind == EVENTUAL and node.grace:
-        return tuple(each for each in found if not each.by_pod)
-    return found
+    return past_grace(found, node) if kind == EVENTUAL else found
+
+
+def past_grace(found: tuple[Blocker, ...], node: StateNode) -> tuple[Blocker, ...]:
+    """Of all that blocks a node what still does for eventual methods: no pod outlasts a terminationGracePeriod."""
+    return tuple(each for each in found if not each.by_pod) if node.grace else found
 
 
 def node_blockers(state: ClusterState, node: StateNode, now: datetime) -> tuple[Blocker, ...]:

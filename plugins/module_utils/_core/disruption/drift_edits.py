@@ -25,7 +25,6 @@ from ..objects.karpenter.node_pool import decode_node_pool
 from ..schema.meta import ObjectMeta
 from ..schema.prop import prop
 from ..values.duration import parse_or_never
-from .budgets.lint import WARNING, Lint
 from .methods.drift import (
     NODE_CLASS_DRIFT,
     NODE_POOL_DRIFTED,
@@ -58,7 +57,6 @@ FIELD_CLASSES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
 }
 SUBNETS = "spec.subnetSelectorTerms"
-GATE = "Drift"
 DURATIONS = ("expireAfter", "terminationGracePeriod")
 # What is always there, with all its fields.
 STRUCTS = ("spec", "template", "metadata")
@@ -134,15 +132,6 @@ def changed_paths(old: t.Any, new: t.Any, path: str) -> list[str]:
         for each in changed_paths(before.get(key), after.get(key), f"{path}.{key}")
     ]
     return found or [path]
-
-
-def gate_findings(gates: Mapping[str, t.Any]) -> tuple[Lint, ...]:
-    """A configuration that still names the feature gate of drift, which is always on since v1.0."""
-    if GATE not in gates:
-        return ()
-    text = "drift can not be switched on or off any more: the feature gate left Karpenter in v1.0 and has no effect"
-    path = f"featureGates.{GATE}"
-    return (Lint(code="drift-gate-gone", level=WARNING, path=path, message=text, mended={path: None}),)
 
 
 def _by_requirements(new: Mapping[str, t.Any], nodes: list[StateNode]) -> dict[str, Drift]:

@@ -24,6 +24,7 @@ from .budgets.lint import (
 
 PATH = "spec.vnetSubnetID"
 MIGRATION = "subnet-migration-unsupported"
+ROUTES = "subnet-routes-unconfirmed"
 # Azure keeps the first four addresses of a subnet and its last for itself.
 RESERVED_ADDRESSES = 5
 DOCKER_BRIDGE = "172.17.0.1/16"
@@ -52,6 +53,7 @@ class Subnet:
 class Network:
     """What is known of the cluster's network. ``subnets`` None: nobody looked; a subnet that is missing was not found.
 
+    ``reached`` are subnets whose routes somebody has probed.
     ``nodes`` are the most that may come to stand in the subnet; ``addresses_per_node`` is 1 where pods have addresses
     of an overlay, else 1 and the pods of a node.
     """
@@ -62,6 +64,7 @@ class Network:
     docker_bridge: str = DOCKER_BRIDGE
     nodes: int = 0
     addresses_per_node: int = 1
+    reached: tuple[str, ...] = ()
 
     def find(self, subnet: str) -> Subnet | None:
         known = self.subnets or {}
@@ -87,7 +90,7 @@ def check_subnet_change(old: str, new: str, network: Network, override: bool = F
         *found,
         *(_overlaps(subnet, network) if subnet else ()),
         *(_room(subnet, network) if subnet else ()),
-        *_routes(new),
+        *_routes(new, network),
     )
 
 
@@ -155,8 +158,8 @@ def _room(subnet: Subnet, network: Network) -> t.Iterator[Lint]:
         yield Lint(code="subnet-too-small", level=ERROR, path=PATH, message=text)
 
 
-def _routes(new: str) -> t.Iterator[Lint]:
+def _routes(new: str, network: Network) -> t.Iterator[Lint]:
     """What nobody can see from here; until it is confirmed, or probed, the plan stays unconfirmed."""
-    if new:
+    if new and new.lower() not in {each.lower() for each in network.reached}:
         text = "confirm that nodes of this subnet reach the API server and the image registries, and are reached back"
-        yield Lint(code="subnet-routes-unconfirmed", level=NOTE, path=PATH, message=text)
+        yield Lint(code=ROUTES, level=NOTE, path=PATH, message=text)

@@ -17,6 +17,11 @@ from ..._store.manifests import read_manifests
 from ..files import json_file, refuse_empty
 
 
+def network_of(path: str | None) -> Network:
+    """What a file tells of the network, nothing without one. FleetError ``network-missing``, ``network-invalid``."""
+    return read_network(json_file(path, "network-missing", "network-invalid"), path) if path else Network()
+
+
 @dataclass(frozen=True, kw_only=True)
 class ChangeQuestion:
     """The objects as they are to become. ``override``: a subnet may be left for another one although both are good."""
@@ -35,10 +40,7 @@ class ChangeQuestion:
         if not documents:
             hint = f"changes are foreseen of {', '.join(KINDS)}"
             raise FleetError("no-changes", "no file holds an object that nodes come from", ", ".join(paths), hint)
-        found = (
-            read_network(json_file(network, "network-missing", "network-invalid"), network) if network else Network()
-        )
-        return cls(documents=documents, network=found, override=options["allow_subnet_move"])
+        return cls(documents=documents, network=network_of(network), override=options["allow_subnet_move"])
 
     def answered(self, members: t.Iterable[MemberNodes]) -> tuple[ClassChange, ...]:
         """What becomes of the nodes of these members; FleetError ``no-such-object``."""

@@ -119,13 +119,22 @@ def patiently(hands: Hands, step: t.Callable[[], T]) -> T:
 def cordon(client: KubeClient, work: NodeWork) -> Document | None:
     """The Node once no pod comes to it any more; None if it is gone. FleetError ``node-disrupted`` where another one of
     us has it."""
+    return _taken(client, work, {"unschedulable": True})
+
+
+def mark(client: KubeClient, work: NodeWork) -> Document | None:
+    """The Node once it says that we are at it, and the same as of ``cordon``; pods may still come."""
+    return _taken(client, work, {})
+
+
+def _taken(client: KubeClient, work: NodeWork, spec: Document) -> Document | None:
     for _try in range(_TRIES):
         node = present(client, work)
         if node is None:
             return None
         annotations = node["metadata"].get("annotations") or {}
         cordoned = bool((node.get("spec") or {}).get("unschedulable"))
-        if cordoned and annotations.get(DISRUPTED_BY) == work.operation:
+        if annotations.get(DISRUPTED_BY) == work.operation and (cordoned or not spec):
             return node
         if disruptor(annotations) not in ("", work.disruptor):
             text = f"{disruptor(annotations)} is emptying it"
@@ -133,7 +142,7 @@ def cordon(client: KubeClient, work: NodeWork) -> Document | None:
         marks = {DISRUPTED_BY: work.operation}
         if cordoned and DISRUPTED_BY not in annotations:
             marks[WAS_CORDONED] = "true"
-        if _patched(client, node, marks, {"unschedulable": True}):
+        if _patched(client, node, marks, spec):
             return present(client, work)
     raise ApiError("conflict", "the node is being written all the time", work.node, "try again")
 

@@ -10,17 +10,19 @@ from dataclasses import dataclass, field
 
 from ..._core.cluster.state_node import StateNode
 from ..._core.disruption.blockers import pod_blockers
-from ..._core.disruption.drift_edits import edit
 from ..._core.disruption.manual import nodes_by_name, nodes_of_pool
 from ..._core.disruption.members.member_nodes import MemberNodes
+from ..._core.disruption.node_source import NodeSource, effect_of
 from ..._core.disruption.pool_stop import merged, release_patch, stop_patch
+from ..._core.disruption.source_patch import PatchLeave, SourcePatch, read_patches, unconfirmed, withheld
+from ..._core.disruption.subnet_change import Network
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.karpenter.node_pool import API_VERSION
 from ..._core.objects.karpenter.node_pool import KIND as NODE_POOL
-from ..._core.objects.karpenter.reading import examine
 from ..._core.values.selector import compile_selector
 from ..._core.values.selector_text import parse_selector
 from ..._kube.client import KubeClient, Timeouts
+from ..._kube.errors import ApiError
 from ..members.members import Clients, members_to_write, open_clients, recorded_members
 from ..session import Session
 from .deleting import NodeDeletion, delete_nodes
@@ -31,6 +33,7 @@ from .replacing import ReplacementWish, driver_of
 DELETED, POOL_DELETED = "deleted", "pool_deleted"
 STOPPED, PATCHED = "stopped", "patched"
 PROTECTED, UNPROTECTED = "protected", "unprotected"
+NO_POOL, NO_OBJECT = "no-such-pool", "no-such-object"
 POOLS = f"/apis/{API_VERSION}/nodepools"
 DO_NOT_DISRUPT = "karpenter.sh/do-not-disrupt"
 
@@ -38,7 +41,8 @@ DO_NOT_DISRUPT = "karpenter.sh/do-not-disrupt"
 @dataclass(frozen=True, kw_only=True)
 class ManualWish:
     """``confirmed`` is the number of nodes that somebody has seen and means; ``consent``: nodes that drift by a patch
-    may be replaced. ``timeout`` is for one node, in seconds."""
+    may be replaced. ``timeout`` is for one node, in seconds. ``network`` is what a new subnet is judged by,
+    ``subnet_move``: a good one may be left for another, ``routes``: somebody has seen that nodes of it are reached."""
 
     member: str
     state: str
@@ -48,6 +52,9 @@ class ManualWish:
     confirmed: int | None = None
     patches: tuple[Document, ...] = ()
     consent: bool = False
+    network: Network = Network()
+    subnet_move: bool = False
+    routes: bool = False
     timeout: float = 3600.0
     reading: ReadingWish = ReadingWish()
     replacement: ReplacementWish = ReplacementWish()
@@ -56,13 +63,15 @@ class ManualWish:
 @dataclass(frozen=True, kw_only=True)
 class ManualReport:
     """``nodes`` are those that go, or are replaced, each with what is told of it; ``patches`` are what is written to
-    objects, by their path; ``failed`` says why nodes stayed."""
+    objects, by their path, without secrets; ``failed`` says why nodes stayed, ``unconfirmed`` what a person has to look
+    at before it is written."""
 
     state: str
     changed: bool
     nodes: t.Mapping[str, str] = field(default_factory=dict)
     patches: t.Mapping[str, Document] = field(default_factory=dict)
     failed: tuple[Problem, ...] = ()
+    unconfirmed: tuple[str, ...] = ()
 
     @property
     def text(self) -> list[str]:
@@ -71,13 +80,14 @@ class ManualReport:
         lines = [f"{self.state}: {count} node{'' if count == 1 else 's'} replaced or gone by it"]
         lines += [f"  {name}: {why}" for name, why in self.nodes.items()]
         lines += [f"  {path.rpartition('/')[2]}: {patch}" for path, patch in self.patches.items()]
+        lines += [f"  unconfirmed: {each}" for each in self.unconfirmed]
         return lines + [f"  stays: {each}" for each in self.failed]
 
 
 def manual(session: Session, wish: ManualWish, write: bool) -> ManualReport:
     """Does what is wished, or tells what it would be. FleetError with all problems before anything is written:
     ``no-such-member``, ``empty-name``, ``unknown-node``, ``count-not-confirmed``, ``no-such-pool``,
-    ``drift-without-consent``."""
+    ``no-such-object``, ``drift-without-consent``, ``subnet-routes-unconfirmed``, and as of ``read_patches``."""
     members = members_to_write(session) if write else recorded_members(session.records)
     if wish.member not in members:
         hint = f"there are: {', '.join(members) or 'none'}"
@@ -137,7 +147,7 @@ class _Manual:
         there = {each.pool for each in self._member.whole.nodes} | {each.name for each in self._member.pools}
         if self._wish.pool not in there:
             hint = f"there are: {', '.join(sorted(there - {''})) or 'none'}"
-            raise FleetError("no-such-pool", "the member has no such pool", self._wish.pool, hint)
+            raise FleetError(NO_POOL, "the member has no such pool", self._wish.pool, hint)
 
     def _deleted(self) -> ManualReport:
         nodes = {each.name: each for each in self._member.whole.nodes if each.node is not None}
@@ -169,7 +179,7 @@ class _Manual:
         names = nodes_of_pool(self._member.whole, self._wish.pool, self._wish.confirmed)
         path = f"{POOLS}/{self._wish.pool}"
         if self._wish.pool not in {each.name for each in self._member.pools}:
-            raise FleetError("no-such-pool", "no NodePool has that name", self._wish.pool)
+            raise FleetError(NO_POOL, "no NodePool has that name", self._wish.pool)
         if self._write:
             self._client.delete(path)
         told = dict.fromkeys(names, "drained by Karpenter, for its NodePool goes")
@@ -182,56 +192,69 @@ class _Manual:
         there = {each.name: each.annotations.get(DO_NOT_DISRUPT) for each in self._member.nodes}
         patch: Document = {"metadata": {"annotations": {DO_NOT_DISRUPT: value}}}
         patches = {f"{NODES}/{name}": patch for name in names if there[name] != value}
-        return self._written(patches, {})
+        self._put(patches)
+        return ManualReport(state=self._wish.state, changed=bool(patches), patches=patches)
 
     def _patched(self) -> ManualReport:
-        """Pools stopped, released or edited; who drifts by it is told, and needs consent."""
-        pools = {each.name: dict(each.manifest) for each in self._member.pools}
-        wanted = self._edits(pools)
-        unknown = sorted(set(wanted) - pools.keys())
-        if unknown:
-            hint = f"there are: {', '.join(sorted(pools)) or 'none'}; a patch makes no pool"
-            raise FleetError.of(Problem("no-such-pool", "no NodePool has that name", name, hint) for name in unknown)
-        drifted: dict[str, str] = {}
-        patches: dict[str, Document] = {}
-        for name, patch in wanted.items():
-            after = merged(pools[name], patch)
-            if after == pools[name]:
+        """Pools stopped, released or edited, and node classes edited; who drifts by it is told, and needs consent."""
+        wish, nodes = self._wish, dict[str, str]()
+        leave = PatchLeave(drift=wish.consent or not self._write, routes=wish.routes or not self._write)
+        edits: list[SourcePatch] = []
+        open_questions: list[str] = []
+        held: list[Problem] = []
+        for each, before in self._there(self._edits()):
+            after = merged(before, each.patch)
+            if after == before:
                 continue
-            patches[f"{POOLS}/{name}"] = patch
-            found = edit(NODE_POOL, pools[name], after, self._member.whole)
-            drifted |= {node: f"{why.reason}: {why.text}" for node, why in found.drifted.items()}
-        if drifted and not self._wish.consent and self._write:
-            text = f"this marks {len(drifted)} existing nodes Drifted, which replaces them: {', '.join(drifted)}"
-            hint = "say consent: true if that is meant"
-            raise FleetError("drift-without-consent", text, self._member.name, hint)
-        return self._written(patches, drifted)
+            edits.append(each)
+            change = NodeSource(each.kind, each.name, before, after)
+            found = effect_of(change, self._member.whole, wish.network, wish.subnet_move)
+            nodes |= {**found.drifted, **{name: f"perhaps: {why}" for name, why in found.unsure.items()}}
+            held += withheld(each, found, leave, self._member.name)
+            open_questions += [] if wish.routes else [f"{each.kind}/{each.name}: {text}" for text in unconfirmed(found)]
+        if held:
+            raise FleetError.of(held)
+        self._put({each.path: each.patch for each in edits})
+        shown = {each.path: each.shown for each in edits}
+        return ManualReport(
+            state=wish.state, changed=bool(edits), nodes=nodes, patches=shown, unconfirmed=tuple(open_questions)
+        )
 
-    def _edits(self, pools: t.Mapping[str, Document]) -> dict[str, Document]:
+    def _there(self, edits: t.Iterable[SourcePatch]) -> list[tuple[SourcePatch, Document]]:
+        """Each with the object as it is; a patch makes none."""
+        pools = {each.name: dict(each.manifest) for each in self._member.pools}
+        found = [(each, self._before(each, pools)) for each in edits]
+        hint = f"the member has the pools {', '.join(sorted(pools)) or '(none)'}; a patch makes no object"
+        problems = [
+            Problem(NO_POOL if each.kind == NODE_POOL else NO_OBJECT, f"no {each.kind} has that name", each.name, hint)
+            for each, before in found
+            if before is None
+        ]
+        if problems:
+            raise FleetError.of(problems)
+        return [(each, before) for each, before in found if before is not None]
+
+    def _before(self, patch: SourcePatch, pools: t.Mapping[str, Document]) -> Document | None:
+        """A class is read whole here, for what no snapshot may hold counts, too."""
+        if patch.kind == NODE_POOL:
+            return pools.get(patch.name)
+        try:
+            return self._client.get(patch.path)
+        except ApiError as error:
+            if error.code == "not-found":
+                return None
+            raise
+
+    def _edits(self) -> tuple[SourcePatch, ...]:
         if self._wish.state == PATCHED:
-            return dict(_patch_of(each) for each in self._wish.patches)
+            return read_patches(self._wish.patches)
         if not self._wish.pool.strip():
             raise FleetError("empty-name", "the name of the pool is empty", "pool", "name a pool")
         make = stop_patch if self._wish.state == STOPPED else release_patch
-        found = make(pools.get(self._wish.pool, {}))
-        return {self._wish.pool: found or {}}
+        pools = {each.name: each.manifest for each in self._member.pools}
+        return (SourcePatch(NODE_POOL, self._wish.pool, make(pools.get(self._wish.pool, {})) or {}),)
 
-    def _written(self, patches: dict[str, Document], nodes: t.Mapping[str, str]) -> ManualReport:
+    def _put(self, patches: t.Mapping[str, Document]) -> None:
         if self._write:
             for path, patch in patches.items():
                 self._client.request("PATCH", path, patch, {"fieldManager": "gitops-fleet"}, MERGE)
-        return ManualReport(state=self._wish.state, changed=bool(patches), nodes=nodes, patches=patches)
-
-
-def _patch_of(document: Document) -> tuple[str, Document]:
-    """A NodePool, or the part of one that is to change, as a merge patch. FleetError with all its problems."""
-    found = examine(document)
-    name = str((document.get("metadata") or {}).get("name") or "")
-    problems = [Problem(each.code, each.message, f"NodePool/{name} {each.path}", each.hint) for each in found.problems]
-    if found.fragment or not name:
-        problems.append(Problem("missing-field", "apiVersion, kind and metadata.name are needed", "patches"))
-    if problems:
-        raise FleetError.of(problems)
-    metadata = {key: each for key, each in document["metadata"].items() if key in ("labels", "annotations")}
-    patch: Document = {"spec": dict(found.repaired.get("spec") or {})}
-    return name, {**patch, **({"metadata": metadata} if metadata else {})}

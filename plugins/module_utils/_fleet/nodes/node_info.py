@@ -5,18 +5,19 @@
 
 from __future__ import annotations
 
+import time
 import typing as t
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from ..._core.disruption.members.catalogue import NO_CATALOGUE, Catalogue, read_catalogue
 from ..._core.disruption.members.class_changes import ClassChange
-from ..._core.disruption.members.consolidation_plan import MemberPlan, consolidation_plans
+from ..._core.disruption.members.consolidation_plan import MemberPlan, consolidation_plans, looked_again
 from ..._core.disruption.members.member_nodes import MemberNodes
 from ..._core.disruption.members.node_answers import NodeAnswer, node_answers
 from ..._core.disruption.safeguards import SafeguardRow, safeguard_rows
 from ..._core.disruption.scheduling.settings import DEFAULTS, Settings
-from ..._core.errors import Problem
+from ..._core.errors import FleetError, Problem
 from ..files import json_file, prices_files
 from ..session import Session
 from .changes import ChangeQuestion
@@ -29,11 +30,13 @@ RUN_BY = ("karpenter", "rotation")
 @dataclass(frozen=True, kw_only=True)
 class ConsolidationQuestion:
     """What Karpenter would do, with a list of instance types or what nodes tell, and with what its controller was
-    started with, which nobody can read from outside. ``nodes``: only these are told of; all if empty."""
+    started with, which nobody can read from outside. ``nodes``: only these are told of; all if empty.
+    ``look_again``: seconds after which members are asked once more whether the plan still holds; 0 for not at all."""
 
     catalogue: Catalogue = NO_CATALOGUE
     settings: Settings = DEFAULTS
     nodes: tuple[str, ...] = ()
+    look_again: int = 0
 
     @classmethod
     def of(cls, options: t.Mapping[str, t.Any]) -> ConsolidationQuestion:
@@ -46,6 +49,7 @@ class ConsolidationQuestion:
             catalogue=Catalogue(types=types, prices=prices_files(options["prices"]).prices),
             settings=Settings(spot_to_spot=options["spot_to_spot"], respect=respect),
             nodes=tuple(options["nodes"]),
+            look_again=options["look_again"],
         )
 
 
@@ -72,8 +76,11 @@ def node_report(
     snapshot: str,
     asked: ConsolidationQuestion | None = None,
     edits: ChangeQuestion | None = None,
+    pause: t.Callable[[float], None] = time.sleep,
 ) -> NodeReport:
-    """The answers, from members or from a file."""
+    """The answers, from members or from a file. FleetError ``bad-option`` where a file is to be looked at again."""
+    if snapshot and asked is not None and asked.look_again:
+        raise FleetError("bad-option", "a file does not change", "look_again", "leave it out, or ask the members")
     reading = replace(reading, daemons=asked is not None)
     everything = with_recorded(given, session.records)
     if snapshot:
@@ -86,12 +93,33 @@ def node_report(
         members = list(found.members)
     answers = [row for each in members for row in told.answers[each.name]]
     plans = [row for each in members for row in told.plans[each.name]]
+    found_again: tuple[Problem, ...] = ()
+    if asked is not None and asked.look_again and any(each.commands for each in plans):
+        pause(asked.look_again)
+        plans, found_again = _again(session, reading, asked, plans)
     changes = edits.answered(members) if edits is not None else ()
     hint = f"write {snapshot} again, or ask the members" if snapshot else "see what fleet_rbac_info prints for nodes"
     unknown = (Problem("plan-unknown", each.unknown, each.member, hint) for each in plans if each.unknown)
     against = (problem for each in changes for problem in each.problems)
-    problems = (*found.problems, *unknown, *against, *given.findings)
+    problems = (*found.problems, *found_again, *unknown, *against, *given.findings)
     return NodeReport(answers=tuple(answers), problems=problems, plans=tuple(plans), changes=changes)
+
+
+def _again(
+    session: Session, reading: ReadingWish, asked: ConsolidationQuestion, plans: list[MemberPlan]
+) -> tuple[list[MemberPlan], tuple[Problem, ...]]:
+    """The plans held against their members as they are by now."""
+    before = {each.member: each for each in plans}
+    after = dict(before)
+
+    def held(member: MemberNodes) -> MemberNodes:
+        now = session.clock()
+        after[member.name] = looked_again(before[member.name], member, asked.catalogue, now, asked.settings)
+        return MemberNodes(name=member.name)
+
+    names = tuple(name for name, each in before.items() if each.commands)
+    found = read_all(session, replace(reading, names=names), held)
+    return [after[each.member] for each in plans], found.problems
 
 
 class _Telling:

@@ -155,6 +155,7 @@ class _MemberReader:
             self._found,
             labels=dict(member.cluster.metadata.labels),
             maintenance=member.fleet.spec.maintenance,
+            own_maintenance=member.fleet.status.maintenance,
             karpenter=karpenter,
             pods_read=self._wish.pods,
             daemons=self._daemons.of(t.cast(t.Any, self._found[DAEMON_SET])) if DAEMON_SET in self._found else None,

@@ -31,6 +31,7 @@ from .draining import (
     delete_exactly,
     delete_node,
     drain,
+    mark,
     patiently,
     present,
 )
@@ -109,6 +110,7 @@ class NodeReplacer:
             return
         driver = self._driver(found)
         if driver == KARPENTER:
+            patiently(hands, lambda: mark(hands.client(), work))
             patiently(hands, lambda: _delete_claim(hands.client(), work))
             return
         node = drain(work, hands)

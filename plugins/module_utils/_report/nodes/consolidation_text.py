@@ -8,6 +8,8 @@ from __future__ import annotations
 import typing as t
 
 from ..._core.disruption.members.consolidation_plan import KEEP, MemberPlan, NodePlan
+from ..._core.disruption.methods.check_again import Checked
+from ..._core.disruption.methods.commands import Command
 from ..._core.values.listed import listed
 from ..text import folded, some, table
 
@@ -23,6 +25,8 @@ def consolidation_text(plans: t.Sequence[MemberPlan]) -> list[str]:
     lines: list[str] = []
     for each in plans:
         lines += folded(_headline(each))
+        for command, found in zip(each.commands, each.again, strict=False):
+            lines += folded(f"looked at again, {command.method}: {_again(command, found)}", "    ")
         rows = sorted(each.nodes, key=lambda one: (not one.next, one.decision == KEEP, one.node))
         if rows:
             lines += table(("NODE", "DECISION", "SAVES", "WHY"), some([_row(one) for one in rows]))
@@ -38,6 +42,13 @@ def _headline(plan: MemberPlan) -> str:
         return f"{plan.member}: the next pass of Karpenter disrupts no node"
     told = "; ".join(f"{each.method} {each.text}, saves {_money(each.saving)}" for each in plan.commands)
     return f"{plan.member}: the next pass of Karpenter: {told}"
+
+
+def _again(command: Command, found: Checked) -> str:
+    if found.command is None:
+        return f"given up, {found.failure}: {found.text}"
+    left = len(found.command.nodes)
+    return "as before" if left == len(command.nodes) else f"{left} of {len(command.nodes)} nodes"
 
 
 def _row(one: NodePlan) -> tuple[str, str, str, str]:

@@ -40,5 +40,5 @@ def safeguards_text(rows: t.Iterable[SafeguardRow]) -> list[str]:
 def _row(each: NodeAnswer) -> tuple[str, str, str, str]:
     going = f"is disrupted now, origin {each.origin}" if each.origin else ""
     causes = ", ".join([*each.causes, *([going] if going else [])])
-    held = each.graceful if each.managed else each.rotation
-    return each.node, each.pool or "-", causes, "; ".join(one.text for one in held) or "nothing"
+    held = each.drain or "; ".join(one.text for one in (each.graceful if each.managed else each.rotation))
+    return each.node, each.pool or "-", causes, held or "nothing"

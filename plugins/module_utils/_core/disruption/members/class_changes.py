@@ -17,11 +17,10 @@ from ..budgets.lint import ERROR, WARNING, Lint
 from ..drift_edits import FIELD_CLASSES
 from ..node_source import NodeSource, effect_of
 from ..pool_stop import merged
-from ..subnet_change import Network
+from ..subnet_change import ROUTES, Network
 from .member_nodes import UNWANTED, Document, MemberNodes
 
 KINDS = tuple(FIELD_CLASSES)
-UNCONFIRMED = "subnet-routes-unconfirmed"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +46,7 @@ class ClassChange:
     @property
     def confirmed(self) -> bool:
         """Whether nothing is left that only a person can see."""
-        return all(each.code != UNCONFIRMED for each in self.findings)
+        return all(each.code != ROUTES for each in self.findings)
 
     def as_dict(self) -> dict[str, t.Any]:
         """As results have it."""

@@ -8,12 +8,13 @@ node if it were the only one that goes.
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from ...cluster.state_node import StateNode
 from ...objects.karpenter.node_pool import EMPTY_REASON
 from ..methods.candidates import EMPTINESS
+from ..methods.check_again import Checked, check_again
 from ..methods.commands import EMPTY, Command, RefusedCommand, Replacement
 from ..methods.consolidation import Consolidation
 from ..methods.consolidation_candidates import not_emptied, unconsolidatable
@@ -75,13 +76,15 @@ class NodePlan:
 
 @dataclass(frozen=True, kw_only=True)
 class MemberPlan:
-    """``unknown``: why there is no plan, in words. ``given``: a list of instance types was."""
+    """``unknown``: why there is no plan, in words. ``given``: a list of instance types was. ``again``: what became of
+    each of the commands when the member was looked at once more; empty if it was not."""
 
     member: str
     given: bool = False
     commands: tuple[Command, ...] = ()
     nodes: tuple[NodePlan, ...] = ()
     unknown: str = ""
+    again: tuple[Checked, ...] = ()
 
     def as_dict(self) -> dict[str, t.Any]:
         """As results have it."""
@@ -89,6 +92,7 @@ class MemberPlan:
             "member": self.member,
             "catalogue": "given" if self.given else "observed",
             "next": [each.as_dict() for each in self.commands],
+            "again": [each.as_dict() for each in self.again],
             "nodes": [each.as_dict() for each in self.nodes],
             "unknown": self.unknown,
         }
@@ -103,6 +107,17 @@ def consolidation_plans(
 ) -> tuple[MemberPlan, ...]:
     """A plan for each member that has Karpenter, at an aware instant; with ``names``, only of these nodes."""
     return tuple(_plan(each, catalogue, now, settings, names) for each in members if each.karpenter)
+
+
+def looked_again(
+    plan: MemberPlan, member: MemberNodes, catalogue: Catalogue, now: datetime, settings: Settings = DEFAULTS
+) -> MemberPlan:
+    """The same plan, each of whose commands is held against the member as it is at a later instant."""
+    unknown = _unknown(member)
+    if unknown:
+        return replace(plan, unknown=unknown)
+    state = catalogue.put_into(member.state)
+    return replace(plan, again=tuple(check_again(each, state, now, settings) for each in plan.commands))
 
 
 def _plan(

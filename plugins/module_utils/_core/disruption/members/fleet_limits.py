@@ -70,7 +70,7 @@ def window_answer(
 
     FleetError ``no-such-maintenance``.
     """
-    site = Site(name=member.name, labels=member.labels, maintenance=member.maintenance)
+    site = Site(name=member.name, labels=member.labels, maintenance=member.maintenance, own=member.own_maintenance)
     spans = times.open(site, kind, now, now + AHEAD)
     if spans is None:
         return None
@@ -78,5 +78,7 @@ def window_answer(
     if spans and spans[0][0] <= now:
         end = spans[0][1]
         return WindowAnswer(True, "in its maintenance window", end if end < now + AHEAD else None)
-    why = frozen.message if frozen else "outside its maintenance windows"
+    by = times.shut(site, kind, now)
+    outside = "outside its maintenance windows" + (f", closed now by {' and by '.join(by)}" if by else "")
+    why = frozen.message if frozen else outside
     return WindowAnswer(False, why, spans[0][0] if spans else None)

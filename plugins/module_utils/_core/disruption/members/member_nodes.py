@@ -24,6 +24,7 @@ from ...cluster.state_node import (
     read_node_claim,
 )
 from ...errors import Problem
+from ...objects.clusters.fleet_maintenance import ClusterMaintenance
 from ...objects.karpenter.node_claim import NodeClaim
 from ...objects.karpenter.node_class import NodeClass
 from ...objects.karpenter.node_pool import NodePool, decode_node_pool
@@ -50,6 +51,7 @@ class MemberNodes:
     name: str
     labels: Mapping[str, str] = field(default_factory=lambda: EMPTY, hash=False)
     maintenance: str = ""
+    own_maintenance: ClusterMaintenance | None = field(default=None, hash=False)
     karpenter: bool = False
     nodes: tuple[Node, ...] = ()
     pools: tuple[NodePool, ...] = ()

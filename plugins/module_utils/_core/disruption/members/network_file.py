@@ -16,7 +16,8 @@ FORM = (
     '"podCIDRs": ["10.244.0.0/16"], "serviceCIDRs": ["10.0.0.0/16"], "addressesPerNode": 31}'
 )
 _LISTS, _NUMBERS = ("podCIDRs", "serviceCIDRs"), ("addressesPerNode",)
-_FIELDS = ("subnets", "dockerBridgeCIDR", *_LISTS, *_NUMBERS)
+_REACHED = "reached"
+_FIELDS = ("subnets", "dockerBridgeCIDR", _REACHED, *_LISTS, *_NUMBERS)
 
 
 def read_network(document: t.Any, where: str) -> Network:
@@ -26,6 +27,7 @@ def read_network(document: t.Any, where: str) -> Network:
     wrong = [f"there is no field {key!r:.60}" for key in document if key not in _FIELDS]
     wrong += [f"{key}: a list of ranges is wanted" for key in _LISTS if not _texts(document.get(key, []))]
     wrong += [f"{key}: a number from 1 is wanted" for key in _NUMBERS if not _count(document.get(key, 1), 1)]
+    wrong += [] if _texts(document.get(_REACHED, [])) else [f"{_REACHED}: a list of identities of subnets is wanted"]
     bridge = document.get("dockerBridgeCIDR", DOCKER_BRIDGE)
     wrong += [] if isinstance(bridge, str) else ["dockerBridgeCIDR: a range is wanted"]
     subnets = document.get("subnets")
@@ -47,6 +49,7 @@ def read_network(document: t.Any, where: str) -> Network:
         service_cidrs=tuple(document.get("serviceCIDRs", ())),
         docker_bridge=bridge,
         addresses_per_node=document.get("addressesPerNode", 1),
+        reached=tuple(document.get(_REACHED, ())),
     )
 
 

@@ -14,10 +14,11 @@ from ...cluster.state_node import StateNode
 from ...machine import Blocker
 from ...objects.clusters.node_rotation import NodeRotation
 from ...values.instants import write_time
-from ..blockers import EVENTUAL, GRACEFUL, blockers, pod_blockers
+from ..blockers import node_blockers, past_grace, pod_blockers
 from ..methods.drift import Drift, drift
 from ..methods.expiration import Expiry, expiry
 from ..origins import origin
+from ..termination import deadline, drain_step
 from .member_nodes import MemberNodes
 from .rotation_sight import RotationGround
 
@@ -29,7 +30,8 @@ KARPENTER_ONLY = ("not-managed", "not-initialized", "no-pool-label", "no-pool", 
 @dataclass(frozen=True, kw_only=True)
 class NodeAnswer:
     """``causes`` are why it may be disrupted, in words, by cause. ``graceful`` holds emptiness and consolidation back,
-    ``eventual`` drift; ``rotation``, what our own rotation looks at. ``expires`` is when Karpenter deletes it."""
+    ``eventual`` drift; ``rotation``, what our own rotation looks at. ``expires`` is when Karpenter deletes it;
+    ``drain``, how far it has come with that: pods that are left, until when they are waited for, and for which."""
 
     member: str
     node: str
@@ -41,6 +43,7 @@ class NodeAnswer:
     expires: datetime | None
     origin: str
     managed: bool
+    drain: str = ""
 
     def as_dict(self) -> dict[str, t.Any]:
         """As results have it."""
@@ -57,6 +60,7 @@ class NodeAnswer:
             "candidate": self.managed and not self.graceful,
             "expires": write_time(self.expires) if self.expires else "",
             "origin": self.origin,
+            "drain": self.drain,
         }
 
 
@@ -80,21 +84,28 @@ def _due(ground: RotationGround, member: MemberNodes, now: datetime) -> dict[str
 def _answer(member: MemberNodes, node: StateNode, due: t.Mapping[str, str], now: datetime) -> NodeAnswer:
     state = member.state
     lives = expiry(state, node, now)
+    own, by_pods = node_blockers(state, node, now), pod_blockers(node.pods, state.limits, now)
+    graceful = (*own, *by_pods)
     return NodeAnswer(
         member=member.name,
         node=node.name,
         pool=node.pool,
         causes=dict(_causes(member, node, lives, due, now)),
-        graceful=blockers(state, node, now, GRACEFUL),
-        eventual=blockers(state, node, now, EVENTUAL),
-        rotation=(
-            *(each for each in blockers(state, node, now) if not each.by_pod and each.code not in KARPENTER_ONLY),
-            *pod_blockers(node.pods, state.limits, now),
-        ),
+        graceful=graceful,
+        eventual=past_grace(graceful, node),
+        rotation=(*(each for each in own if each.code not in KARPENTER_ONLY), *by_pods),
         expires=lives.due_at,
         origin=origin(node, now),
         managed=node.claim is not None,
+        drain=_drain(member, node, now),
     )
+
+
+def _drain(member: MemberNodes, node: StateNode, now: datetime) -> str:
+    """Of a node whose NodeClaim is being deleted, as Karpenter ends it."""
+    if node.claim is None or node.claim.metadata.deletion_timestamp is None or not member.pods_read:
+        return ""
+    return drain_step(node.pods, deadline(node.claim), now).text
 
 
 def _causes(

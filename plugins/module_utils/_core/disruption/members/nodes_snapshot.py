@@ -13,6 +13,8 @@ from datetime import datetime
 from ...cluster.daemon_sets import daemon_pods
 from ...cluster.pod import Pod
 from ...errors import FleetError, Problem
+from ...objects.clusters.fleet_maintenance import ClusterMaintenance
+from ...schema.codec import decode, encode
 from ...values.clock_skew import CLOCK_SKEW
 from ...values.instants import SECONDS, parse_time, write_time
 from .member_nodes import (
@@ -110,6 +112,8 @@ def _member(member: MemberNodes, documents: Mapping[str, t.Sequence[Document]]) 
         "daemonSetsRead": member.daemons is not None,
         "objects": {kind: list(documents.get(kind, ())) for kind in KINDS if documents.get(kind)},
     }
+    if member.own_maintenance:
+        row["ownMaintenance"] = encode(member.own_maintenance)
     if member.missing:
         row["missing"] = {kind: {"code": why.code, "message": why.message} for kind, why in member.missing.items()}
     return row
@@ -129,6 +133,7 @@ def _read_member(row: Mapping[str, t.Any]) -> MemberNodes:
         found,
         labels={str(key): str(value) for key, value in (row.get("labels") or {}).items()},
         maintenance=str(row.get("maintenance") or ""),
+        own_maintenance=decode(ClusterMaintenance, row["ownMaintenance"]) if row.get("ownMaintenance") else None,
         karpenter=row.get("karpenter") is True,
         pods_read=row.get("podsRead") is not False,
         daemons=_daemons(objects) if row.get("daemonSetsRead") is True else None,

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import dataclasses
+import typing as t
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -29,6 +30,11 @@ class Checked:
     command: Command | None
     failure: str = ""
     text: str = ""
+
+    def as_dict(self) -> dict[str, t.Any]:
+        """As results have it: the nodes that would still go."""
+        nodes = list(self.command.nodes) if self.command else []
+        return {"nodes": nodes, "failure": self.failure, "text": self.text}
 
 
 def check_again(command: Command, state: ClusterState, now: datetime, settings: Settings = DEFAULTS) -> Checked:

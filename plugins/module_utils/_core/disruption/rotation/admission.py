@@ -56,13 +56,14 @@ class Admission:
         for each in state.nodes:
             if each.phase in (SURGING, DRAINING) and each.name in there:
                 self._reserve(self._needs(there[each.name]))
+        self._wave_full = self._full_wave()
 
     def refusals(self, node: NodeProgress, seen: RotationNode) -> tuple[Blocker, ...]:
         """Everything but the node itself that speaks against it now."""
         found = [
             self._windows.get(seen.cluster),
             self._pause(node),
-            self._wave_full(),
+            self._wave_full,
             self._surge_full(),
             *(each.blocker for each in self._over(node.pool) if each.left <= 0),
             *self._members_full(seen.cluster),
@@ -80,11 +81,13 @@ class Admission:
         for each in self._over(node.pool):
             each.take()
         self._reserve(self._needs(seen))
+        self._wave_full = self._full_wave()
         return dataclasses.replace(
             node,
             phase=first,
             wave=self.wave.number,
             attempts=node.attempts + 1,
+            begun_at=node.begun_at or self._now,
             since=self._now,
             not_before=None,
             blocked_since=None,
@@ -106,7 +109,7 @@ class Admission:
             return None
         return Blocker("retry", f"tried {node.attempts} times, again from {write_time(node.not_before)}: {node.text}")
 
-    def _wave_full(self) -> Blocker | None:
+    def _full_wave(self) -> Blocker | None:
         wave = self.wave
         if wave.begun < wave.size:
             return None

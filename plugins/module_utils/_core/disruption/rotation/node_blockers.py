@@ -36,6 +36,8 @@ class RotationBlockers:
             return tuple(found)
         pods = self._sight.pods.get(node.name, ())
         by_pods = pod_blockers(pods, self._sight.limits.get(node.cluster, NO_LIMITS), self._now)
+        if not by_pods:
+            return tuple(found)
         if any(each.code == "pod-annotation" for each in by_pods):
             self.until |= {at for pod in pods if (at := protection(pod, self._now).until) is not None}
         return (*found, *sorted(by_pods, key=lambda one: (one.code != "pod-annotation", one.text)))

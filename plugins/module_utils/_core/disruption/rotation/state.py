@@ -31,6 +31,7 @@ class NodeProgress:
     phase: str = prop("Phase.", default=WAITING)
     wave: int = prop("Wave that it was begun in.", default=0)
     attempts: int = prop("How often it was begun.", default=0)
+    begun_at: datetime | None = prop("When it was begun for the first time.", default=None)
     since: datetime | None = prop("When the phase began.", default=None)
     not_before: datetime | None = prop("When it may be tried again.", default=None)
     blocked_since: datetime | None = prop("Since when it is blocked in the window that is open.", default=None)

@@ -71,6 +71,7 @@ def test_the_role_for_nodes_evicts_and_deletes_and_changes_nothing_else():
     assert writing == {
         "delete nodes", "patch nodes", "delete pods", "create pods/eviction", "delete nodeclaims.karpenter.sh",
         "delete nodepools.karpenter.sh", "patch nodepools.karpenter.sh",
+        "patch aksnodeclasses.karpenter.azure.com", "patch ec2nodeclasses.karpenter.k8s.aws",
     }  # fmt: skip
     assert {rule.resource for rule in rules if rule.namespace} == {"leases"}
     reading = {rule.resource for rule in rules_of(read_only_manifests(Subject("User", "ci"), ()))}

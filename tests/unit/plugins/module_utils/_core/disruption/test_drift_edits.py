@@ -13,7 +13,6 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.drif
     changed_paths,
     edit,
     field_class,
-    gate_findings,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.subnet_change import (
     Network,
@@ -178,12 +177,6 @@ def test_a_subnet_edit_lists_all_nodes_of_all_pools_of_the_class_d0_48() -> None
     found = edit("AKSNodeClass", old, new, a_state(made, claims=claims))
     assert {name: each.reason for name, each in found.drifted.items()} == {"a": "NodeClassDrift", "b": "NodeClassDrift"}
     assert found.changed == (("spec.vnetSubnetID", "static"),)
-
-
-def test_the_gate_of_drift_has_no_effect_and_is_told_d0_38() -> None:
-    (found,) = gate_findings({"Drift": False})
-    assert (found.code, found.path) == ("drift-gate-gone", "featureGates.Drift")
-    assert gate_findings({"SpotToSpotConsolidation": True}) == ()
 
 
 def network(**more: t.Any) -> Network:

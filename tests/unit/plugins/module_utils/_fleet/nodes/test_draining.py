@@ -124,3 +124,17 @@ def test_another_attempt_of_the_same_rotation_has_the_node() -> None:
     taken, free = server.patched
     assert taken["metadata"]["annotations"][DISRUPTED_BY] == "first/a.2"
     assert free["metadata"]["annotations"][DISRUPTED_BY] is None and free["spec"] == {"unschedulable": None}
+
+
+def test_a_node_that_karpenter_empties_says_who_asked_for_it_and_pods_may_still_come() -> None:
+    """D0-06"""
+    server: t.Any = Nodes("")
+    draining.mark(server, work("by-hand/a"))
+    (told,) = server.patched
+    assert told["metadata"]["annotations"] == {DISRUPTED_BY: "by-hand/a"} and not told.get("spec")
+    held: t.Any = Nodes("by-hand/a")
+    draining.mark(held, work("by-hand/a"))
+    assert held.patched == []
+    with pytest.raises(FleetError) as refused:
+        draining.mark(held, work("second/a.1"))
+    assert refused.value.code == "node-disrupted"

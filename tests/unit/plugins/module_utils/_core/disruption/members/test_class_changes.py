@@ -114,6 +114,7 @@ def test_what_no_member_has_is_refused_all_at_once() -> None:
         ({"subnets": {"a": {"prefixes": ["10.0.0.0/8"], "used": -1}}}, "prefixes, and used"),
         ({"podCIDRs": "10.0.0.0/8"}, "a list of ranges"),
         ({"podCIDRs": ["10.0.0.0/99"]}, "10.0.0.0/99"),
+        ({"reached": OLD}, "identities of subnets"),
         ({"addressesPerNode": 0}, "a number from 1"),
         ({"dockerBridgeCIDR": 7}, "a range is wanted"),
         ({"pods": 7}, "there is no field 'pods'"),
@@ -130,3 +131,10 @@ def test_without_a_file_nothing_is_known_of_the_network() -> None:
     assert [each.code for each in found.findings] == ["subnet-migration-unsupported", "subnet-routes-unconfirmed"]
     with pytest.raises(FleetError):
         read_network([], "network.json")
+
+
+def test_a_subnet_that_was_probed_needs_nobody_to_look_d0_46() -> None:
+    reached = read_network({**FILE, "reached": [NEW.upper()]}, "network.json")
+    found = changed({"vnetSubnetID": NEW}, reached)
+    assert found.confirmed and "subnet-routes-unconfirmed" not in {each.code for each in found.findings}
+    assert not changed({"vnetSubnetID": NEW}, read_network({**FILE, "reached": [OLD]}, "network.json")).confirmed

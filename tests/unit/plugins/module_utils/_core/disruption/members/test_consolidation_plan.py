@@ -14,6 +14,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.memb
     MemberPlan,
     NodePlan,
     consolidation_plans,
+    looked_again,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.members.member_nodes import (
     KINDS,
@@ -139,3 +140,23 @@ def test_the_table_fits_and_says_where_pods_go_and_what_a_catalogue_would_tell()
     assert consolidation_text([]) == ["no member has Karpenter: nobody consolidates nodes"]
     unknown = consolidation_text([plan(member(nodes, daemons=None))])
     assert unknown == ["m1: no consolidation plan: DaemonSets were not read"]
+
+
+def test_each_command_is_held_against_what_came_meanwhile() -> None:
+    """D0-29"""
+    nodes = [a_node("a"), a_node("b"), a_node("full")]
+    pods = [a_pod("f", "full", 2)]
+    first = plan(member(nodes, *pods))
+    assert first.again == () and first.commands[0].nodes == ("a", "b")
+
+    def told(*more: Pod, **of_member: t.Any) -> MemberPlan:
+        return looked_again(first, member(nodes, *pods, *more, **of_member), GIVEN, NOW)
+
+    assert told().as_dict()["again"] == [{"nodes": ["a", "b"], "failure": "", "text": ""}]
+    assert "looked at again, Emptiness: as before" in " ".join(consolidation_text([told()]))
+    partly = told(a_pod("p", "a"))
+    assert partly.again[0].as_dict()["nodes"] == ["b"] and "1 of 2 nodes" in " ".join(consolidation_text([partly]))
+    gone = told(a_pod("p", "a"), a_pod("q", "b"))
+    assert gone.again[0].failure == "churn" and "given up, churn: node a" in " ".join(consolidation_text([gone]))
+    unread = told(missing={"Pod": Problem("forbidden", "no", "m1")})
+    assert unread.unknown and unread.again == ()

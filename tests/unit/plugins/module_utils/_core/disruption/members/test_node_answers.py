@@ -28,14 +28,25 @@ NOW = datetime(2026, 3, 28, 12, tzinfo=UTC)
 LABELS = {"karpenter.sh/nodepool": "kp", "karpenter.sh/initialized": "true"}
 
 
-def answers(*pods: Pod, lifetime: str = "Never", drifted: bool = False, managed: bool = True) -> NodeAnswer:
+def answers(
+    *pods: Pod,
+    lifetime: str = "Never",
+    drifted: bool = False,
+    managed: bool = True,
+    grace: str = "",
+    leaving: bool = False,
+) -> NodeAnswer:
+    """``grace``: the grace period of its NodeClaim, none if empty. ``leaving``: its NodeClaim is being deleted."""
     status = {"conditions": [{"type": "Ready", "status": "True"}]}
     node = read_node({"metadata": {"name": "a", "uid": "u", "labels": LABELS if managed else {}}, "status": status})
     told = (
         [{"type": "Drifted", "status": "True", "reason": "NodePoolDrifted", "message": "its hash"}] if drifted else []
     )
-    metadata = {"name": "a", "labels": LABELS, "creationTimestamp": "2026-03-27T12:00:00Z"}
-    claim = {"metadata": metadata, "spec": {"expireAfter": lifetime}, "status": {"nodeName": "a", "conditions": told}}
+    metadata: dict[str, t.Any] = {"name": "a", "labels": LABELS, "creationTimestamp": "2026-03-27T12:00:00Z"}
+    if leaving:
+        metadata["deletionTimestamp"] = "2026-03-28T11:59:00Z"
+    spec = {"expireAfter": lifetime, **({"terminationGracePeriod": grace} if grace else {})}
+    claim = {"metadata": metadata, "spec": spec, "status": {"nodeName": "a", "conditions": told}}
     here = MemberNodes(
         name="m1",
         karpenter=managed,
@@ -62,11 +73,28 @@ def test_who_holds_it_is_told_for_each_class_of_methods() -> None:
     found = answers(pod)
     assert "Empty" not in found.causes
     assert [each.code for each in found.graceful] == ["pdb"] and not found.as_dict()["candidate"]
+    assert found.eventual == found.graceful == found.rotation
     lines = nodes_text([found])
     assert "default/b" in " ".join(lines) and max(map(len, lines)) <= 80
+
+
+def test_with_a_termination_grace_period_pods_do_not_hold_eventual_methods() -> None:
+    found = answers(Pod(name="p", node="a", labels={"app": "held"}), grace="1h")
+    assert [each.code for each in found.graceful] == [each.code for each in found.rotation] == ["pdb"]
+    assert found.eventual == ()
 
 
 def test_without_karpenter_a_node_is_nobodys_candidate_and_a_rotation_may_take_it() -> None:
     found = answers(managed=False)
     assert "not-managed" in {each.code for each in found.graceful}
     assert found.rotation == () and not found.as_dict()["candidate"]
+
+
+def test_how_far_a_drain_has_come_is_told_with_its_end() -> None:
+    """D0-53, D0-54: until the deadline, or for ever; nothing of a node that stays."""
+    pod = Pod(name="p", node="a", annotations={"karpenter.sh/do-not-disrupt": "true"})
+    assert answers(pod).drain == "" and answers(pod, managed=False).drain == ""
+    ending = answers(pod, grace="30m", leaving=True)
+    assert ending.drain == "1 pods left, until 2026-03-28T12:29:00Z; waits for default/p" and ending.origin
+    assert ending.as_dict()["drain"] == ending.drain and "until" in " ".join(nodes_text([ending]))
+    assert answers(pod, leaving=True).drain == "1 pods left, no deadline; waits for default/p"

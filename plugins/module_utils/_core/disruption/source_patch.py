@@ -1,0 +1,136 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Parts of NodePools and node classes that somebody writes by hand, and what has to be said first of those that rotate
+nodes."""
+
+from __future__ import annotations
+
+import typing as t
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ..errors import FleetError, Problem
+from ..objects.karpenter.manifests import JUDGEMENTS
+from ..objects.karpenter.node_class import AKS_NODE_CLASS, EC2_NODE_CLASS
+from ..objects.karpenter.node_pool import API_VERSION
+from ..objects.karpenter.node_pool import KIND as NODE_POOL
+from ..objects.karpenter.reading import examine
+from .budgets.lint import ERROR
+from .node_source import SourceEffect
+from .subnet_change import ROUTES
+
+Document = dict[str, t.Any]
+# What a machine runs at its start; tokens are found there.
+HIDDEN = ("userData",)
+_PLURALS = {NODE_POOL: "nodepools", AKS_NODE_CLASS: "aksnodeclasses", EC2_NODE_CLASS: "ec2nodeclasses"}
+
+
+@dataclass(frozen=True)
+class SourcePatch:
+    """A merge patch of one object that nodes come from."""
+
+    kind: str
+    name: str
+    patch: Document
+    api_version: str = API_VERSION
+
+    @property
+    def path(self) -> str:
+        """Where the object is on a server."""
+        return f"/apis/{self.api_version}/{_PLURALS[self.kind]}/{self.name}"
+
+    @property
+    def shown(self) -> Document:
+        """The patch without what may hold secrets."""
+        spec = self.patch.get("spec") or {}
+        hidden = {key: "(not shown)" for key in HIDDEN if spec.get(key) is not None}
+        return {**self.patch, "spec": {**spec, **hidden}} if hidden else self.patch
+
+
+@dataclass(frozen=True)
+class PatchLeave:
+    """What somebody has said: ``drift``: nodes may be replaced by it; ``routes``: nodes of the new subnet reach what
+    they need, and are reached."""
+
+    drift: bool = False
+    routes: bool = False
+
+
+def read_patches(documents: t.Iterable[Document]) -> tuple[SourcePatch, ...]:
+    """NodePools, AKSNodeClasses and EC2NodeClasses, or the parts of them that are to change.
+
+    FleetError with all problems, ``named-twice`` for an object that two of them patch.
+    """
+    found: list[SourcePatch] = []
+    problems: list[Problem] = []
+    for document in documents:
+        try:
+            found.append(_read(document))
+        except FleetError as error:
+            problems += error.problems
+    paths = Counter(each.path for each in found)
+    twice = [path for path, count in paths.items() if count > 1]
+    problems += [Problem("named-twice", "two patches are of it", path, "write them as one") for path in twice]
+    if problems:
+        raise FleetError.of(problems)
+    return tuple(found)
+
+
+def withheld(patch: SourcePatch, effect: SourceEffect, leave: PatchLeave, member: str) -> tuple[Problem, ...]:
+    """Why the patch may not be written as things are: ``drift-without-consent``, ``subnet-routes-unconfirmed``, and
+    whatever speaks against another subnet."""
+    where = f"{member} {patch.kind}/{patch.name}"
+    found = [Problem(each.code, each.message, where) for each in effect.findings if each.level == ERROR]
+    for text in () if leave.routes else unconfirmed(effect):
+        hint = "say confirm_routes: true once somebody has looked, or name the subnet as reached in the network file"
+        found.append(Problem(ROUTES, text, where, hint))
+    names = tuple(effect.drifted or effect.unsure)
+    if names and not leave.drift:
+        marks = "marks" if effect.drifted else "may mark"
+        text = f"this {marks} {len(names)} existing nodes Drifted, which replaces them: {', '.join(names)}"
+        found.append(Problem("drift-without-consent", text, where, "say consent: true if that is meant"))
+    return tuple(found)
+
+
+def unconfirmed(effect: SourceEffect) -> tuple[str, ...]:
+    """What only a person can see, or a probe."""
+    return tuple(each.message for each in effect.findings if each.code == ROUTES)
+
+
+def _read(document: Document) -> SourcePatch:
+    """A NodePool, AKSNodeClass or EC2NodeClass, or the part of one that is to change."""
+    kind = document.get("kind")
+    problems = _of_class(document) if kind in _PLURALS and kind != NODE_POOL else _of_pool(document)
+    metadata = document.get("metadata")
+    name = str((metadata.get("name") if isinstance(metadata, Mapping) else "") or "")
+    if not name:
+        problems.append(Problem("missing-field", "apiVersion, kind and metadata.name are needed", "patches"))
+    if problems:
+        raise FleetError.of(problems)
+    kept = {key: each for key, each in document["metadata"].items() if key in ("labels", "annotations")}
+    spec = examine(document).repaired.get("spec") if kind == NODE_POOL else document.get("spec")
+    patch: Document = {"spec": dict(spec or {})}
+    return SourcePatch(str(kind), name, {**patch, **({"metadata": kept} if kept else {})}, str(document["apiVersion"]))
+
+
+def _of_pool(document: Document) -> list[Problem]:
+    found = examine(document)
+    about = f"NodePool/{(document.get('metadata') or {}).get('name') or ''}"
+    problems = [Problem(each.code, each.message, f"{about} {each.path}", each.hint) for each in found.problems]
+    if found.fragment:
+        problems.append(Problem("missing-field", "apiVersion, kind and metadata.name are needed", "patches"))
+    return problems
+
+
+def _of_class(document: Document) -> list[Problem]:
+    """The fields are judged by the server, which has the rest of the object."""
+    kind, found = document["kind"], []
+    known = JUDGEMENTS[kind]
+    versions = [f"{known.group}/{each}" for each in known.served]
+    if document.get("apiVersion") not in versions:
+        text = f"{kind} is not served in {document.get('apiVersion')!r:.60}"
+        found.append(Problem("unsupported-version", text, "patches", f"write {versions[0]}"))
+    wrong = [key for key in ("metadata", "spec") if not isinstance(document.get(key, {}), Mapping)]
+    return found + [Problem("wrong-type", "an object is wanted here", f"{kind} {key}") for key in wrong]

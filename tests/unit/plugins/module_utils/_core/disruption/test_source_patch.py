@@ -1,0 +1,94 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Patches of NodePools and node classes: what they are, and what has to be said before they are written."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.budgets.lint import ERROR, NOTE, Lint
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.node_source import SourceEffect
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.source_patch import (
+    PatchLeave,
+    read_patches,
+    unconfirmed,
+    withheld,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.subnet_change import PATH, ROUTES
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+
+AKS: dict[str, t.Any] = {
+    "apiVersion": "karpenter.azure.com/v1beta1",
+    "kind": "AKSNodeClass",
+    "metadata": {"name": "default"},
+    "spec": {"imageFamily": "Ubuntu"},
+}
+EC2 = {**AKS, "apiVersion": "karpenter.k8s.aws/v1", "kind": "EC2NodeClass"}
+POOL = {**AKS, "apiVersion": "karpenter.sh/v1", "kind": "NodePool", "spec": {"weight": 7}}
+ROUTE = Lint(code=ROUTES, level=NOTE, path=PATH, message="look at the routes")
+OVERLAP = Lint(code="subnet-overlap", level=ERROR, path=PATH, message="it overlaps")
+(CLASS,) = read_patches([AKS])
+
+
+def test_each_kind_has_its_place_on_a_server() -> None:
+    assert [each.path for each in read_patches([AKS, EC2, POOL])] == [
+        "/apis/karpenter.azure.com/v1beta1/aksnodeclasses/default",
+        "/apis/karpenter.k8s.aws/v1/ec2nodeclasses/default",
+        "/apis/karpenter.sh/v1/nodepools/default",
+    ]
+    labelled = {**POOL, "metadata": {"name": "p", "labels": {"a": "b"}, "uid": "u"}}
+    assert read_patches([labelled])[0].patch == {"spec": {"weight": 7}, "metadata": {"labels": {"a": "b"}}}
+
+
+def test_what_a_machine_runs_at_its_start_is_written_and_never_shown() -> None:
+    (found,) = read_patches([{**EC2, "spec": {"userData": "token", "role": "nodes"}}])
+    assert found.patch["spec"]["userData"] == "token"
+    assert "token" not in str(found.shown) and found.shown["spec"]["role"] == "nodes"
+
+
+@pytest.mark.parametrize(
+    ("document", "code"),
+    [
+        ({**AKS, "apiVersion": "karpenter.azure.com/v2"}, "unsupported-version"),
+        ({**AKS, "apiVersion": "karpenter.k8s.aws/v1"}, "unsupported-version"),
+        ({**AKS, "metadata": {}}, "missing-field"),
+        ({**AKS, "metadata": []}, "wrong-type"),
+        ({**AKS, "spec": 7}, "wrong-type"),
+        ({"budgets": [{"nodes": "1"}]}, "missing-field"),
+        ({**POOL, "spec": {"weight": "heavy"}}, "wrong-type"),
+    ],
+)
+def test_what_is_no_part_of_a_pool_or_a_class_is_refused(document: dict[str, t.Any], code: str) -> None:
+    with pytest.raises(FleetError) as error:
+        read_patches([document])
+    assert code in {each.code for each in error.value.problems}
+
+
+def test_all_problems_of_all_patches_are_told_at_once() -> None:
+    with pytest.raises(FleetError) as error:
+        read_patches([AKS, AKS, {**EC2, "metadata": {}}, {**AKS, "apiVersion": ""}])
+    assert sorted(each.code for each in error.value.problems) == ["missing-field", "named-twice", "unsupported-version"]
+
+
+def test_routes_that_nobody_confirmed_hold_a_patch_back_d0_46() -> None:
+    effect = SourceEffect(findings=(ROUTE,))
+    (found,) = withheld(CLASS, effect, PatchLeave(drift=True), "m1")
+    assert found.code == ROUTES and found.where == "m1 AKSNodeClass/default" and "confirm_routes" in found.hint
+    assert unconfirmed(effect) == ("look at the routes",)
+    assert withheld(CLASS, effect, PatchLeave(drift=True, routes=True), "m1") == ()
+
+
+def test_no_leave_lets_through_what_speaks_against_a_subnet_d0_44() -> None:
+    (found,) = withheld(CLASS, SourceEffect(findings=(OVERLAP,)), PatchLeave(drift=True, routes=True), "m1")
+    assert (found.code, found.message) == ("subnet-overlap", "it overlaps")
+
+
+def test_nodes_that_drift_or_may_need_consent_d0_19() -> None:
+    sure = SourceEffect(drifted={"a": "why", "b": "why"}, unsure={"c": "why"}, findings=(ROUTE,))
+    assert [each.code for each in withheld(CLASS, sure, PatchLeave(), "m1")] == [ROUTES, "drift-without-consent"]
+    assert "marks 2 existing nodes" in withheld(CLASS, sure, PatchLeave(routes=True), "m1")[0].message
+    unsure = withheld(CLASS, SourceEffect(unsure={"c": "why"}), PatchLeave(), "m1")
+    assert "may mark 1 existing nodes" in unsure[0].message
+    assert withheld(CLASS, SourceEffect(unsure={"c": "why"}), PatchLeave(drift=True), "m1") == ()
