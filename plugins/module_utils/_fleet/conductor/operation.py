@@ -166,6 +166,45 @@ class Attempt:
 OperationMaker = t.Callable[[Attempt], Followed]
 
 
+class Teller:
+    """What one attempt at ``operation`` tells: a sentence once, and its end."""
+
+    def __init__(self, operation: str, tell: t.Callable[[Event], None]) -> None:
+        self._operation = operation
+        self._tell = tell
+        self._said = ""
+        self.version_before = ""
+
+    def say(self, message: str) -> None:
+        """For people; nothing if it is empty, or what was said last."""
+        if message and message != self._said:
+            self._said = message
+            self._tell(Said(operation=self._operation, message=message))
+
+    def begun(self, reference: str) -> None:
+        """It goes on outside, under this reference."""
+        self._tell(Begun(operation=self._operation, reference=reference, version_before=self.version_before))
+
+    def blocked(self, reason: str, message: str) -> Blocked:
+        """The end of an attempt that did not begin; see ``Blocked``."""
+        return Blocked(operation=self._operation, reason=reason, message=message)
+
+    def paused(self, until: datetime | None, message: str) -> Paused:
+        """The end for now; see ``Paused``."""
+        return Paused(operation=self._operation, until=until, message=message)
+
+    def ended(self, result: str, reason: str = "", message: str = "", version_after: str = "") -> Ended:
+        """The end; see ``Ended``."""
+        return Ended(
+            operation=self._operation,
+            result=result,
+            reason=reason,
+            message=message,
+            version_before=self.version_before,
+            version_after=version_after,
+        )
+
+
 class Operation:
     """One operation, as it is followed."""
 
@@ -174,12 +213,15 @@ class Operation:
         self._work = attempt.work
         self._goal = attempt.goal
         self._pace = attempt.pace
-        self._tell = attempt.tell
         self._clock = attempt.clock
         self._pause = attempt.pause
-        self._said = ""
+        self.teller = Teller(attempt.work.operation, attempt.tell)
         self.begun = False
-        self.version_before = ""
+
+    @property
+    def version_before(self) -> str:
+        """As of ``Followed``."""
+        return self.teller.version_before
 
     def run(self, resumed: bool, only_follow: bool = False) -> Ended | Blocked:
         """To the end, whatever it is. FleetError of ``begin``, and whatever else a driver raises.
@@ -201,22 +243,22 @@ class Operation:
     def _start(self) -> Ended | Blocked:
         seen = self._look()
         if isinstance(seen, FleetError):
-            return self._blocked(states.UNREACHABLE, str(seen))
+            return self.teller.blocked(states.UNREACHABLE, str(seen))
         if seen.busy and seen.busy != self._work.operation:
-            return self._blocked(states.OPERATION_IN_PROGRESS, f"{seen.busy} is under way there")
-        self.version_before = seen.version
+            return self.teller.blocked(states.OPERATION_IN_PROGRESS, f"{seen.busy} is under way there")
+        self.teller.version_before = seen.version
         done = self._goal.nothing_to_do(seen.version, self._work.target)
         if done:
-            return self._ended(states.SKIPPED, done.reason, done.message, version_after=seen.version)
+            return self.teller.ended(states.SKIPPED, done.reason, done.message, version_after=seen.version)
         refused = self._goal.step_refused(seen.version, self._work.target)
         if refused:
-            return self._ended(states.FAILED, refused.reason, refused.message, version_after=seen.version)
+            return self.teller.ended(states.FAILED, refused.reason, refused.message, version_after=seen.version)
         self._pause(0)
         try:
             reference = self._driver.begin(self._work)
         except FleetError as error:
             if error.code in _BUSY:
-                return self._blocked(states.OPERATION_IN_PROGRESS, str(error))
+                return self.teller.blocked(states.OPERATION_IN_PROGRESS, str(error))
             raise
         self.begun = True
         self._refer(reference)
@@ -224,7 +266,7 @@ class Operation:
 
     def _follow(self, progress: OperationProgress) -> Ended:
         while progress.state == IN_PROGRESS:
-            self._say(progress.message)
+            self.teller.say(progress.message)
             self._pause(self._pace.interval)
             progress = self._poll()
         if progress.state == SUCCEEDED:
@@ -232,7 +274,7 @@ class Operation:
         if progress.state == FAILED:
             seen = self._look()
             after = "" if isinstance(seen, FleetError) else seen.version
-            return self._ended(states.FAILED, states.UPGRADE_FAILED, progress.message, version_after=after)
+            return self.teller.ended(states.FAILED, states.UPGRADE_FAILED, progress.message, version_after=after)
         return self._watched(progress.message)
 
     def _settled(self) -> Ended:
@@ -241,24 +283,24 @@ class Operation:
         if isinstance(seen, FleetError):
             message = f"the driver says it is done, but {self._work.subject} does not answer: {seen}"
         elif self._goal.reached(seen.version, self._work.target):
-            return self._ended(states.COMPLETED, version_after=seen.version)
+            return self.teller.ended(states.COMPLETED, version_after=seen.version)
         else:
             message = f"the driver says it is done, but {self._work.subject} is at {seen.version}"
             message += f", not {self._work.target}"
         after = "" if isinstance(seen, FleetError) else seen.version
-        return self._ended(states.FAILED, states.UPGRADE_FAILED, message, version_after=after)
+        return self.teller.ended(states.FAILED, states.UPGRADE_FAILED, message, version_after=after)
 
     def _watched(self, why: str) -> Ended:
         """Begun where nothing can be seen from here: only the subject can tell."""
-        self._say(f"{why or 'nothing is known of the operation here'}; watching {self._work.subject} itself")
+        self.teller.say(f"{why or 'nothing is known of the operation here'}; watching {self._work.subject} itself")
         seen = self._await_target(self._pace.lost_after)
         if not isinstance(seen, FleetError) and self._goal.reached(seen.version, self._work.target):
-            return self._ended(states.COMPLETED, version_after=seen.version)
+            return self.teller.ended(states.COMPLETED, version_after=seen.version)
         state = str(seen) if isinstance(seen, FleetError) else f"{self._work.subject} is at {seen.version}"
         message = f"the operation cannot be seen from here, nor its end in {self._pace.lost_after:g} s: {state}"
         message += f"; {why}" if why else ""
         after = "" if isinstance(seen, FleetError) else seen.version
-        return self._ended(states.FAILED, states.OPERATION_LOST, message, version_after=after)
+        return self.teller.ended(states.FAILED, states.OPERATION_LOST, message, version_after=after)
 
     def _await_target(self, seconds: float) -> Observation | FleetError:
         """What was seen last: at the target, or when the time was over."""
@@ -287,7 +329,7 @@ class Operation:
             except FleetError as error:
                 if self._clock() >= end:
                     return OperationProgress(state=UNKNOWN, message=f"the driver cannot tell how it stands: {error}")
-                self._say(f"the driver cannot tell how it stands, and is asked again: {error}")
+                self.teller.say(f"the driver cannot tell how it stands, and is asked again: {error}")
                 self._pause(self._pace.interval)
                 continue
             self._refer(progress.reference or self._work.reference)
@@ -296,22 +338,4 @@ class Operation:
     def _refer(self, reference: str) -> None:
         if reference != self._work.reference:
             self._work = replace(self._work, reference=reference)
-            self._tell(Begun(operation=self._work.operation, reference=reference, version_before=self.version_before))
-
-    def _say(self, message: str) -> None:
-        if message and message != self._said:
-            self._said = message
-            self._tell(Said(operation=self._work.operation, message=message))
-
-    def _blocked(self, reason: str, message: str) -> Blocked:
-        return Blocked(operation=self._work.operation, reason=reason, message=message)
-
-    def _ended(self, result: str, reason: str = "", message: str = "", version_after: str = "") -> Ended:
-        return Ended(
-            operation=self._work.operation,
-            result=result,
-            reason=reason,
-            message=message,
-            version_before=self.version_before,
-            version_after=version_after,
-        )
+            self.teller.begun(reference)

@@ -28,6 +28,7 @@ from .contract import IN_PROGRESS, NOT_BEGUN, SUCCEEDED, Observation, OperationP
 API = "/apis/cluster.x-k8s.io/v1beta2"
 REFERENCE = "cluster-api:"
 DEFERRED = "topology.cluster.x-k8s.io/defer-upgrade"
+PAUSED = "cluster.x-k8s.io/paused"
 OF_CLUSTER = "cluster.x-k8s.io/cluster-name"
 # What is put off or being rolled out, by the condition TopologyReconciled.
 _PUT_OFF = ("MachineDeploymentsUpgradeDeferred", "MachinePoolsUpgradeDeferred")
@@ -70,9 +71,11 @@ class ClusterApiDriver:
     timeout: float = 10.0
 
     def observe(self, member: str) -> Observation:
-        """The member's own ``/version``; pools by their Machines. FleetError ``no-topology``, and of both clusters."""
+        """The member's own ``/version``; pools by their Machines. FleetError ``no-topology``, ``cluster-paused``, and
+        of both clusters."""
         with self._management() as client:
             cluster = self._cluster(client)
+            _refuse_paused(cluster)
             rolling = _rolling(cluster)
             pools = [pool for kind in POOLS for pool in self._pools(client, cluster, kind)]
         return Observation(version=version(self.clients.get(member)), busy=rolling, pools=tuple(pools))
@@ -92,8 +95,10 @@ class ClusterApiDriver:
         raise FleetError("conflict", "the Cluster is being written all the time", work.member, "try again")
 
     def poll(self, work: Work) -> OperationProgress:
+        """FleetError ``cluster-paused``: nobody carries on what was begun, and how long for is not known."""
         with self._management() as client:
             cluster = self._cluster(client)
+            _refuse_paused(cluster)
             return self._pool_progress(client, cluster, work) if work.pool_step else _progress(cluster, work.target)
 
     def _pool_progress(self, client: KubeClient, cluster: Document, work: Work) -> OperationProgress:
@@ -150,12 +155,31 @@ class ClusterApiDriver:
         return KubeClient(connection, timeout=Timeouts(connect=self.timeout))
 
 
+def _refuse_paused(cluster: Document) -> None:
+    """Its controllers leave a paused Cluster as it is; members that do not answer are waited for as long, and no
+    longer."""
+    by = ["spec.paused"] if (cluster.get("spec") or {}).get("paused") else []
+    by += [f"annotation {PAUSED}"] if PAUSED in (cluster["metadata"].get("annotations") or {}) else []
+    if by:
+        metadata = cluster["metadata"]
+        message = f"its Cluster is paused ({' and '.join(by)}), so that nothing is rolled out there"
+        where = f"Cluster/{metadata.get('namespace', '')}/{metadata['name']}"
+        raise FleetError("cluster-paused", message, where, "resume it, or skip the member")
+
+
+def part_of_version(target: str) -> str:
+    """Why a topology cannot have that version; empty if it can."""
+    if target.count(".") > 1:
+        return ""
+    return f"a topology has a whole version, and {target} is none; write kubernetesVersion such as 1.36.3"
+
+
 def _put_off(cluster: Document, target: str) -> None:
     """The topology at the target, with all pools where they are. One at or above it is left as it is."""
     topology, wanted = cluster["spec"]["topology"], f"v{target.removeprefix('v')}"
-    if len(target.split(".")) < 3:
-        hint = "write kubernetesVersion with three parts, such as 1.36.3"
-        raise FleetError("target-not-offered", f"a topology has a whole version, and {target} is none", hint=hint)
+    refused = part_of_version(target)
+    if refused:
+        raise FleetError("target-not-offered", refused)
     if reached(topology["version"], target):
         return
     topology["version"] = wanted

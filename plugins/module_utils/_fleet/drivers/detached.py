@@ -48,7 +48,7 @@ _START_TIMEOUT = 120.0
 _PAUSE = 0.01
 _TAIL = 8
 _LONGEST_NAME = 200
-_BEGUN = ".begun"
+BEGUN = ".begun"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,13 +151,13 @@ def _write_request(folder: Path, request: Request) -> None:
         "member": request.member,
     }
     here(folder.parent)
-    make_folder(folder.parent / _BEGUN, 0o700)
+    make_folder(folder.parent / BEGUN, 0o700)
     own_folder(make_folder(folder, 0o700))
     try:
         for name, text in request.files.items():
             write_private(folder / name, text.encode())
         write_private(folder / "request.json", (json.dumps(document, indent=2) + "\n").encode())
-        write_private(folder.parent / _BEGUN / folder.name, b"")
+        write_private(folder.parent / BEGUN / folder.name, b"")
     except OSError as error:
         raise FleetError("unwritable-folder", f"{folder} cannot be written: {error.strerror}") from None
 
@@ -182,7 +182,7 @@ def _not_there(folder: Path, reference: str) -> OperationProgress:
 
 
 def _was_deleted(folder: Path) -> bool:
-    return (folder.parent / _BEGUN / folder.name).exists() and not folder.exists()
+    return (folder.parent / BEGUN / folder.name).exists() and not folder.exists()
 
 
 def _process_of(folder: Path) -> _Process | None:

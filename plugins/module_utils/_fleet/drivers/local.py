@@ -40,14 +40,16 @@ class LocalDriver:
     timeout: float = TIMEOUT
 
     def observe(self, member: str) -> Observation:
-        """The member's own ``/version``. If an upgrade was cut off while it was down, the version it comes from."""
+        """The member's own ``/version``. If an upgrade was cut off while it was down, the version it comes from, and
+        its pools as they were read last: nodes cannot be asked before it is finished."""
         try:
             return Observation(version=version(self.clients.get(member)))
         except FleetError:
             cut_off = upgrades.pending(states.cluster_dir(self.root, member))
             if cut_off is None:
                 raise
-            return Observation(version=cut_off.before)
+            known = self.clients.members.get(member)
+            return Observation(version=cut_off.before, pools=known.status.node_pools if known else ())
 
     def begin(self, work: Work) -> str:
         """FleetError ``no-such-cluster``, ``unknown-version``, ``missing-binary``, ``downgrade-refused``,

@@ -14,9 +14,12 @@ from pathlib import Path
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.clusters.fleet_member import FleetMember
 from ..._core.values.listed import listed
+from ..._kube.client import KubeClient
+from ..._kube.login.credentials import connection_from_kubeconfig
 from ..._local.cluster import TIMEOUT
 from ..._local.state import default_root
 from ..members.members import Clients
+from .by_provider import PROVIDERS, command_problems, options_of, split_problems
 from .choosing import (
     CLUSTER_API,
     COMMAND,
@@ -26,7 +29,6 @@ from .choosing import (
     definition_problems,
     filled_in,
     member_settings,
-    missing_settings,
     unfit_names,
     unsupported,
 )
@@ -34,12 +36,16 @@ from .clouds.ready import DEFINITIONS, argv_of, environ_of
 from .cluster_api import ClusterApiDriver
 from .command import CommandDriver
 from .contract import Driver
+from .jobs.options import executor_problems, job_settings, runs_as_job
+from .jobs.role_job import RoleJobDriver
 from .local import LocalDriver
 from .placeholders import NAMES, unknown
 from .role import RoleDriver
 
 Options = t.Mapping[str, t.Any]
 
+# Declared by whoever writes commands or a role: no node updates its operating system by itself any more.
+UNATTENDED = "stops_unattended_updates"
 _WITHOUT_REFERENCE = tuple(name for name in NAMES if name != "reference")
 # Option of each driver: its kind, and whether it has to be there.
 _KNOWN: t.Mapping[str, t.Mapping[str, tuple[str, bool]]] = {
@@ -52,6 +58,7 @@ _KNOWN: t.Mapping[str, t.Mapping[str, tuple[str, bool]]] = {
         "timeout": ("seconds", False),
     },
     COMMAND: {
+        "providers": ("settings", False),
         "definition": ("name", False),
         "settings": ("settings", False),
         "members": ("settings", False),
@@ -61,6 +68,7 @@ _KNOWN: t.Mapping[str, t.Mapping[str, tuple[str, bool]]] = {
         "begin_pool": ("argv", False),
         "environment": ("texts", False),
         "timeout": ("seconds", False),
+        UNATTENDED: ("flag", False),
     },
     ROLE: {
         "role": ("path", True),
@@ -69,6 +77,8 @@ _KNOWN: t.Mapping[str, t.Mapping[str, tuple[str, bool]]] = {
         "environment": ("texts", False),
         "roles_path": ("texts", False),
         "collections_path": ("texts", False),
+        "executor": ("settings", False),
+        UNATTENDED: ("flag", False),
     },
 }
 _PLACEHOLDERS = {
@@ -99,36 +109,49 @@ def drivers_from(
 
     ``local``:   ``root``, ``binaries_dir``, ``timeout`` (seconds, 120). Needs no options.
     ``command``: ``begin``, ``observe``, ``poll``, ``begin_pool`` (lists of arguments), or ``definition`` with
-                 ``settings``, and ``members`` with settings of single ones; ``environment`` (names), ``timeout`` (60).
+                 ``settings``, and ``members`` with settings of single ones; ``environment`` (names), ``timeout`` (60),
+                 ``stops_unattended_updates``. Or ``providers``, with all of these for members of each provider.
     ``cluster_api``: ``kubeconfig``, ``context``, ``namespace``, ``name``, ``timeout`` (10).
-    ``role``:    ``role``, ``inventory``, ``extra_vars``, ``environment``, ``roles_path``, ``collections_path``.
+    ``role``:    ``role``, ``inventory``, ``extra_vars``, ``environment``, ``roles_path``, ``collections_path``,
+                 ``stops_unattended_updates``, and ``executor`` with its ``kind`` and what ``JobSettings`` has.
 
     FleetError with all problems: ``no-driver``, ``driver-not-supported``, ``driver-without-options``, ``bad-option``.
     """
     used: dict[str, list[str]] = {}
     for name in sorted(members):
         used.setdefault(members[name].spec.driver, []).append(name)
-    problems = [*_choice_problems(options, used), *_option_problems(options, place.cwd)]
-    ready = (options.get(COMMAND) or {}) if not problems else {}
-    if ready.get("definition"):
-        problems += missing_settings(ready, (members[name] for name in used.get(COMMAND, ())), f"drivers.{COMMAND}")
+    problems = [*_choice_problems(options, used), *_option_problems(options, place.cwd, clients.hub is not None)]
+    if not problems and COMMAND in used:
+        mine = [members[name] for name in used[COMMAND]]
+        problems += command_problems(options[COMMAND], mine, f"drivers.{COMMAND}")
     if not problems and CLUSTER_API in used:
         names, where = (members[name] for name in used[CLUSTER_API]), f"drivers.{CLUSTER_API}"
         problems += unfit_names(options[CLUSTER_API], names, where)
     if problems:
         raise FleetError.of(problems)
     makers = {LOCAL: _local, COMMAND: _command, ROLE: _role}
-    single: dict[str, t.Callable[[Options, FleetMember, Clients, OptionPlace], Driver]] = {CLUSTER_API: _cluster_api}
-    if ready.get("definition"):
-        single[COMMAND] = _defined
-    shared = [driver for driver in used if driver not in single]
-    made = {driver: makers[driver](options.get(driver) or {}, clients, place) for driver in shared}
+    shared: dict[tuple[str, str], Driver] = {}
 
     def driver_of(member: FleetMember) -> Driver:
         name = member.spec.driver
-        return made[name] if name in made else single[name](options.get(name) or {}, member, clients, place)
+        given = options_of(options.get(name) or {}, member)
+        if name == CLUSTER_API:
+            return _cluster_api(given, member, clients, place)
+        if given.get("definition"):
+            return _defined(given, member, clients, place)
+        key = (name, member.spec.provider if given is not options.get(name) else "")
+        if key not in shared:
+            shared[key] = makers[name](given, clients, place)
+        return shared[key]
 
     return {name: driver_of(members[name]) for name in sorted(members)}
+
+
+def stops_unattended_updates(options: Options, member: FleetMember) -> bool:
+    """Whether the member's driver declares that its nodes do not update the operating system by themselves any more."""
+    given = options.get(member.spec.driver) or {}
+    by_provider = given.get(PROVIDERS)
+    return bool((by_provider.get(member.spec.provider) or {} if by_provider else given).get(UNATTENDED))
 
 
 def _choice_problems(options: Options, used: t.Mapping[str, t.Sequence[str]]) -> t.Iterator[Problem]:
@@ -141,12 +164,12 @@ def _choice_problems(options: Options, used: t.Mapping[str, t.Sequence[str]]) ->
             yield unsupported(driver, where)
         elif driver != LOCAL and not options.get(driver):
             needed = ", ".join(name for name, (_kind, needs) in _KNOWN[driver].items() if needs)
-            needed += " or definition" if driver == COMMAND else ""
+            needed += ", definition or providers" if driver == COMMAND else ""
             hint = f"give drivers.{driver} with at least {needed}"
             yield Problem("driver-without-options", f"the driver {driver} has no options", where, hint)
 
 
-def _option_problems(options: Options, cwd: Path) -> t.Iterator[Problem]:
+def _option_problems(options: Options, cwd: Path, hub: bool) -> t.Iterator[Problem]:
     for driver, given in options.items():
         where = f"drivers.{driver}"
         if driver not in _KNOWN:
@@ -155,10 +178,18 @@ def _option_problems(options: Options, cwd: Path) -> t.Iterator[Problem]:
             yield Problem("bad-option", "a mapping of options is wanted", where)
         elif given:
             yield from _problems_of(driver, given, where, cwd)
+            if driver == ROLE:
+                yield from executor_problems(given, where, hub)
 
 
 def _problems_of(driver: str, given: Options, where: str, cwd: Path) -> t.Iterator[Problem]:
     known = _KNOWN[driver]
+    if driver == COMMAND and given.get(PROVIDERS) is not None:
+        problems = list(split_problems(given, where))
+        yield from problems
+        for provider, its in () if problems else given[PROVIDERS].items():
+            yield from _problems_of(driver, its, f"{where}.{PROVIDERS}.{provider}", cwd)
+        return
     if driver == COMMAND:
         yield from definition_problems(given, where)
     for name in given:
@@ -177,7 +208,7 @@ def _problems_of(driver: str, given: Options, where: str, cwd: Path) -> t.Iterat
             for word in unknown(value, _PLACEHOLDERS[name]):
                 hint = "known here: " + ", ".join(f"{{{one}}}" for one in _PLACEHOLDERS[name])
                 yield Problem("bad-option", f"nothing stands for {{{word}}}", f"{where}.{name}", hint)
-        elif name == "role" and os.sep in value and not _path(value, cwd).is_dir():
+        elif name == "role" and os.sep in value and not runs_as_job(given) and not _path(value, cwd).is_dir():
             yield Problem("bad-option", f"there is no folder {_path(value, cwd)}", f"{where}.{name}")
 
 
@@ -190,6 +221,8 @@ def _wrong(kind: str, value: t.Any) -> str:
     if kind == "seconds":
         number = isinstance(value, (int, float)) and not isinstance(value, bool)
         return "" if number and value > 0 else "a number of seconds above 0 is wanted"
+    if kind == "flag":
+        return "" if isinstance(value, bool) else "true or false is wanted"
     if kind == "mapping":
         return _wrong_mapping(value)
     texts = isinstance(value, (list, tuple)) and all(isinstance(each, str) for each in value)
@@ -265,6 +298,17 @@ def _cluster_api(given: Options, member: FleetMember, clients: Clients, place: O
 
 def _role(given: Options, clients: Clients, place: OptionPlace) -> Driver:
     role = given["role"]
+    if runs_as_job(given):
+        return RoleJobDriver(
+            clients=clients,
+            operations=place.operations,
+            environ=place.environ,
+            jobs=_job_cluster(given["executor"], clients, place),
+            settings=job_settings(given),
+            role=role,
+            inventories=tuple(given.get("inventory") or ()),
+            extra_vars=dict(given.get("extra_vars") or {}),
+        )
     return RoleDriver(
         clients=clients,
         operations=place.operations,
@@ -277,6 +321,16 @@ def _role(given: Options, clients: Clients, place: OptionPlace) -> Driver:
         roles_path=tuple(given.get("roles_path") or ()),
         collections_path=tuple(given.get("collections_path") or ()),
     )
+
+
+def _job_cluster(executor: Options, clients: Clients, place: OptionPlace) -> KubeClient:
+    """The cluster that the kubeconfig leads to, else the hub."""
+    if not executor.get("kubeconfig"):
+        if clients.hub is None:
+            raise AssertionError("refused before")
+        return clients.hub
+    path = str(_path(executor["kubeconfig"], place.cwd))
+    return KubeClient(connection_from_kubeconfig(path, executor.get("context") or ""), timeout=clients.timeout)
 
 
 def _path(text: str, cwd: Path) -> Path:

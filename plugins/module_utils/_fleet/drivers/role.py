@@ -59,8 +59,9 @@ class RoleDriver:
         folder = detached.folder_of(self.operations, work.operation).absolute()
         environ = self._environ(folder)
         documents = {
-            _PLAYBOOK: _playbook(work, self.role),
-            _INVENTORY: _inventory(work.member),
+            _PLAYBOOK: playbook(work, self.role),
+            # Modules run with our own Python, as on localhost.
+            _INVENTORY: inventory(work.member, {"ansible_python_interpreter": sys.executable}),
             _VARS: variables(work, self.clients.members.get(work.member), environ),
             _EXTRA: dict(self.extra_vars),
         }
@@ -121,13 +122,14 @@ def variables(work: Work, member: FleetMember | None, environ: t.Mapping[str, st
     return {f"cluster_upgrade_{name}": value for name, value in told.items()}
 
 
-def _inventory(member: str) -> dict[str, t.Any]:
-    """Modules run with our own Python, as on localhost; at the weakest place, so that any inventory can say other."""
-    python = {"ansible_python_interpreter": sys.executable}
-    return {"all": {"vars": python, "children": {GROUP: {"hosts": {member: {}}}}}}
+def inventory(member: str, shared: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    """The member as the one host; the variables ``shared`` are at the weakest place, so that any inventory can say
+    other."""
+    return {"all": {"vars": dict(shared), "children": {GROUP: {"hosts": {member: {}}}}}}
 
 
-def _playbook(work: Work, role: str) -> list[dict[str, t.Any]]:
+def playbook(work: Work, role: str) -> list[dict[str, t.Any]]:
+    """The one play: the role on the member."""
     play = {
         "name": f"Upgrade {work.member} to {work.target}",
         # Not the member's name: that could also be the name of a group in the user's inventory.

@@ -28,6 +28,11 @@ class PoolWork:
     image: str = ""
 
 
+def any_version(_target: str) -> str:
+    """Of platforms that take versions of two parts, for their newest patch, and of three."""
+    return ""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Definition:
     """``settings`` by name with their defaults, None where there is none. ``environment`` are the names, or patterns
@@ -35,7 +40,8 @@ class Definition:
 
     ``observe`` gives ``version``, ``busy`` and ``pools`` as the driver ``command`` reads them. ``begin`` gives the
     platform's reference of the upgrade of the control plane, which ``poll`` follows; without ``poll`` it gives nothing
-    and returns at the end of it. ``begin_pool`` returns at the end.
+    and returns at the end of it. ``begin_pool`` returns at the end. ``refused`` says why the platform has no versions
+    that are written like this one; nothing if it may have it.
     """
 
     program: str
@@ -46,6 +52,7 @@ class Definition:
     begin: t.Callable[[Tool, Settings, str], str]
     begin_pool: t.Callable[[Tool, Settings, PoolWork], None]
     poll: t.Callable[[Tool, Settings, str], OperationProgress] | None = None
+    refused: t.Callable[[str], str] = any_version
 
 
 def minor(version: str) -> str:

@@ -61,12 +61,19 @@ def _where(settings: Settings) -> tuple[str, ...]:
 
 
 def _minor(target: str) -> str:
-    """FleetError ``target-not-offered`` for a version of three parts: which patch it would be EKS alone decides."""
+    """FleetError ``target-not-offered`` for a version of three parts."""
+    refused = _refused(target)
+    if refused:
+        raise FleetError("target-not-offered", refused)
+    return minor(target)
+
+
+def _refused(target: str) -> str:
+    """Which patch of a minor a cluster gets EKS alone decides."""
     found = minor(target)
-    if target.removeprefix("v") != found:
-        hint = f'write kubernetesVersion: "{found}"'
-        raise FleetError("target-not-offered", f"EKS has versions of two parts, and {target} has three", hint=hint)
-    return found
+    if target.removeprefix("v") == found:
+        return ""
+    return f'EKS has versions of two parts, and {target} has three; write kubernetesVersion: "{found}"'
 
 
 def _version(pool: t.Mapping[str, t.Any]) -> str:
@@ -101,4 +108,5 @@ EKSCTL = Definition(
     observe=_observe,
     begin=_begin,
     begin_pool=_begin_pool,
+    refused=_refused,
 )

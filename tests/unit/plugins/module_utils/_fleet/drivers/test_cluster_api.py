@@ -48,6 +48,19 @@ def test_it_is_done_when_its_controllers_have_seen_it_and_put_off_the_rest(found
     assert cluster_api._progress(found, "1.36.3").state == state
 
 
+@pytest.mark.parametrize("how", ["spec", "annotation", ""])
+def test_one_that_is_paused_is_told_of(how: str):
+    found = cluster()
+    found["spec"] |= {"paused": how == "spec"}
+    found["metadata"] |= {"annotations": {cluster_api.PAUSED: ""}} if how == "annotation" else {}
+    if not how:
+        cluster_api._refuse_paused(found)
+        return
+    with pytest.raises(FleetError, match=f"its Cluster is paused .*{how}") as refused:
+        cluster_api._refuse_paused(found)
+    assert refused.value.code == "cluster-paused"
+
+
 def test_all_pools_are_put_off_with_the_version_and_let_go_one_by_one():
     found = cluster()
     cluster_api._put_off(found, "1.36.3")

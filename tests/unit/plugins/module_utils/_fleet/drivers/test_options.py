@@ -17,6 +17,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec im
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.cluster_api import ClusterApiDriver
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.command import CommandDriver
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import Work
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.jobs.role_job import RoleJobDriver
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.local import LocalDriver
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.options import OptionPlace, drivers_from
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.role import RoleDriver, variables
@@ -86,6 +87,11 @@ def test_of_many_members_some_are_named():
         ({"command": {"begin": []}}, "drivers.command.begin", "list"),
         ({"command": {"poll": ["x"]}}, "drivers.command.begin", "needed"),
         ({"command": {**COMMAND, "timeout": 0}}, "drivers.command.timeout", "seconds"),
+        (
+            {"command": {**COMMAND, "stops_unattended_updates": "no"}},
+            "drivers.command.stops_unattended_updates",
+            "true",
+        ),
         ({"command": {**COMMAND, "shell": True}}, "drivers.command.shell", "no such option"),
         ({"command": {"definition": "aks"}}, "drivers.command.definition", "no ready definition"),
         ({"command": {"definition": "az_aks", "poll": ["x"]}}, "drivers.command.poll", "has a command for this"),
@@ -191,3 +197,29 @@ class TestWhatARoleIsTold:
         told = variables(self.WORK, member("east", "role", secretRef={"name": "s", "namespace": "n"}), {})
         assert told["cluster_upgrade_secret"] == {"name": "s", "namespace": "n", "key": "kubeconfig"}
         assert told["cluster_upgrade_kubeconfig"] == "" and json.dumps(told)
+
+
+def test_a_role_runs_as_jobs_where_its_executor_says_so(tmp_path: Path):
+    (tmp_path / "jobs").write_text(json.dumps({
+        "current-context": "a",
+        "clusters": [{"name": "c", "cluster": {"server": "https://192.0.2.1"}}],
+        "contexts": [{"name": "a", "context": {"cluster": "c"}}],
+    }))  # fmt: skip
+    executor = {"kind": "kubernetes_job", "image": "i", "kubeconfig": "jobs"}
+    found = made({"role": {"role": "/opt/upgrade", "executor": executor}}, tmp_path, east="role")["east"]
+    assert isinstance(found, RoleJobDriver) and found.role == "/opt/upgrade"
+    assert found.jobs.connection.server == "https://192.0.2.1"
+    process = {"role": "acme.ops.upgrade", "executor": {"kind": "process", "image": None}}
+    assert isinstance(made({"role": process}, east="role")["east"], RoleDriver)
+
+
+def test_a_role_runs_as_jobs_on_the_hub_if_nothing_else_is_said():
+    options = {"role": {"role": "acme.ops.upgrade", "executor": {"kind": "kubernetes_job", "image": "i"}}}
+    assert refused(options, east="role") == [
+        ("bad-option", "drivers.role.executor.kubeconfig", "there is no hub to run Jobs in")
+    ]
+    members = {"east": member("east", "role")}
+    hub = t.cast(t.Any, object())
+    place = OptionPlace(operations=Path("/operations"), environ={}, cwd=Path("/base"))
+    found = drivers_from(options, members, Clients(members, hub=hub), place)["east"]
+    assert isinstance(found, RoleJobDriver) and found.jobs is hub

@@ -29,9 +29,10 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.conduc
     carry_on,
     verdict,
 )
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.defining import define_run
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.run_record import read_run
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import update_manifests
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import define_run, started
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import started
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
 
 EXAMPLES = Path(__file__).parents[7] / "examples" / "updates"
@@ -125,6 +126,7 @@ class Setup:
     definition: str
     more: Document = field(default_factory=dict)
     example: str = ""
+    others: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.records = SqliteRecords(self.folder / "records.db", now)
@@ -151,6 +153,22 @@ class Setup:
     def spec(self) -> Document:
         connection = {"kubeconfig": str(self.folder / "kubeconfig")}
         return {"connection": connection, "driver": "command", "group": "blue", "location": LOCATIONS[self.definition]}
+
+    def also(self, **others: str) -> None:
+        """Members of other clouds, by name; each is of the provider that its definition is called by."""
+        self.others |= others
+        for name, definition in {"east": self.definition, **others}.items():
+            spec = self.spec | {"location": LOCATIONS[definition], "provider": definition}
+            if name == "east":
+                stored = self.records.get("FleetMember", name)
+                self.records.replace({**(stored or {}), "spec": spec})
+                continue
+            cloud = self.read()
+            known = json.loads(json.dumps(CLUSTERS[definition]).replace("east", name, 1))
+            cloud["clusters"][name] = known | ({"resourceGroup": f"rg-{name}"} if definition == "az_aks" else {})
+            self.write(cloud)
+            self.keep("MemberCluster", {"identity": {"kind": "User", "name": "u"}}, CLUSTER_API, name)
+            self.keep("FleetMember", spec, FLEET_API, name)
 
     def keep(self, kind: str, spec: Document, api: str, name: str = "east") -> None:
         self.records.create({"apiVersion": api, "kind": kind, "metadata": {"name": name}, "spec": spec})
@@ -187,6 +205,10 @@ class Setup:
     def options(self) -> Document:
         if self.example:
             return t.cast(Document, yaml.safe_load((EXAMPLES / self.example).read_text())["drivers"])
+        if self.others:
+            used = {self.definition, *self.others.values()}
+            by_provider = {each: {"definition": each, "settings": SETTINGS[each]} for each in used}
+            return {"command": {"providers": by_provider}}
         settings = {**SETTINGS[self.definition], **self.more}
         return {"command": {"definition": self.definition, "settings": settings}}
 
@@ -212,8 +234,16 @@ class Setup:
         return verdict(carry_on(session, read_run(self.records, "run"), wish))
 
     def row(self) -> tuple[str, str]:
-        (row,) = read_run(self.records, "run").status.members
-        return row.status.state, row.status.error.message if row.status.error else row.message
+        (row,) = self.rows().values()
+        return row
+
+    def rows(self) -> dict[str, tuple[str, str]]:
+        """State of each member, and what is said of it."""
+        members = read_run(self.records, "run").status.members
+        return {
+            row.name: (row.status.state, row.status.error.message if row.status.error else row.message)
+            for row in members
+        }
 
     def offer(self, family: str, *versions: str) -> None:
         images = [{"family": family, "os": "Linux", "versions": [{"version": each} for each in versions]}]

@@ -43,10 +43,13 @@ def test_without_aws_no_release_is_known(cloud: t.Any) -> None:
     assert [each.image for each in cloud("eksctl", aws="").driver().observe("east").pools] == [""]
 
 
-def test_a_patch_cannot_be_asked_for(cloud: t.Any) -> None:
+@pytest.mark.parametrize("target", ["1.36.3", "v1.36.3"])
+def test_a_patch_is_refused_before_anything_begins(cloud: t.Any, target: str) -> None:
     eks = cloud("eksctl")
-    assert eks.conduct(**control_plane("1.36.3")).outcome == "failed"
-    assert 'write kubernetesVersion: "1.36"' in eks.row()[1] and not eks.commands
+    with pytest.raises(FleetError, match='write kubernetesVersion: "1.36"') as refused:
+        eks.conduct(**control_plane(target))
+    assert [each.code for each in refused.value.problems] == ["target-not-offered"]
+    assert eks.row()[0] == "NotStarted" and not eks.commands
 
 
 def test_what_its_platform_works_on_is_waited_for(cloud: t.Any) -> None:

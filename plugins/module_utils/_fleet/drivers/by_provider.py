@@ -1,0 +1,86 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Members of several clouds in one run: options of a driver by the ``provider`` of the FleetMember, and which versions
+the platform of each knows at all."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..._core.errors import FleetError, Problem
+from ..._core.objects.clusters.fleet_member import FleetMember
+from ..._core.values.listed import listed
+from .choosing import CLUSTER_API, COMMAND, missing_settings
+from .clouds.ready import DEFINITIONS
+from .cluster_api import part_of_version
+
+PROVIDERS = "providers"
+_NAMED = 10
+Options = t.Mapping[str, t.Any]
+
+
+def options_of(given: Options, member: FleetMember) -> Options:
+    """Those that hold for the member: all of them, or those of its provider. For options without problems."""
+    by_provider = given.get(PROVIDERS)
+    return by_provider[member.spec.provider] if by_provider else given
+
+
+def split_problems(given: Options, where: str) -> t.Iterator[Problem]:
+    """What is wrong with the split itself, not with the options of a provider."""
+    for name, value in given.items():
+        if name != PROVIDERS and value is not None:
+            yield Problem("bad-option", f"this goes into the options of one of the {PROVIDERS}", f"{where}.{name}")
+    by_provider = given[PROVIDERS]
+    if not isinstance(by_provider, t.Mapping) or not by_provider:
+        yield Problem("bad-option", "options by provider of the member are wanted", f"{where}.{PROVIDERS}")
+        return
+    for name, value in by_provider.items():
+        if not isinstance(value, t.Mapping) or value.get(PROVIDERS) is not None:
+            yield Problem("bad-option", "a mapping of options is wanted", f"{where}.{PROVIDERS}.{name}")
+
+
+def command_problems(given: Options, members: t.Sequence[FleetMember], where: str) -> t.Iterator[Problem]:
+    """Members that no options are for, and settings that are missing; of options that are good by themselves."""
+    by_provider = given.get(PROVIDERS)
+    if not by_provider:
+        if given.get("definition"):
+            yield from missing_settings(given, members, where)
+        return
+    strangers = [each.name for each in members if each.spec.provider not in by_provider]
+    if strangers:
+        hint = f"set spec.provider of the FleetMember to one of {', '.join(by_provider)}, or give options for its own"
+        message = f"there are no options for the provider of {listed(strangers, _NAMED)}"
+        yield Problem("driver-without-options", message, f"{where}.{PROVIDERS}", hint)
+    for name, options in by_provider.items():
+        mine = [each for each in members if each.spec.provider == name]
+        if options.get("definition"):
+            yield from missing_settings(options, mine, f"{where}.{PROVIDERS}.{name}")
+
+
+def not_offered(options: Options, members: t.Iterable[FleetMember], target: str) -> dict[str, str]:
+    """Why the platforms of members never have a version that is written in this way, by name of the member; those that
+    take it are left out. No ``target``: all take it."""
+    found = {each.name: _refused(options.get(each.spec.driver) or {}, each, target) for each in members if target}
+    return {name: words for name, words in found.items() if words}
+
+
+def refuse_target(refused: t.Mapping[str, str], asked: t.Collection[str], where: str) -> tuple[Problem, ...]:
+    """A remark for each reason why some of those ``asked`` are left out of a run.
+
+    FleetError ``target-not-offered`` if that leaves out all of them.
+    """
+    whose: dict[str, list[str]] = {}
+    for name in sorted(set(refused).intersection(asked)):
+        whose.setdefault(refused[name], []).append(name)
+    found = tuple(Problem("target-not-offered", f"{why}: {listed(who, _NAMED)}", where) for why, who in whose.items())
+    if found and set(asked) <= set(refused):
+        raise FleetError.of(list(found))
+    return found
+
+
+def _refused(given: Options, member: FleetMember, target: str) -> str:
+    if member.spec.driver == CLUSTER_API:
+        return part_of_version(target)
+    definition = options_of(given, member).get("definition") if member.spec.driver == COMMAND else None
+    return DEFINITIONS[definition].refused(target) if definition else ""

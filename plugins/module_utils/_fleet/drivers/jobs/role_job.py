@@ -1,0 +1,238 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The driver ``role`` by Kubernetes Jobs: the same play as in a process of ours, in a pod of a cluster of the user's.
+
+The Job of an operation has a name that follows from it, so that whoever begins it again finds it. What a Job was made
+for stands in an annotation. A pod starts once its Secret is there, which is made after the Job and owned by it: nothing
+stays behind, whoever is killed when. What is gone is never begun again; the member itself tells then.
+"""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ...._core.errors import FleetError
+from ...._core.objects.clusters.fleet_member import FleetMember
+from ...._kube.access import version
+from ...._kube.client import KubeClient
+from ...._kube.errors import ApiError
+from ...._local.locks import make_folder
+from ...._local.private import write_private
+from ...members.carried import carried_kubeconfig
+from ...members.members import Clients
+from ..contract import FAILED, IN_PROGRESS, NOT_BEGUN, UNKNOWN, Observation, OperationProgress, Work
+from ..detached import BEGUN, folder_of
+from ..host import here, is_intent, known, told
+from ..role import inventory, playbook, variables
+from ..unsafe import unsafe
+from .manifests import (
+    INPUTS,
+    MEMBER,
+    OPERATION,
+    Document,
+    JobSettings,
+    inputs_manifest,
+    job_manifest,
+    job_name,
+    member_label,
+)
+from .standing import is_finished, is_running, standing
+
+REFERENCE = "kubernetes-job:"
+_JOBS, _PODS = "/apis/batch/v1/namespaces/{}/jobs", "/api/v1/namespaces/{}/pods"
+_SECRETS, _EVENTS = "/api/v1/namespaces/{}/secrets", "/api/v1/namespaces/{}/events"
+_PLAYBOOK, _INVENTORY, _VARS, _EXTRA = "playbook.yml", "inventory.yml", "vars.yml", "extra_vars.yml"
+_PYTHON, _KUBECONFIG = "python.yml", "kubeconfig"
+# Modules run with the Python of ansible-playbook. The one template here, and no word of it is from outside.
+_SAME_PYTHON = 'all: {vars: {ansible_python_interpreter: "{{ ansible_playbook_python }}"}}\n'
+_MOST_EVENTS = 500
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoleJobDriver:
+    """``role`` and ``inventories`` are found in the image. ``jobs`` is the cluster of the Jobs; ``operations`` is
+    the folder in which this machine notes what it begins."""
+
+    clients: Clients
+    operations: Path
+    environ: t.Mapping[str, str]
+    jobs: KubeClient
+    settings: JobSettings
+    role: str
+    inventories: tuple[str, ...] = ()
+    extra_vars: t.Mapping[str, t.Any] = field(default_factory=dict, repr=False)
+
+    def observe(self, member: str) -> Observation:
+        """The member's own ``/version``, from here."""
+        return Observation(version=version(self.clients.get(member)))
+
+    def begin(self, work: Work) -> str:
+        """FleetError ``operation-in-progress`` if a Job of another operation is at work on the member, ``begun-before``
+        if the Job was begun here and is gone, ``job-of-another``; those of the member's kubeconfig, and of the cluster
+        of the Jobs."""
+        job = self._found(work)
+        if job is None:
+            files = self._files(work)
+            job = self._made(work)
+            self._hand_over(job, files, made_now=True)
+        elif not is_finished(job):
+            self._hand_over(job, self._files(work), made_now=False)
+        return self._reference(job)
+
+    def poll(self, work: Work) -> OperationProgress:
+        """What is not there may have been there: only who would have begun it here knows that it was not."""
+        try:
+            job = self._found(work)
+        except FleetError as error:
+            if error.code != "job-of-another":
+                raise
+            return OperationProgress(state=UNKNOWN, message=error.message)
+        if job is None:
+            return self._not_there(work)
+        if work.reference.startswith(REFERENCE) and work.reference != self._reference(job):
+            return OperationProgress(state=UNKNOWN, message=f"its Job {self._place(work)} was made again by others")
+        if is_intent(work.reference) and not is_finished(job) and not is_running(job):
+            # Whether its Secret is there is not known: to begin it once more finds this Job, and sees to that.
+            return OperationProgress(state=NOT_BEGUN, message=f"its Job {self._place(work)} may lack its inputs")
+        progress = standing(job)
+        if progress.state == FAILED or (progress.state == IN_PROGRESS and not is_running(job)):
+            progress = standing(job, self._pods(job), self._warnings(job))
+        words = f"{progress.message} (Job {self._place(work)})" if progress.message else ""
+        return OperationProgress(state=progress.state, message=self.jobs.hide(words), reference=self._reference(job))
+
+    def _place(self, work: Work) -> str:
+        return f"{self.settings.namespace}/{job_name(work.operation)}"
+
+    def _reference(self, job: Document) -> str:
+        metadata = job["metadata"]
+        return f"{REFERENCE}{metadata['namespace']}/{metadata['name']}/{metadata['uid']}"
+
+    def _path(self, template: str, name: str = "") -> str:
+        return template.format(self.settings.namespace) + (f"/{name}" if name else "")
+
+    def _found(self, work: Work) -> Document | None:
+        """FleetError ``job-of-another`` if there is a Job of that name which was made for something else."""
+        try:
+            job = self.jobs.get(self._path(_JOBS, job_name(work.operation)))
+        except ApiError as error:
+            if error.code != "not-found":
+                raise
+            return None
+        if (job["metadata"].get("annotations") or {}).get(OPERATION) != work.operation:
+            message = f"the Job {self._place(work)} was not made for {work.operation}"
+            raise FleetError("job-of-another", message, work.member, "see who makes Jobs in that namespace")
+        return job
+
+    def _made(self, work: Work) -> Document:
+        self._refuse_twice(work)
+        self._note(work)
+        try:
+            return self.jobs.post(self._path(_JOBS), job_manifest(work, self.settings, self._command()))
+        except ApiError as error:
+            found = self._found(work) if error.code == "already-exists" else None
+            if found is None:
+                raise
+            return found
+
+    def _refuse_twice(self, work: Work) -> None:
+        if self._was_begun_here(work):
+            hint = "look at the member; another attempt, or another run, has another name"
+            raise FleetError("begun-before", f"the Job {self._place(work)} was begun, and is gone", work.member, hint)
+        query = {"labelSelector": f"{MEMBER}={member_label(work.member)}"}
+        for each in self.jobs.get(self._path(_JOBS), query).get("items") or ():
+            name = each["metadata"]["name"]
+            if name != job_name(work.operation) and not is_finished(each):
+                words = f"the Job {self.settings.namespace}/{name} is under way"
+                raise FleetError("operation-in-progress", words, work.member)
+
+    def _hand_over(self, job: Document, files: t.Mapping[str, str], made_now: bool) -> None:
+        """A Job whose inputs cannot be handed over is taken back, by whoever has just made it."""
+        try:
+            self.jobs.post(self._path(_SECRETS), inputs_manifest(job, files))
+        except ApiError as error:
+            if error.code == "already-exists":
+                return
+            if made_now and error.status:
+                self._take_back(job)
+            raise
+
+    def _take_back(self, job: Document) -> None:
+        metadata = job["metadata"]
+        body = {"propagationPolicy": "Background", "preconditions": {"uid": metadata["uid"]}}
+        try:
+            self.jobs.delete(self._path(_JOBS, metadata["name"]), body)
+        except ApiError:  # its deadline ends it
+            return
+
+    def _not_there(self, work: Work) -> OperationProgress:
+        place, reference = self._place(work), work.reference
+        ours = known(self.operations) and reference == here(self.operations)
+        if ours and not self._was_begun_here(work):
+            return OperationProgress(state=NOT_BEGUN, message=f"the Job {place} was not begun")
+        where = f"; the operation may have been begun {told(reference)}" if told(reference) else ""
+        return OperationProgress(state=UNKNOWN, message=f"there is no Job {place}, or not any more{where}")
+
+    def _noted(self, work: Work) -> Path:
+        return self.operations / BEGUN / folder_of(self.operations, work.operation).name
+
+    def _note(self, work: Work) -> None:
+        here(self.operations)
+        make_folder(self.operations / BEGUN, 0o700)
+        write_private(self._noted(work), b"")
+
+    def _was_begun_here(self, work: Work) -> bool:
+        return self._noted(work).exists()
+
+    def _pods(self, job: Document) -> list[Document]:
+        query = {"labelSelector": f"batch.kubernetes.io/job-name={job['metadata']['name']}"}
+        found = self._told(self._path(_PODS), query)
+        return sorted(found, key=lambda each: str(each["metadata"].get("creationTimestamp")))
+
+    def _warnings(self, job: Document) -> list[Document]:
+        name = job["metadata"]["name"]
+        found = self._told(self._path(_EVENTS), {"fieldSelector": "type=Warning", "limit": _MOST_EVENTS})
+        ours = [each for each in found if str((each.get("involvedObject") or {}).get("name")).startswith(name)]
+        return sorted(ours, key=lambda each: str(each.get("lastTimestamp") or each.get("eventTime") or ""))
+
+    def _told(self, path: str, query: t.Mapping[str, t.Any]) -> list[Document]:
+        """For words alone: an account that may not read this still conducts."""
+        try:
+            return list(self.jobs.get(path, query).get("items") or ())
+        except ApiError:
+            return []
+
+    def _command(self) -> tuple[str, ...]:
+        """Of two inventories the later one wins, so ours are first."""
+        inventories = [f"{INPUTS}/{_PYTHON}", f"{INPUTS}/{_INVENTORY}", *self.inventories]
+        options = [argument for each in inventories for argument in ("-i", each)]
+        return (
+            "ansible-playbook",
+            *options,
+            *("-e", f"@{INPUTS}/{_EXTRA}", "-e", f"@{INPUTS}/{_VARS}", f"{INPUTS}/{_PLAYBOOK}"),
+        )
+
+    def _files(self, work: Work) -> dict[str, str]:
+        member = self.clients.members.get(work.member)
+        kubeconfig = carried_kubeconfig(member, self.clients.hub, self.environ) if member else None
+        documents = {
+            _PLAYBOOK: playbook(work, self.role),
+            _INVENTORY: inventory(work.member, {}),
+            _VARS: _told_of(work, member, kubeconfig),
+            _EXTRA: dict(self.extra_vars),
+        }
+        files = {name: unsafe(document) for name, document in documents.items()} | {_PYTHON: _SAME_PYTHON}
+        return files | ({_KUBECONFIG: json.dumps(kubeconfig)} if kubeconfig else {})
+
+
+def _told_of(work: Work, member: FleetMember | None, kubeconfig: Document | None) -> Document:
+    """As a role is told on our machine, but that the kubeconfig is a file beside what it is told."""
+    found = variables(work, member, {})
+    return found | {
+        "cluster_upgrade_kubeconfig": f"{INPUTS}/{_KUBECONFIG}" if kubeconfig else "",
+        "cluster_upgrade_context": str(kubeconfig["current-context"]) if kubeconfig else "",
+        "cluster_upgrade_secret": {},
+    }

@@ -1,0 +1,115 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""How a Job stands, in words: by its conditions (batch/v1), and by its pod and events where these do not say why.
+
+What a cluster says is foreign: each text of it is cleaned here.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from ...._core.foreign import in_line, in_lines
+from ..contract import FAILED, IN_PROGRESS, SUCCEEDED, OperationProgress
+
+Document = t.Mapping[str, t.Any]
+_TAIL = 8
+_IMAGE = ("ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "RegistryUnavailable")
+# What a Job says of its own end, which its conditions say too.
+_ENDS = ("DeadlineExceeded", "BackoffLimitExceeded")
+_BEING_MADE = ("ContainerCreating", "PodInitializing", "")
+
+
+def condition(document: Document, kind: str) -> Document:
+    """The condition of that type if it is True, else nothing."""
+    found = (document.get("status") or {}).get("conditions") or ()
+    return next((each for each in found if each.get("type") == kind and each.get("status") == "True"), {})
+
+
+def is_finished(job: Document) -> bool:
+    """Whether nothing of it runs any more, nor will."""
+    return bool(condition(job, "Complete") or condition(job, "Failed"))
+
+
+def is_running(job: Document) -> bool:
+    """Whether its pod is known to have begun."""
+    status = job.get("status") or {}
+    return bool(status.get("ready") or status.get("succeeded") or status.get("failed"))
+
+
+def standing(job: Document, pods: t.Sequence[Document] = (), events: t.Sequence[Document] = ()) -> OperationProgress:
+    """IN_PROGRESS, SUCCEEDED or FAILED, with why; ``events`` are warnings about the Job and its pods, oldest first."""
+    if condition(job, "Complete"):
+        return OperationProgress(state=SUCCEEDED)
+    failed = condition(job, "Failed")
+    if failed:
+        return OperationProgress(state=FAILED, message=_why(job, failed, pods, events))
+    return OperationProgress(state=IN_PROGRESS, message=_waits_for(job, pods, events))
+
+
+def _why(job: Document, failed: Document, pods: t.Sequence[Document], events: t.Sequence[Document]) -> str:
+    reason = failed.get("reason") or ""
+    if reason == "DeadlineExceeded":
+        seconds = (job.get("spec") or {}).get("activeDeadlineSeconds")
+        words = f"its Job was ended after {seconds} s, which is its deadline"
+        last = next((_said(each) for each in reversed(events) if each.get("reason") not in _ENDS), "")
+        return f"{words}; the last warning: {last}" if last else words
+    if reason in ("BackoffLimitExceeded", "PodFailurePolicy"):
+        return _pod_failure(pods[-1]) if pods else "its pod was deleted, or lost with its node, before it had ended"
+    return f"its Job failed: {_clean(reason)}: {_clean(failed.get('message'))}"
+
+
+def _pod_failure(pod: Document) -> str:
+    status = pod.get("status") or {}
+    disrupted = condition(pod, "DisruptionTarget")
+    if status.get("reason") == "Evicted":
+        return f"its pod was evicted: {_clean(status.get('message'))}"
+    if disrupted:
+        return f"its pod was taken from its node: {_clean(disrupted.get('reason'))}: {_clean(disrupted.get('message'))}"
+    ended = next((state for state in _states(pod, "terminated") if state.get("exitCode")), {})
+    if not ended:
+        return f"its pod failed: {_clean(status.get('reason'))}: {_clean(status.get('message'))}"
+    words = f"ended with exit code {ended['exitCode']}"
+    if ended.get("reason") == "OOMKilled":
+        words = "ended, for it needed more memory than its limit"
+    lines = str(ended.get("message") or "").strip().splitlines()[-_TAIL:]
+    return in_lines("\n".join([words, *lines]))
+
+
+def _waits_for(job: Document, pods: t.Sequence[Document], events: t.Sequence[Document]) -> str:
+    if condition(job, "Suspended"):
+        return "its Job is suspended"
+    if is_running(job):
+        return "its pod runs"
+    if not pods:
+        refused = [each for each in events if each.get("reason") == "FailedCreate"]
+        return f"its pod cannot be made: {_said(refused[-1])}" if refused else "its pod is not there yet"
+    pod = pods[-1]
+    conditions = (pod.get("status") or {}).get("conditions") or ()
+    held = next((each for each in conditions if each.get("reason") == "Unschedulable"), None)
+    if held:
+        return f"its pod has no node: {_clean(held.get('message'))}"
+    waiting = next((state for state in _states(pod, "waiting")), {})
+    reason = str(waiting.get("reason") or "")
+    if reason in _IMAGE:
+        return f"its image cannot be pulled: {_clean(reason)}: {_clean(waiting.get('message'))}"
+    if reason not in _BEING_MADE:
+        return f"its container cannot start: {_clean(reason)}: {_clean(waiting.get('message'))}"
+    unmade = [each for each in events if each.get("reason") in ("FailedMount", "FailedCreatePodSandBox")]
+    return f"its container cannot start: {_said(unmade[-1])}" if unmade else "its container is being made"
+
+
+def _states(pod: Document, kind: str) -> t.Iterator[Document]:
+    for each in (pod.get("status") or {}).get("containerStatuses") or ():
+        found = (each.get("state") or {}).get(kind)
+        if found:
+            yield found
+
+
+def _said(event: Document) -> str:
+    return f"{_clean(event.get('reason'))}: {_clean(event.get('message'))}"
+
+
+def _clean(text: t.Any) -> str:
+    return in_line(str(text or "nothing is said"))

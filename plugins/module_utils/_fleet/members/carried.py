@@ -1,0 +1,31 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""How a member is reached, as a document that is carried to where work on it is done."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..._core.objects.clusters.fleet_member import FleetMember
+from ..._kube.client import KubeClient
+from ..._kube.login.kubeconfig import kubeconfig_from_document, local_path, read_kubeconfig
+from ..._kube.login.portable import portable_kubeconfig
+from .members import connection_of, kubeconfig_in_secret
+
+
+def carried_kubeconfig(
+    member: FleetMember, hub: KubeClient | None, environ: t.Mapping[str, str]
+) -> dict[str, t.Any] | None:
+    """A kubeconfig of that member alone, with all that it needs in it; None for one that is reached in its cluster.
+
+    FleetError as of ``connection_of``, which judges what a Secret on the hub may say.
+    """
+    wanted = member.spec.connection
+    if wanted.in_cluster:
+        return None
+    connection_of(member, hub, environ)
+    if wanted.secret_ref:
+        document, where = kubeconfig_in_secret(member, hub)
+        return portable_kubeconfig(kubeconfig_from_document(document, where), wanted.context)
+    return portable_kubeconfig(read_kubeconfig(local_path(wanted.kubeconfig, environ)), wanted.context)

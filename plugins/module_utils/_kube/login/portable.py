@@ -1,0 +1,67 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""One context of a kubeconfig as a document that works on another machine: what it names as files is in it."""
+
+from __future__ import annotations
+
+import base64
+import os
+import typing as t
+from pathlib import Path
+
+from ..._core.errors import FleetError
+from ..files import read_file
+from .connection import MAX_TOKEN
+from .credentials import MAX_PEM
+from .kubeconfig import Entry, Kubeconfig
+
+_CERTIFICATES = ("certificate-authority", "client-certificate", "client-key")
+_TOKEN_FILE = "tokenFile"
+Document = dict[str, t.Any]
+
+
+def portable_kubeconfig(config: Kubeconfig, context: str = "") -> Document:
+    """A kubeconfig with that context (else ``current-context``), its cluster and its user, and nothing else.
+
+    A token is the one that is in its file now. A login by a plugin stays what it is: its program has to be where the
+    document is used. FleetError ``context-missing``, or ``kubeconfig-missing`` for a file that cannot be read.
+    """
+    name = context or config.current
+    found = config.contexts.get(name)
+    if found is None:
+        raise FleetError("context-missing", f"there is no context {name!r}", config.where)
+    cluster, user = str(found.value.get("cluster") or ""), str(found.value.get("user") or "")
+    made: Document = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": name,
+        "contexts": [{"name": name, "context": dict(found.value)}],
+        "clusters": [{"name": cluster, "cluster": _inlined(config.clusters.get(cluster))}],
+        "users": [],
+    }
+    if user:
+        made["users"] = [{"name": user, "user": _inlined(config.users.get(user))}]
+    return made
+
+
+def _inlined(entry: Entry | None) -> Document:
+    if entry is None:
+        return {}
+    value = dict(entry.value)
+    for name in _CERTIFICATES:
+        path = value.pop(name, None)
+        if path and not value.get(f"{name}-data"):
+            value[f"{name}-data"] = base64.b64encode(_content(entry.base, path, MAX_PEM)).decode()
+    path = value.pop(_TOKEN_FILE, None)
+    if path:  # as in kubectl it stands above a token
+        value["token"] = _content(entry.base, path, MAX_TOKEN).decode("utf-8", "replace").strip()
+    return value
+
+
+def _content(base: Path, path: t.Any, most: int) -> bytes:
+    place = base / os.path.expanduser(str(path))
+    try:
+        return read_file(place, most)
+    except OSError as error:
+        raise FleetError("kubeconfig-missing", f"{place} cannot be read: {error.strerror}") from None
