@@ -7,6 +7,7 @@ import typing as t
 
 from ..module_utils._fleet.files import prices_files, refuse_unwritable, write_file
 from ..module_utils._fleet.members.capture import capture
+from ..module_utils._fleet.members.own_maintenance import commands_of
 from ..module_utils._report.text import facts_text
 from ..plugin_utils._libraries import SERVERS
 from ..plugin_utils._verb import Answer, Run, Verb
@@ -30,6 +31,7 @@ class ActionModule(Verb):
                 timeout=options["timeout"],
                 record=record,
                 workers=options["workers"],
+                commands=commands_of(options["maintenance_commands"], session.environ),
             )
         if options["dest"] and not run.check_mode:
             write_file(options["dest"], found.text)

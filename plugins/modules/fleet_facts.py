@@ -49,6 +49,16 @@ options:
     description: Members that are read at the same time, by each of the O(workers).
     type: int
     default: 32
+  maintenance_commands:
+    description:
+      - How maintenance windows are read that live on the clusters, by the C(provider) of the C(FleetMember). Each is a
+        list of arguments, run without a shell, with V({member}), V({location}) and V({group}) in it, that prints them
+        as JSON, such as C(az aks maintenanceconfiguration list).
+      - Other members bear them in the annotation C(gitops.fleet/maintenance) of their namespace C(kube-system), or have
+        none. Both hold windows and freezes as in the C(spec) of a C(FleetMaintenance), or what C(az) prints.
+      - What cannot be read is a problem of the member, and its windows stay as they were read before.
+    type: dict
+    default: {}
   workers:
     description:
       - Processes that share out the members. One is enough for hundreds of members; more than there are processors gain

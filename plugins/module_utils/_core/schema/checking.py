@@ -273,7 +273,7 @@ def _check_text(check: Check, value: t.Any, path: str, prop: Prop) -> t.Any:
         check.problem("not-one-of", path, f"{value!r:.60} is not one of {known}", hint, meant)
     elif not _fits(value, prop):
         length = f"{len(value)} characters, {prop.min_length or 0} to {prop.max_length} are allowed"
-        check.problem("wrong-length", path, length)
+        check.problem("wrong-length", path, length, f"write {prop.form}" if prop.form else "")
     elif not _has_form(value, prop):
         check.problem(prop.code, path, f"{value!r:.60} is not {prop.form}", meant=_in_hours(value, prop))
     return value

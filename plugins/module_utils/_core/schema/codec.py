@@ -32,6 +32,8 @@ from .meta import EMPTY
 T = t.TypeVar("T")
 Convert = Callable[[t.Any], t.Any]
 _ABSENT = object()
+# Nearly every object is a dict, and asking an abstract class costs ten times as much.
+_OBJECTS = (dict, Mapping)
 
 
 def decode(cls: type[T], document: t.Any) -> T:
@@ -105,11 +107,12 @@ def _decoder(cls: type) -> Convert:
     missing = {field.attr: _zero(field) for field in fields_of(cls) if field.required}
 
     def build(document: t.Any) -> t.Any:
-        if not isinstance(document, Mapping):
+        if not isinstance(document, _OBJECTS):
             raise ValueError(f"an object is wanted for {cls.__name__}, not {document!r:.60}")
         given = dict(missing)
+        of = document.get
         for json, attr, convert in steps:
-            value = document.get(json)
+            value = of(json)
             if value is not None:
                 given[attr] = convert(value)
         return cls(**given)
@@ -138,7 +141,7 @@ def _list_reader(convert: Convert) -> Convert:
 
 def _map_reader(convert: Convert) -> Convert:
     def read(value: t.Any) -> Mapping[str, t.Any]:
-        if not isinstance(value, Mapping):
+        if not isinstance(value, _OBJECTS):
             raise ValueError(f"a map is wanted, not {value!r:.60}")
         return {str(key): convert(each) for key, each in value.items() if each is not None}
 

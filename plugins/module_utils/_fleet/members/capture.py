@@ -20,6 +20,7 @@ from ..session import Session
 from .facts import FleetReading, read_fleet
 from .identity import record_uids
 from .members import open_clients, recorded_members
+from .own_maintenance import ANNOTATIONS, MaintenanceCommands
 from .record_facts import record_facts
 
 NOT_CARRIED = "so the snapshot does not say what is placed, and a plan made from it alone assumes that nothing is"
@@ -56,6 +57,7 @@ def capture(
     timeout: float,
     record: bool,
     workers: int = 1,
+    commands: MaintenanceCommands = ANNOTATIONS,
 ) -> Captured:
     """Reads all members, with so many processes; FleetError ``no-members``, or the problems of all when none can be
     read."""
@@ -68,7 +70,15 @@ def capture(
     with open_clients(session, fleet, timeout=waits) as clients:
         inside = bool(session.records.names("ResourcePlacement"))
         reading = read_fleet(
-            members, clients, session.clock(), pods, prices, threads, workers=workers, namespaces=inside
+            members,
+            clients,
+            session.clock(),
+            pods,
+            prices,
+            threads,
+            workers=workers,
+            namespaces=inside,
+            commands=commands,
         )
     if record:
         record_uids(session.records, fleet, clients.identities.seen)

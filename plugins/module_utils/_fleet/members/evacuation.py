@@ -44,8 +44,9 @@ class Evacuation:
 
 
 def evacuation(evacuate: str, readmit: str, clusters: t.Collection[MemberCluster]) -> Evacuation:
-    """Who is meant by two label selectors as texts, either may be empty. FleetError ``bad-option`` for a text that is
-    none, ``nothing-selected`` for one that selects nobody, ``nothing-left`` where no cluster would be left over."""
+    """Who is meant by two label selectors or lists of names as texts, either may be empty. FleetError ``bad-option``
+    for a text that is none, ``nothing-selected`` for one that selects nobody, ``nothing-left`` where no cluster would
+    be left over."""
     evacuated, readmitted = _selected(evacuate, "evacuate", clusters), _selected(readmit, "readmit", clusters)
     if evacuated & readmitted:
         names = ", ".join(sorted(evacuated & readmitted))
@@ -115,7 +116,15 @@ def _selected(text: str, option: str, clusters: t.Iterable[MemberCluster]) -> fr
     except ValueError as error:
         hint = "write it as kubectl -l takes it, such as region=west"
         raise FleetError("bad-option", f"{text!r:.80} is no label selector: {error}", option, hint) from None
-    names = frozenset(each.name for each in clusters if matches(selector, each.metadata.labels))
+    labelled = frozenset(each.name for each in clusters if matches(selector, each.metadata.labels))
+    names = labelled or _named(text, clusters)
     if not names:
-        raise FleetError("nothing-selected", f"no cluster of the fleet has {text!r:.80}", option)
+        hint = "labels of clusters, such as region=west, or the names of some, separated by commas"
+        raise FleetError("nothing-selected", f"no cluster of the fleet has {text!r:.80}", option, hint)
     return names
+
+
+def _named(text: str, clusters: t.Iterable[MemberCluster]) -> frozenset[str]:
+    """The clusters of a list of names; nobody where one of them is none."""
+    names = frozenset(each.strip() for each in text.split(","))
+    return names if names <= {each.name for each in clusters} else frozenset()

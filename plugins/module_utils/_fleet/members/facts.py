@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from ..._core.cluster.facts.member import (
+    MAINTENANCE,
     NAMESPACES,
     NODE_COUNT,
     NODES,
@@ -38,6 +39,7 @@ from ..._kube.documents import unusable_answer
 from ..._kube.lists import list_pages, read_each
 from ..._kube.parallel import in_parallel
 from .members import Clients, Member
+from .own_maintenance import ANNOTATIONS, MaintenanceCommands
 from .sharing import Answers, shared_out
 
 AVAILABLE = "resources.kubernetes-fleet.io/available-"
@@ -71,6 +73,7 @@ def read_fleet(
     deadline: float | None = None,
     workers: int = 1,
     namespaces: bool = False,
+    commands: MaintenanceCommands = ANNOTATIONS,
 ) -> FleetReading:
     """The facts of all members at ``now``; with ``namespaces`` their names too. A member that cannot be read keeps its
     older facts and is named.
@@ -78,7 +81,7 @@ def read_fleet(
     ``threads`` is for each of the processes, of which there are ``workers``."""
 
     def read(clients: Clients, names: t.Iterable[str]) -> Answers[_MemberAnswer]:
-        work = {name: _reader(members[name], clients, now, pods, namespaces, prices.prices) for name in names}
+        work = {name: _reader(members[name], clients, now, pods, namespaces, prices.prices, commands) for name in names}
         return in_parallel(work, threads=threads, deadline=deadline)
 
     answers = shared_out(clients, members, workers, read)
@@ -127,7 +130,13 @@ def needs_pods(specs: t.Iterable[PlacementSpec]) -> bool:
 
 
 def _reader(
-    member: Member, clients: Clients, now: datetime, pods: bool, namespaces: bool, prices: t.Mapping[str, float]
+    member: Member,
+    clients: Clients,
+    now: datetime,
+    pods: bool,
+    namespaces: bool,
+    prices: t.Mapping[str, float],
+    commands: MaintenanceCommands,
 ) -> t.Callable[[], _MemberAnswer]:
     def read() -> _MemberAnswer:
         client = clients.get(member.name)
@@ -143,12 +152,16 @@ def _reader(
             prices=prices,
             missing=missing,
         )
+        own = _part(MAINTENANCE, missing, lambda: commands.told(member.fleet, clients))
         if NODES in missing and NODE_COUNT not in member.cluster.status.properties:
             raise FleetError.of([missing[NODES]])  # nothing is known of it yet, so this is no part
         return _MemberAnswer(
             reading=reading,
             status=reported(reading, member.cluster.status),
-            pools=pools(reading, member.fleet.status.node_pools),
+            pools=replace(
+                pools(reading, member.fleet.status.node_pools),
+                maintenance=member.fleet.status.maintenance if MAINTENANCE in missing else own,
+            ),
         )
 
     return read

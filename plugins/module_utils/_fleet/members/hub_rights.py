@@ -39,6 +39,12 @@ _OWN_ID = Grant("", ("secrets",), ("get",), (ID_SECRET,))
 _HELD = {"gitops-fleet": (Grant(LEASES, ("leases",), ALL), _OWN_ID), "default": (Grant("", ("events",), WRITE[:3]),)}
 READER, APPROVER, CONDUCTOR, SCHEDULER = "hub_reader", "hub_approver", "hub_conductor", "hub_scheduler"
 STAGED_APPROVER = "hub_staged_approver"
+JOBS, JOBS_NAMESPACE = "jobs", "gitops-fleet-jobs"
+_OF_JOBS = (
+    Grant("batch", ("jobs",), ("get", "list", "create", "delete")),
+    Grant("", ("secrets",), ("create",)),
+    Grant("", ("pods", "events"), ("list",)),
+)
 # The digest of a staged run is computed by whoever approves it, from all that it covers.
 _STAGED = (
     *(KIND_OF[kind].plural for each in RUN_KINDS for kind in (each.run, each.strategy, each.approval)),
@@ -95,3 +101,12 @@ def hub_manifests(purpose: str, subject: Subject) -> tuple[Manifest, ...]:
     """Roles and bindings for one of ``PARTS``, to be applied on the hub by its owner."""
     everywhere, inside = PARTS[purpose]
     return role_manifests(purpose.replace("_", "-"), subject, everywhere, inside)
+
+
+def job_manifests(subject: Subject) -> tuple[Manifest, ...]:
+    """What a conductor needs besides where roles run as Jobs, on the hub or elsewhere: their namespace, which takes no
+    pod that is more than ``restricted``, and rights in it alone. Secrets are made there, and not read."""
+    labels = {"app.kubernetes.io/managed-by": "gitops.fleet", "pod-security.kubernetes.io/enforce": "restricted"}
+    metadata = {"name": JOBS_NAMESPACE, "labels": labels}
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+    return namespace, *role_manifests(JOBS, subject, (), {JOBS_NAMESPACE: _OF_JOBS})

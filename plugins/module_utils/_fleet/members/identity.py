@@ -14,6 +14,7 @@ import time
 import typing as t
 from dataclasses import dataclass, field
 
+from ..._core.cluster.facts.maintenance import ANNOTATION
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.clusters.fleet_member import FleetMember
 from ..._core.objects.updates.forms import GUID
@@ -28,7 +29,14 @@ _RIGHT = "{apiGroups: [''], resources: [namespaces], resourceNames: [kube-system
 
 
 def cluster_uid(client: KubeClient) -> str:
-    """FleetError ``forbidden`` with the right to grant, ``bad-answer`` where there is no such UID."""
+    """As ``cluster_words``, the UID alone."""
+    return cluster_words(client)[0]
+
+
+def cluster_words(client: KubeClient) -> tuple[str, str]:
+    """The UID, and the windows of its own that the cluster bears in an annotation, as text.
+
+    FleetError ``forbidden`` with the right to grant, ``bad-answer`` where there is no such UID."""
     try:
         document = _kube_system(client)
     except ApiError as error:
@@ -40,7 +48,9 @@ def cluster_uid(client: KubeClient) -> str:
     uid = metadata.get("uid") if isinstance(metadata, dict) else None
     if not isinstance(uid, str) or not re.fullmatch(GUID, uid):
         raise ApiError("bad-answer", "the namespace kube-system has no UID", client.server_name)
-    return uid
+    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+    words = annotations.get(ANNOTATION) if isinstance(annotations, dict) else None
+    return uid, words if isinstance(words, str) else ""
 
 
 def _kube_system(client: KubeClient) -> dict[str, t.Any]:
@@ -60,13 +70,15 @@ class Identities:
     """Checks the cluster behind each name once. Safe to use from threads.
 
     With ``strict`` a cluster that cannot be told, or has two names, is refused; without, it is a note: for verbs that
-    only read. ``seen`` has the UIDs that were told, ``unknown`` says why others cannot be told.
+    only read. ``seen`` has the UIDs that were told, ``unknown`` says why others cannot be told,
+    ``maintenance`` the text of the windows that live on a cluster, empty where there are none.
     """
 
     members: t.Mapping[str, FleetMember]
     strict: bool = False
     seen: dict[str, str] = field(default_factory=dict)
     unknown: dict[str, Problem] = field(default_factory=dict)
+    maintenance: dict[str, str] = field(default_factory=dict)
     _names: dict[str, set[str]] = field(init=False, default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -77,7 +89,7 @@ class Identities:
     def admit(self, name: str, client: KubeClient) -> None:
         """FleetError ``other-cluster``, ``double-member``, ``forbidden``, or what the request raises."""
         try:
-            uid = cluster_uid(client)
+            uid, words = cluster_words(client)
         except FleetError as error:
             if self.strict or error.code != "forbidden":
                 raise
@@ -87,6 +99,8 @@ class Identities:
         recorded = self.members[name].spec.cluster_uid
         if recorded and recorded != uid:
             raise _other_cluster(name, recorded, uid)
+        with self._lock:
+            self.maintenance[name] = words
         found = self._saw(name, uid)
         if found and self.strict:
             raise FleetError.of(found)

@@ -15,6 +15,7 @@ from ..._core.cluster.minimum_version import too_old
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.api_groups import CLUSTER_API, FLEET_API
 from ..._core.objects.clusters.evacuation import EVACUATED
+from ..._core.objects.clusters.fleet_maintenance import ClusterMaintenance
 from ..._core.objects.clusters.fleet_member import ClusterConnection, FleetMember
 from ..._core.objects.reading import read
 from ..._core.schema.codec import encode
@@ -31,6 +32,7 @@ from ..session import Session
 from .identity import DOUBLE_MEMBER, doubles, recorded_uids
 from .member_lease import records_id
 from .members import Clients, Member, identified_members, open_clients
+from .own_maintenance import annotated
 
 IDENTITY = {"kind": "User", "name": "gitops-fleet", "apiGroup": "rbac.authorization.k8s.io"}
 LEASE_SECONDS = 120
@@ -55,10 +57,12 @@ class MemberSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class _Told:
-    """What a member said as it was asked; ``labels`` are those of the cloud that it runs in."""
+    """What a member said as it was asked; ``labels`` are those of the cloud that it runs in, ``maintenance`` the
+    windows that live on it."""
 
     version: str
     labels: t.Mapping[str, str]
+    maintenance: ClusterMaintenance | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -235,7 +239,8 @@ def _strange(answers: t.Mapping[str, _Told | FleetError], told: t.Mapping[str, _
 def _asked(clients: Clients, name: str) -> t.Callable[[], _Told]:
     def ask() -> _Told:
         client = clients.get(name)
-        return _Told(version=version(client), labels=told_labels(client))
+        own = annotated(name, clients) if name in clients.identities.maintenance else None
+        return _Told(version=version(client), labels=told_labels(client), maintenance=own)
 
     return ask
 
@@ -250,11 +255,13 @@ def told_labels(client: KubeClient) -> dict[str, str]:
 
 
 def _add_labels(wanted: t.Mapping[str, t.Mapping[str, Document]], told: t.Mapping[str, _Told]) -> None:
-    """What people gave stands above what the cloud tells."""
+    """What people gave stands above what the cloud tells. Windows of the cluster's own go into the status."""
     for name, each in told.items():
         metadata = wanted[name]["MemberCluster"]["metadata"]
         if each.labels:
             metadata["labels"] = {**each.labels, **(metadata.get("labels") or {})}
+        if each.maintenance:
+            wanted[name]["FleetMember"]["status"] = {"maintenance": encode(each.maintenance)}
 
 
 def _fleet_member(documents: t.Mapping[str, Document]) -> FleetMember:
@@ -286,6 +293,7 @@ def _write(session: Session, name: str, old: t.Mapping[str, Document | None], mo
             if before is None:
                 records.create(document, lease)
             else:
-                records.replace({**before, **document}, lease)
+                status = {**(before.get("status") or {}), **(document.get("status") or {})}
+                records.replace({**before, **document, **({"status": status} if status else {})}, lease)
     finally:
         records.release(lease)

@@ -200,7 +200,7 @@ def connection_of(member: FleetMember, hub: KubeClient | None, environ: t.Mappin
     if wanted.in_cluster:
         connection = connection_in_cluster(environ)
     elif wanted.secret_ref:
-        document, where = _kubeconfig_of(member, hub)
+        document, where = kubeconfig_in_secret(member, hub)
         connection = connection_from_document(document, wanted.context, where)
     else:
         connection = connection_from_kubeconfig(local_path(wanted.kubeconfig, environ), wanted.context)
@@ -211,7 +211,11 @@ def _named(connection: Connection, name: str) -> Connection:
     return replace(connection, name=name)
 
 
-def _kubeconfig_of(member: FleetMember, hub: KubeClient | None) -> tuple[t.Mapping[str, t.Any], str]:
+def kubeconfig_in_secret(member: FleetMember, hub: KubeClient | None) -> tuple[t.Mapping[str, t.Any], str]:
+    """The kubeconfig in the Secret on the hub that the member's ``secretRef`` names, and where that is.
+
+    FleetError ``secret-without-hub``, ``secret-without-key``, ``kubeconfig-invalid``, and those of the hub.
+    """
     reference = member.spec.connection.secret_ref
     if reference is None:
         raise AssertionError("only called for members with a secretRef")

@@ -19,7 +19,7 @@ from ..._kube.rbac import (
 from ..._store.manifests import Manifest, read_manifests
 from ..._store.yaml_documents import write_yaml
 from ..placements.sources import resources_in
-from .hub_rights import PARTS, hub_manifests
+from .hub_rights import JOBS, PARTS, hub_manifests, job_manifests
 
 
 def rights(
@@ -28,8 +28,8 @@ def rights(
     kinds: t.Iterable[t.Mapping[str, t.Any]],
     resources: t.Sequence[str] = (),
 ) -> list[dict[str, t.Any]]:
-    """Manifests of roles and bindings for one ``purpose``: ``nodes``, one of ``PARTS`` of the hub, ``read``, or
-    ``apply``.
+    """Manifests of roles and bindings for one ``purpose``: ``nodes``, ``jobs``, one of ``PARTS`` of the hub, ``read``,
+    or ``apply``.
 
     The last two are for ``kinds`` and for those of the manifests in the files ``resources``; the others are the same
     for all. ``subject`` has kind, name and, for a service account, namespace. FleetError ``unknown-kind`` where a
@@ -38,6 +38,8 @@ def rights(
     who = Subject(subject["kind"], subject["name"], subject.get("namespace") or "")
     if purpose in PARTS:
         return [dict(each) for each in hub_manifests(purpose, who)]
+    if purpose == JOBS:
+        return [dict(each) for each in job_manifests(who)]
     if purpose == "nodes":
         return [dict(each) for each in node_manifests(who)]
     make = apply_manifests if purpose == "apply" else read_only_manifests

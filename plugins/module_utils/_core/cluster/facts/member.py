@@ -33,7 +33,7 @@ NODE_COUNT = "kubernetes-fleet.io/node-count"
 VERSION = "k8s.io/k8s-version"
 ENTRYPOINT = "k8s.io/cluster-entrypoint"
 AGENT = "MemberAgent"
-NODES, PODS, NAMESPACES = "nodes", "pods", "namespaces"
+NODES, PODS, NAMESPACES, MAINTENANCE = "nodes", "pods", "namespaces", "maintenance windows"
 COLLECTED = "NamespaceCollectionSucceeded"
 # As many as KubeFleet keeps: a longer list says nothing of those that it lacks.
 MOST_NAMESPACES = 200

@@ -169,6 +169,19 @@ class FleetMaintenanceSpec:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ClusterMaintenance:
+    """What a cluster says of itself, as it was read last."""
+
+    source: str = prop("Where on the cluster it was found.")
+    windows: tuple[MaintenanceConfiguration, ...] = prop(
+        "When it may be upgraded.", default=(), max_items=MAX_WINDOWS, rules=WINDOWS_RULES
+    )
+    freezes: tuple[Freeze, ...] = prop(
+        "Days on which nothing starts.", default=(), max_items=MAX_FREEZES, rules=FREEZES_RULES
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
 class FleetMaintenance:
     api_version: str = prop("API version.", default=FLEET_API)
     kind: str = prop("Kind.", default="FleetMaintenance")

@@ -12,6 +12,7 @@ from ...schema.meta import Condition, ObjectMeta
 from ...schema.prop import prop
 from ..api_groups import FLEET_API
 from ..updates.forms import GUID, GUID_FORM, name_prop
+from .fleet_maintenance import ClusterMaintenance
 from .forms import (
     context_prop,
     kubeconfig_prop,
@@ -89,6 +90,7 @@ class FleetMemberStatus:
     version: str = prop("Kubernetes version of the API server.", default="")
     node_pools: tuple[NodePoolStatus, ...] = prop("Node pools by name.", default=())
     operation: str = prop("Operation in flight on the member.", default="")
+    maintenance: ClusterMaintenance | None = prop("Windows that live on the cluster itself.", default=None)
     last_read: datetime | None = prop("Instant of the last successful read.", default=None)
     conditions: tuple[Condition, ...] = prop("Reachable.", default=())
 

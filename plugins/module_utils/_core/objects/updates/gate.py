@@ -77,9 +77,21 @@ class GateApproval:
 
 
 @dataclass(frozen=True, kw_only=True)
+class GateRefusal:
+    """Who refused to open the gate: the run stops there. An approval that comes later opens it all the same."""
+
+    by: str = prop("Who refused.")
+    verified: bool = prop("Whether that is proven.", default=False)
+    at: datetime | None = prop("When.", default=None)
+    reason: str = prop("Why, in the words of who refused.")
+    digest: str = digest_prop("Digest that was refused.")
+
+
+@dataclass(frozen=True, kw_only=True)
 class GateStatus:
     state: str = prop("State of the gate.", default=PENDING, enum=GATE_STATES)
     approval: GateApproval | None = prop("Who completed it.", default=None)
+    refusal: GateRefusal | None = prop("Who refused to.", default=None)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -60,6 +60,7 @@ class UpdateRunGateStatus:
     due: datetime | None = prop("Instant at which it completes itself, fixed when it opens.", default=None)
     by: str = prop("Who completed it; empty for the clock.", default="")
     verified: bool = prop("Whether the hub vouched for that name.", default=False)
+    refused: str = prop("Who refused to open it, and why, while that holds.", default="")
 
 
 @dataclass(frozen=True, kw_only=True)

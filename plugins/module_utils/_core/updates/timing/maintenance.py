@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Which maintenance windows hold for a member in a run, and which freezes.
 
+What a cluster says itself counts beside what FleetMaintenance objects say: neither opens what the other closes.
 A run consults the window of what it upgrades: Kubernetes, or node images (Azure Fleet's update runs); the platform's
 own window is consulted by none. Freezes are ours, and hold whatever windows say.
 """
@@ -12,11 +13,12 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time, timedelta
 from functools import lru_cache
 
 from ...errors import FleetError
 from ...objects.clusters.fleet_maintenance import (
+    ClusterMaintenance,
     DateSpan,
     FleetMaintenance,
     Freeze,
@@ -33,17 +35,20 @@ from ...windows.maintenance import clock_of, configured, spans
 from ...windows.spans import Span, Spans, joined, without
 from ..run import MemberBlocker
 
+_DAY, _YEAR = timedelta(days=1), timedelta(days=366)
 GOVERNED_BY: Mapping[str, str] = {FULL: KUBERNETES, CONTROL_PLANE_ONLY: KUBERNETES, NODE_IMAGE_ONLY: NODE_IMAGE}
 _Dated = tuple[MaintenanceConfiguration, date | None]  # pylint: disable=unsupported-binary-operation  # Python 3.11 can
 
 
 @dataclass(frozen=True, kw_only=True)
 class Site:
-    """A member, as far as maintenance looks at it. ``maintenance`` is the FleetMaintenance that it names."""
+    """A member, as far as maintenance looks at it. ``maintenance`` is the FleetMaintenance that it names, ``own`` what
+    the cluster says itself: it may be upgraded when both permit it."""
 
     name: str
     labels: Mapping[str, str] = field(default_factory=dict, hash=False)
     maintenance: str = ""
+    own: ClusterMaintenance | None = None
 
 
 @dataclass(frozen=True)
@@ -76,11 +81,24 @@ class Calendar:
         None: at any time. FleetError ``no-such-maintenance`` if it names a FleetMaintenance that is not there: whether
         it may start is not known then.
         """
-        found = self._configured(site, GOVERNED_BY[run_type])
+        found = [each for _whose, each in self._sides(site, GOVERNED_BY[run_type])]
         frozen = joined(each.span for each in self._frozen(site) if each.span[0] < end and each.span[1] > start)
         if not found:
             return without(((start, end),), frozen) if frozen else None
-        return without(_opened(found, start, end), frozen)
+        permitted = _opened(found[0], start, end)
+        for other in found[1:]:
+            permitted = without(permitted, without(((start - _YEAR, end + _YEAR),), _opened(other, start, end)))
+        return without(permitted, frozen)
+
+    def shut(self, site: Site, run_type: str, now: datetime) -> tuple[str, ...]:
+        """Whose windows are closed at an instant, in words, for a member that has some of its own; else nothing."""
+        sides = self._sides(site, GOVERNED_BY[run_type]) if site.own and site.own.windows else ()
+        start = datetime.combine(now.date(), time(), now.tzinfo)
+        return tuple(
+            whose
+            for whose, found in sides
+            if not any(begin <= now < until for begin, until in _opened(found, start, start + _DAY))
+        )
 
     def frozen(self, site: Site, now: datetime) -> MemberBlocker | None:
         """The freeze that holds for the member, in words for people; the one that ends last."""
@@ -113,8 +131,18 @@ class Calendar:
             and (bool(site.maintenance) if each.matches is None else each.matches(site.labels))
         )
 
+    def _sides(self, site: Site, name: str) -> list[tuple[str, tuple[_Dated, ...]]]:
+        """Those that have windows at all: the fleet's, and the cluster's own."""
+        own: tuple[_Dated, ...] = tuple(
+            (each, None) for each in (site.own.windows if site.own else ()) if each.configuration == name
+        )
+        words = f"FleetMaintenance {site.maintenance}" if site.maintenance else "FleetMaintenance by its labels"
+        itself = f"the cluster itself ({site.own.source})" if site.own else ""
+        return [(whose, found) for whose, found in ((words, self._configured(site, name)), (itself, own)) if found]
+
     def _frozen(self, site: Site) -> t.Iterator[_Frozen]:
-        return (each for each in self.freezes if each.matches is None or each.matches(site.labels))
+        yield from (each for each in self.freezes if each.matches is None or each.matches(site.labels))
+        yield from map(_frozen, site.own.freezes if site.own else ())
 
 
 def calendar(objects: t.Iterable[FleetMaintenance]) -> Calendar:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import typing as t
 from dataclasses import replace
 from datetime import datetime
 
@@ -41,17 +42,18 @@ def obstacle(view: MemberView, now: datetime) -> MemberBlocker | None:
         found.sort(key=lambda each: each.reason != UNREACHABLE)
     opens = closed_until(view, now)
     if opens is not None:
-        found.insert(0, _closed(opens))
+        found.insert(0, _closed(opens, view.shut))
     if len(found) < 2:
         return found[0] if found else None
     return replace(found[0], message="; ".join(each.message or each.reason for each in found))
 
 
-def _closed(opens: datetime) -> MemberBlocker:
+def _closed(opens: datetime, by: t.Sequence[str]) -> MemberBlocker:
+    whose = f", closed now by {' and by '.join(by)}" if by else ""
     if opens == NEVER:
-        return MemberBlocker(reason=WINDOW_CLOSED, message="no maintenance window is known to open")
+        return MemberBlocker(reason=WINDOW_CLOSED, message=f"no maintenance window is known to open{whose}")
     return MemberBlocker(
-        reason=WINDOW_CLOSED, message=f"the maintenance window opens at {write_time(opens)}", until=opens
+        reason=WINDOW_CLOSED, message=f"the maintenance window opens at {write_time(opens)}{whose}", until=opens
     )
 
 

@@ -31,6 +31,11 @@ class Outer:
     inner: tuple[Inner, ...] = prop("Some of them.", default=(), open=True)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Dated:
+    day: str = prop("A day.", max_length=10, pattern="[0-9]{4}-[0-9]{2}-[0-9]{2}", form="a date such as 2026-12-24")
+
+
 def told(document: object, **options: t.Any) -> list[tuple[str, str]]:
     check = Check(**options)
     check_object(check, Outer, document)
@@ -54,6 +59,17 @@ def told(document: object, **options: t.Any) -> list[tuple[str, str]]:
 )
 def test_fields_are_judged_by_their_description(fields: dict[str, object], expected: list[str]) -> None:
     assert [code for code, _path in told({"name": "a", **fields})] == expected
+
+
+@pytest.mark.parametrize(
+    ("day", "code", "hint"),
+    [("2026-12-18T00:00:00Z", "wrong-length", "write a date such as 2026-12-24"), ("18.12.2026", "wrong-form", "")],
+)
+def test_a_text_that_is_too_long_is_told_the_form_that_is_wanted(day: str, code: str, hint: str) -> None:
+    check = Check()
+    check_object(check, Dated, {"day": day})
+    (problem,) = check.problems
+    assert (problem.code, problem.hint) == (code, hint)
 
 
 def test_an_open_object_keeps_what_is_beside_its_fields() -> None:

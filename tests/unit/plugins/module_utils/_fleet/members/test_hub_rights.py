@@ -16,6 +16,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.hub_ri
     SCHEDULER,
     STAGED_APPROVER,
     hub_manifests,
+    job_manifests,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.rbac import Subject
 
@@ -59,3 +60,13 @@ def test_nothing_is_granted_wholesale(purpose: str) -> None:
     assert {namespace for namespace, resource, _verb in found if resource == "leases"} <= {"gitops-fleet"}
     bound: list[t.Any] = [each for each in hub_manifests(purpose, ANNA) if each["kind"].endswith("Binding")]
     assert bound and all(each["subjects"] == [ANNA.as_dict()] for each in bound)
+
+
+def test_jobs_are_made_in_one_namespace_and_secrets_are_not_read() -> None:
+    namespace, role, binding = job_manifests(ANNA)
+    assert namespace["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] == "restricted"
+    found = {(name, verb) for rule in role["rules"] for name in rule["resources"] for verb in rule["verbs"]}
+    assert {verb for name, verb in found if name == "secrets"} == {"create"}
+    assert {verb for name, verb in found if name == "jobs"} == {"get", "list", "create", "delete"}
+    assert {each["metadata"]["namespace"] for each in (role, binding)} == {"gitops-fleet-jobs"}
+    assert (role["kind"], binding["kind"]) == ("Role", "RoleBinding")

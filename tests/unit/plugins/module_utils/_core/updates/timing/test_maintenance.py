@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
+import json
 import typing as t
 from datetime import UTC, datetime, timedelta
 from random import Random
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.maintenance import cluster_maintenance
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.reading import read
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.timing.maintenance import (
@@ -232,3 +234,46 @@ def test_any_document_that_is_read(seed: int) -> None:
         found.frozen(site, START)
     except FleetError as error:
         assert error.problems
+
+
+class TestOwnWindows:
+    """Windows that live on the cluster itself count beside those of the fleet."""
+
+    def site(self, *windows: t.Any, freezes: tuple[t.Any, ...] = (), maintenance: str = "") -> Site:
+        own = cluster_maintenance(json.dumps({"windows": windows, "freezes": freezes}), "annotation x", "m")
+        return Site(name="m", maintenance=maintenance, own=own)
+
+    def test_alone_they_are_all_that_there_is(self) -> None:
+        found = fleet().open(self.site(daily(start="02:00")), "Full", START, END)
+        assert hours(found) == [(2, 6), (26, 30)]
+        assert fleet().open(self.site(daily("nodeImage")), "Full", START, END) is None, "not for what this upgrades"
+
+    def test_neither_opens_what_the_other_closes(self) -> None:
+        both = fleet(maintenance(daily(start="01:00")))
+        site = self.site(daily(start="03:00"), maintenance="standard")
+        assert hours(both.open(site, "Full", START, END)) == [(3, 5), (27, 29)]
+        apart = self.site(daily(start="12:00"), maintenance="standard")
+        assert hours(both.open(apart, "Full", START, END)) == []
+
+    def test_a_freeze_of_its_own_closes_too(self) -> None:
+        site = self.site(freezes=({"name": "inventory", "start": f"{T0:%Y-%m-%d}", "end": f"{T0:%Y-%m-%d}"},))
+        assert hours(fleet().open(site, "Full", START, END)) == [(24, 48)]
+        blocked = fleet().frozen(site, at(HOUR))
+        assert blocked is not None and "freeze inventory ends" in blocked.message
+
+    def test_who_closes_is_told(self) -> None:
+        both = fleet(maintenance(daily(start="01:00")))
+        site = self.site(daily(start="03:00"), maintenance="standard")
+        fleets, own = "FleetMaintenance standard", "the cluster itself (annotation x)"
+        told = [both.shut(site, "Full", at(hour * HOUR)) for hour in (0, 2, 4, 6, 12)]
+        assert told == [(fleets, own), (own,), (), (fleets,), (fleets, own)]
+        assert both.shut(Site(name="m", maintenance="standard"), "Full", START) == (), "nothing of its own to tell from"
+
+    def test_a_run_waits_and_says_for_whom(self) -> None:
+        both, site = fleet(), self.site(daily(start="03:00"))
+        play = Play(laid("s{g:m}"))
+        play.sees("m", windows=both.open(site, "Full", START, END), shut=both.shut(site, "Full", START)).start()
+        row = play.member("m")
+        assert (row.state, row.reason) == (states.PENDING, states.WINDOW_CLOSED)
+        assert row.message.endswith("closed now by the cluster itself (annotation x)")
+        assert play.wait(3 * HOUR).begun == ["m"]

@@ -1,0 +1,50 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Maintenance windows that live on the cluster itself, in an annotation or as its platform prints them."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from collections.abc import Mapping
+
+from ...errors import FleetError
+from ...objects.api_groups import FLEET_API
+from ...objects.clusters.fleet_maintenance import ClusterMaintenance, FleetMaintenance
+from ...objects.reading import read
+from ...objects.service_json import MAINTENANCE, manifests_of
+
+# Of the namespace kube-system, which is made with the cluster.
+ANNOTATION = "gitops.fleet/maintenance"
+IN_ANNOTATION = f"annotation {ANNOTATION}"
+_HINT = "windows and freezes as in the spec of a FleetMaintenance, or what az aks maintenanceconfiguration list prints"
+
+
+def cluster_maintenance(text: str, source: str, member: str) -> ClusterMaintenance:
+    """The windows and freezes in a JSON document; ``source`` says in words where it was found.
+
+    FleetError ``invalid-maintenance``, and those of a FleetMaintenance with the same fields.
+    """
+    where = f"member {member}, {source}"
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError):
+        raise FleetError("invalid-maintenance", "it is no JSON", where, _HINT) from None
+    spec = _spec(document)
+    if spec is None or set(spec) - {"windows", "freezes"}:
+        raise FleetError("invalid-maintenance", "it says something else than windows and freezes", where, _HINT)
+    metadata = {"name": "own"}
+    found = read({"apiVersion": FLEET_API, "kind": MAINTENANCE, "metadata": metadata, "spec": spec}, where).object
+    given = t.cast(FleetMaintenance, found).spec
+    return ClusterMaintenance(source=source, windows=given.windows, freezes=given.freezes)
+
+
+def _spec(document: t.Any) -> dict[str, t.Any] | None:
+    made = manifests_of(document)
+    if made:
+        fits = all(each["kind"] == MAINTENANCE for each in made)
+        return {"windows": [one for each in made for one in each["spec"]["windows"]]} if fits else None
+    if document == []:
+        return {}
+    return dict(document) if isinstance(document, Mapping) else None

@@ -1,0 +1,74 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Asking for maintenance windows that live on clusters: in an annotation, or told by the command of their platform."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, field
+
+from ..._core.cluster.facts.maintenance import IN_ANNOTATION, cluster_maintenance
+from ..._core.errors import FleetError, Problem
+from ..._core.objects.clusters.fleet_maintenance import ClusterMaintenance
+from ..._core.objects.clusters.fleet_member import FleetMember
+from ..drivers.choosing import filled_in
+from ..drivers.environment import allowed
+from ..drivers.started import Started
+from .members import Clients
+
+SECONDS = 60.0
+# What the tools of clouds log in with.
+CREDENTIALS = ("AZURE_*", "IDENTITY_ENDPOINT", "IDENTITY_HEADER", "MSI_*", "AWS_*", "CLOUDSDK_*", "GOOGLE_*")
+
+
+@dataclass(frozen=True, kw_only=True)
+class MaintenanceCommands:
+    """By provider of the member a list of arguments, with ``{member}``, ``{location}`` and ``{group}`` in them, that
+    prints its windows as JSON; it is run without a shell. Members of other providers bear an annotation, or nothing."""
+
+    by_provider: t.Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    environ: t.Mapping[str, str] = field(default_factory=dict)
+
+    def told(self, member: FleetMember, clients: Clients) -> ClusterMaintenance | None:
+        """The windows of a member whose client is open. FleetError ``maintenance-unread``, ``invalid-maintenance``."""
+        argv = self.by_provider.get(member.spec.provider)
+        if not argv:
+            return annotated(member.name, clients)
+        words = tuple(filled_in(each, member) for each in argv)
+        child = Started(words, allowed(self.environ, CREDENTIALS), "maintenance-unread", member.name)
+        done = child.ended(SECONDS)
+        if done is None:
+            child.kill()
+            words_of = f"{child.program} gave no answer within {SECONDS:g} s"
+            raise FleetError("maintenance-unread", words_of, member.name)
+        if done.returncode != 0:
+            said = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:]
+            message = f"{child.program} ended with {done.returncode}: {''.join(said)}"
+            raise FleetError("maintenance-unread", message, member.name)
+        return cluster_maintenance(done.stdout, f"told by {child.program}", member.name)
+
+
+ANNOTATIONS = MaintenanceCommands()
+
+
+def annotated(name: str, clients: Clients) -> ClusterMaintenance | None:
+    """What the annotation of a member says whose client is open; None without one. FleetError ``maintenance-unread``
+    if it could not be read, ``invalid-maintenance``."""
+    words = clients.identities.maintenance.get(name)
+    if words is None:
+        raise FleetError("maintenance-unread", "its namespace kube-system may not be read", name)
+    return cluster_maintenance(words, IN_ANNOTATION, name) if words else None
+
+
+def commands_of(given: t.Any, environ: t.Mapping[str, str]) -> MaintenanceCommands:
+    """FleetError ``bad-option`` for what is no list of arguments."""
+    problems = []
+    for provider, argv in (given or {}).items():
+        fits = isinstance(argv, (list, tuple)) and argv and all(isinstance(each, str) for each in argv)
+        if not fits or not argv[0]:
+            words = "a list of arguments is wanted, the program first"
+            problems.append(Problem("bad-option", words, f"maintenance_commands.{provider}"))
+    if problems:
+        raise FleetError.of(problems)
+    return MaintenanceCommands(by_provider={key: tuple(argv) for key, argv in (given or {}).items()}, environ=environ)
