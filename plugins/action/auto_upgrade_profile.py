@@ -32,7 +32,7 @@ class ActionModule(Verb):
             found = evaluated(session, given, names, write, state == "evaluated", who)
         if found.held:
             run.say(found.held)
-            return Answer(changed=kept, outcome="waiting", code="lease-held", message=found.held)
+            return Answer(changed=kept or found.changed, outcome="waiting", code="lease-held", message=found.held)
         data = [each.as_dict() for each in found.profiles]
         lines = profiles_text(data)
         for line in lines:

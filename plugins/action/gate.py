@@ -8,14 +8,15 @@ import typing as t
 from ..module_utils._core.errors import FleetError
 from ..module_utils._fleet.placements.staged.answering import WishedApproval, answer, is_staged
 from ..module_utils._fleet.session import Session
-from ..module_utils._fleet.updates.gate_completion import Which, approver, complete, user
+from ..module_utils._fleet.updates.gate_completion import Which, approver, complete, refuse, user
 from ..plugin_utils._verb import Answer, Run, Verb
 
 OF_GATES = ("id", "group", "name")
+REFUSED = "refused"
 
 
 class ActionModule(Verb):
-    """Approve gates of update runs, and what staged update runs ask for."""
+    """Approve gates of update runs, or refuse them, and what staged update runs ask for."""
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
         with run.open(options) as session:
@@ -32,16 +33,8 @@ def _gate(session: Session, options: dict[str, t.Any], write: bool) -> Answer:
         timing=options["timing"] or "",
         name=options["name"] or "",
     )
-    done = complete(
-        session,
-        options["run"],
-        which,
-        approver(session),
-        options["digest"],
-        options["reason"],
-        write,
-        options["allow_self_approval"],
-    )
+    asked = (session, options["run"], which, approver(session), options["digest"], options["reason"], write)
+    done = refuse(*asked) if options["state"] == REFUSED else complete(*asked, options["allow_self_approval"])
     data = {
         "id": done.gate.gate.id,
         "where": done.gate.position,
@@ -54,6 +47,9 @@ def _gate(session: Session, options: dict[str, t.Any], write: bool) -> Answer:
 
 
 def _staged(session: Session, options: dict[str, t.Any], write: bool) -> Answer:
+    if options["state"] == REFUSED:
+        hint = "stop the run (state stopped of gitops.fleet.staged_update_run)"
+        raise FleetError("bad-option", "what a staged run asks for cannot be refused", "state", hint)
     other = [name for name in OF_GATES if options[name]]
     if other:
         hint = "name it by stage and timing"

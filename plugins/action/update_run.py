@@ -17,21 +17,12 @@ from ..module_utils._fleet.updates.conducting import (
     rehearse,
     verdict,
 )
+from ..module_utils._fleet.updates.defining import Outcome, define_run, retried
 from ..module_utils._fleet.updates.gate_completion import terms_of, user
 from ..module_utils._fleet.updates.preflight import finding_lines, preflight
 from ..module_utils._fleet.updates.sources import UpdateManifests, update_manifests
 from ..module_utils._fleet.updates.steps.member_plans import member_plans
-from ..module_utils._fleet.updates.update_run import (
-    Outcome,
-    absent,
-    as_data,
-    define_run,
-    retried,
-    skipped,
-    started,
-    stopped,
-    targets_of,
-)
+from ..module_utils._fleet.updates.update_run import absent, as_data, skipped, started, stopped, targets_of
 from ..module_utils._report.run_text import run_text, waits_for
 from ..module_utils._report.upgrade_plan_text import upgrade_plan_text
 from ..plugin_utils._libraries import SERVERS
@@ -63,16 +54,16 @@ class ActionModule(Verb):
                 return _checked(session, name, given, options)
             who = user(session) if write else ""
             if state == "retried":
-                return _answer(retried(records, name, write, options["digest"], who), session)
+                return _answer(retried(records, name, write, options["digest"], who, session.clock()), session)
             made = _made(session, name, given, options["digest"], write, who)
             if state == "present":
-                return _answer(made, session, plan=[] if write else _plan(session, made, given))
+                return _answer(made, session, plan=[] if write else _plan(session, made, given, options))
             return _answer(_both(made, started(session, made.run, {}, write, who)), session)
 
 
 def _made(session: Session, name: str, given: UpdateManifests, digest: str, write: bool, who: str = "") -> Outcome:
     """The run as it is defined, with the windows and releases beside it; recorded if it is to be written."""
-    made = define_run(session.records, name, given, write, digest, who)
+    made = define_run(session.records, name, given, write, digest, who, session.clock())
     kept = keep(session.records, (*given.maintenance.values(), *given.catalogues.values()), write)
     return Outcome(run=made.run, changed=made.changed or kept, notes=made.notes)
 
@@ -81,7 +72,7 @@ def _checked(session: Session, name: str, given: UpdateManifests, options: dict[
     """What speaks against the run, as it is defined; nothing is recorded."""
     made = _made(session, name, given, options["digest"], write=False)
     found = preflight(session, made.run, given, options["threads"], options["timeout"])
-    plan = _plan(session, made, given)
+    plan = _plan(session, made, given, options)
     lines = finding_lines(found) or [f"nothing speaks against run {name}"]
     for line in lines:
         session.say(line)
@@ -96,12 +87,12 @@ def _conducted(session: Session, name: str, given: UpdateManifests, options: dic
     made = _made(session, name, given, options["digest"], write=False)
     if check:
         then = rehearse(session, made.run, given, wish)
-        return _answer(_both(made, then), session, "planned", _plan(session, then, given))
-    refuse_unfit(session, made.run, given, wish)
+        return _answer(_both(made, then), session, "planned", _plan(session, then, given, options))
+    unoffered = refuse_unfit(session, made.run, given, wish)
     who = user(session)
     made = _made(session, name, given, options["digest"], write=True, who=who)
     ending = carry_on(session, made.run, wish, who)
-    told = Outcome(run=ending.run, changed=made.changed or ending.changed, notes=made.notes)
+    told = Outcome(run=ending.run, changed=made.changed or ending.changed, notes=(*made.notes, *unoffered))
     came = verdict(ending)
     return Answer(
         changed=told.changed,
@@ -131,13 +122,15 @@ def _wish(options: dict[str, t.Any]) -> ConductOptions:
 
 
 def _both(made: Outcome, then: Outcome) -> Outcome:
-    return Outcome(run=then.run, changed=made.changed or then.changed, notes=made.notes)
+    return Outcome(run=then.run, changed=made.changed or then.changed, notes=(*made.notes, *then.notes))
 
 
-def _plan(session: Session, made: Outcome, given: UpdateManifests) -> list[str]:
+def _plan(session: Session, made: Outcome, given: UpdateManifests, options: t.Mapping[str, t.Any]) -> list[str]:
     """Which versions and images each control plane and pool would get, and why; printed."""
-    plans = member_plans(session, made.run, given)
-    lines = upgrade_plan_text(plans.target, plans.works, plans.without_window) if plans else []
+    plans = member_plans(session, made.run, given, options["drivers"] or {})
+    lines: list[str] = []
+    if plans:
+        lines = upgrade_plan_text(plans.target, plans.works, plans.without_window, plans.unattended_stopped)
     for line in lines:
         session.say(line)
     return lines

@@ -7,8 +7,9 @@ import typing as t
 
 from ..module_utils._fleet.files import refuse_unwritable, write_file
 from ..module_utils._fleet.updates.automatic.waiting import WaitingWork, waiting
+from ..module_utils._fleet.updates.defining import Outcome
 from ..module_utils._fleet.updates.forecasting import Outlook, outlooks
-from ..module_utils._fleet.updates.update_run import Outcome, as_data, recorded_runs
+from ..module_utils._fleet.updates.update_run import as_data, recorded_runs
 from ..module_utils._report.forecast_text import calendar_text, forecast_text
 from ..module_utils._report.icalendar import icalendar
 from ..module_utils._report.run_text import run_text, waits_for

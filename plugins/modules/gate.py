@@ -52,6 +52,15 @@ options:
   name:
     description: The gate's display name.
     type: str
+  state:
+    description:
+      - V(approved) lets the run go on. V(refused) stops it at this gate; O(reason) is needed then. What is in flight
+        ends, nothing new begins, and conducting the run fails with C(gate-refused).
+      - A refusal stands until the gate is approved; the run can be started again after that. Only gates of update runs
+        can be refused.
+    type: str
+    choices: [approved, refused]
+    default: approved
   digest:
     description:
       - Digest of the run that was looked at, or at least 12 digits from its beginning. The approval is refused if the
@@ -77,6 +86,14 @@ EXAMPLES = r"""
     stage: canary
     timing: After
     reason: no errors for a day
+
+- name: Stop a run at its gate
+  gitops.fleet.gate:
+    run: web-136
+    stage: canary
+    timing: After
+    state: refused
+    reason: the canary loses requests
 
 - name: Let a staged run of a placement begin its stage for production
   gitops.fleet.gate:

@@ -63,7 +63,9 @@ options:
     elements: str
     default: []
   force:
-    description: With O(state=absent), delete a run with upgrades in flight too. They go on unobserved.
+    description:
+      - With O(state=absent), delete a run with upgrades in flight too. They go on unobserved.
+      - Nodes that are being replaced stay cordoned.
     type: bool
     default: false
   drivers:
@@ -116,6 +118,13 @@ options:
             V({image}) and, in C(poll), V({reference}) are replaced.
         type: dict
         suboptions:
+          providers:
+            description:
+              - In place of all others. The options for members of each provider, by the C(provider) of their
+                C(FleetMember), so that members of several clouds are in one run.
+              - Members whose platform never has a version written like the target are skipped
+                (C(VersionNotAvailable)); a run of nothing but those is refused.
+            type: dict
           definition:
             description:
               - A ready definition, in place of commands of your own. It upgrades control planes, node pools and node
@@ -163,6 +172,11 @@ options:
           timeout:
             description: Seconds for C(observe) and C(poll) to answer.
             type: int
+          stops_unattended_updates:
+            description:
+              - Whoever wrote the commands declares that nodes do not update their operating system by themselves
+                any more. Plans tell it.
+            type: bool
       role:
         description: A role, run in an C(ansible-playbook) of its own for each member.
         type: dict
@@ -192,6 +206,48 @@ options:
             description: Folders in which collections are looked for first.
             type: list
             elements: path
+          executor:
+            description:
+              - Where the role runs. Each upgrade is a process of this machine, or a Job in a cluster of yours, which
+                goes on and is found again whatever becomes of this machine.
+            type: dict
+            suboptions:
+              kind:
+                description:
+                  - With V(kubernetes_job) the role, its inventories, Ansible and this collection come from C(image).
+                    Their paths are absolute there; C(environment), C(roles_path) and C(collections_path) are refused.
+                type: str
+                choices: [process, kubernetes_job]
+                default: process
+              image:
+                description: Image of the Jobs. C(extensions/execution-environment) is the definition of one.
+                type: str
+              namespace:
+                description: Namespace of the Jobs, which has to be there; V(gitops-fleet-jobs) if not given.
+                type: str
+              service_account:
+                description: Service account of the Jobs. Without it they have no token.
+                type: str
+              kubeconfig:
+                description: Kubeconfig of the cluster in which Jobs run. Without it that is the hub.
+                type: path
+              context:
+                description: Context in it.
+                type: str
+              deadline:
+                description: Seconds after which a Job is ended, 7200 if not given.
+                type: int
+              keep:
+                description: Seconds for which a Job is kept after its end, at least 60; 86400 if not given.
+                type: int
+              resources:
+                description: C(requests) and C(limits) of the container.
+                type: dict
+          stops_unattended_updates:
+            description:
+              - Whoever wrote the role declares that nodes do not update their operating system by themselves
+                any more. Plans tell it.
+            type: bool
   operations:
     description:
       - Folder that holds a folder for every upgrade, with its output and its result. Has to be kept from run to run.

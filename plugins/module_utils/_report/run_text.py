@@ -82,6 +82,8 @@ def waits_for(run: UpdateRun) -> list[dict[str, str]]:
 
 def _gate_waits(gate: UpdateRunGateStatus, timing: str, place: str) -> dict[str, str]:
     words = {"type": "gate", "where": f"{timing.lower()} {place}", "id": gate.gate_id, "name": gate.display_name}
+    if gate.refused:
+        return words | {"message": f"refused by {gate.refused}"}
     return words | ({"until": write_time(gate.due)} if gate.due else {})
 
 
@@ -130,7 +132,8 @@ def _gate(gate: UpdateRunGateStatus, timing: str, indent: str, makers: Makers) -
     if state == COMPLETED:
         words.append(f"completed by {completed_by(gate.by, gate.verified, makers)}")
     elif state == PENDING:
-        words.append(f"opens at {write_time(gate.due)}" if gate.due else f"approve {gate.gate_id}")
+        words += [f"refused by {gate.refused}"] if gate.refused else []
+        words.append(f"opens at {write_time(gate.due)}" if gate.due and not gate.refused else f"approve {gate.gate_id}")
     return f"{indent}gate {timing}", state, _joined(*words)
 
 

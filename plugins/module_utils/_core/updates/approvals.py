@@ -13,13 +13,14 @@ import typing as t
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from ..foreign import in_line
 from ..objects.updates.gate import Gate, UpdateRunGateTarget
 from ..objects.updates.update_run import UpdateRun
 from ..values.clock_skew import CLOCK_SKEW
 from ..values.instants import write_time
 from ..values.update_states import COMPLETED, NOT_STARTED, PENDING
 from .integrity import recorded_digest
-from .record.summary import UNVERIFIED
+from .record.summary import UNVERIFIED, completed_by
 from .run import (
     Approval,
     GateRow,
@@ -133,14 +134,25 @@ def unproven(row: GateRow, gate: Gate | None, place: UpdateRunGateTarget, court:
     return "" if found.by == row.by else f"its Gate was approved by {found.by}, not by {row.by}"
 
 
-def as_shown(row: GateRow, gate: Gate | None) -> GateRow:
+def as_shown(row: GateRow, gate: Gate | None, court: Court | None = None) -> GateRow:
     """A gate that is Pending, as its object has it. One that nobody can see is not open: it opens when it is shown."""
     if row.state != PENDING:
         return row
     if gate is None:
-        return replace(row, state=NOT_STARTED, opened=None, due=None)
+        return replace(row, state=NOT_STARTED, opened=None, due=None, refused="")
     given = gate.spec.scheduled_start_properties
-    return replace(row, due=given.absolute_start_time if given and row.schedule else None)
+    due = given.absolute_start_time if given and row.schedule else None
+    return replace(row, due=due, refused=refusal_words(gate, court))
+
+
+def refusal_words(gate: Gate, court: Court | None = None) -> str:
+    """Who refused to open a gate that is not Completed, and why; empty if nobody did. Anybody who may write the Gate
+    may refuse: what a refusal does is that nothing begins. Without a ``court`` nothing vouches for the name."""
+    given = gate.status.refusal
+    if given is None or gate.status.state != PENDING:
+        return ""
+    proven = court is not None and court.vouches(gate.metadata.creation_timestamp)
+    return f"{completed_by(in_line(given.by) or UNVERIFIED, proven)}: {in_line(given.reason)}"
 
 
 def with_gates(state: RunState, change: t.Callable[[GateRow], GateRow]) -> RunState:

@@ -21,6 +21,7 @@ from ..values.update_states import (
 )
 from . import gates
 from .approvals import with_gates
+from .commands import STOPPABLE, stop
 from .dispatch import DispatchContext, dispatch
 from .facts import DONE, latched
 from .run import (
@@ -34,7 +35,7 @@ from .run import (
     UpdateAct,
     UpdateSeen,
 )
-from .status import StageLook, run_state
+from .status import StageLook, derive, run_state
 from .timing import obstacles
 
 _LEFT = MemberBlocker(reason=MEMBER_GONE, message="left the fleet")
@@ -52,6 +53,7 @@ def decide(state: RunState, seen: UpdateSeen, now: datetime) -> Decision[RunStat
     if state.phase != ACTIVE:
         return Decision(state=state)
     run = with_gates(state, lambda gate: seen.gates.get(gate.id, gate)) if seen.gates else state
+    run = _stopped_by_refusal(run, {each.gate for each in seen.approvals}, now)
     members = seen.members
     desk = gates.GateContext(run, now, {each.gate: each for each in seen.approvals})
     begun: list[Begin] = []
@@ -75,6 +77,13 @@ def decide(state: RunState, seen: UpdateSeen, now: datetime) -> Decision[RunStat
     )
     wake_at = _wake_at(run, looks, members, now)
     return Decision(state=run, acts=(*desk.opened, *begun), waits=_waits(run), wake_at=wake_at)
+
+
+def _stopped_by_refusal(run: RunState, approved: t.Collection[str], now: datetime) -> RunState:
+    """A refused gate stops the run as a person would: what is in flight ends, nothing new begins."""
+    if run.stop_requested or all(each.id in approved for each in run.refused_gates):
+        return run
+    return stop(run, now) if derive(run).state in STOPPABLE else run
 
 
 def acts_in_flight(state: RunState) -> tuple[Begin, ...]:

@@ -156,11 +156,11 @@ def cleared(gates: Gates) -> bool:
 
 
 def due_at(stage: StageRow) -> list[datetime]:
-    """Instants at which the clock completes a gate or the wait."""
+    """Instants at which the clock completes a gate or the wait; one that was refused is not completed by it."""
     gates = [*stage.before_gates, *stage.after_gates]
     for group in stage.groups:
         gates += (*group.before_gates, *group.after_gates)
-    found = [gate.due for gate in gates if gate.state == PENDING and gate.due is not None]
+    found = [gate.due for gate in gates if gate.state == PENDING and gate.due is not None and not gate.refused]
     if stage.wait and stage.wait.state == RUNNING and stage.wait.ends is not None:
         found.append(stage.wait.ends)
     return found
@@ -191,8 +191,8 @@ def _completed(gates: Gates, desk: GateContext) -> Gates:
 def _pass(gate: GateRow, desk: GateContext) -> GateRow:
     given = desk.approvals.get(gate.id)
     if given is not None:
-        return replace(gate, state=COMPLETED, completed=given.at, by=given.by, verified=given.verified)
-    if gate.due is not None and gate.due <= desk.now:
+        return replace(gate, state=COMPLETED, completed=given.at, by=given.by, verified=given.verified, refused="")
+    if gate.due is not None and gate.due <= desk.now and not gate.refused:
         return replace(gate, state=COMPLETED, completed=gate.due)
     return gate
 

@@ -67,7 +67,8 @@ def oddities(state: RunState) -> list[str]:
 
 
 def _digest(run: UpdateRun, state: RunState) -> t.Iterator[str]:
-    recorded, computed = recorded_digest(run), run_digest(run.spec, state.stages)
+    recorded = recorded_digest(run)
+    computed = run_digest(run.spec, state.stages, run.status.node_image_selection)
     if recorded != computed:
         yield f"it was recorded with digest {recorded or 'none'}, and what stands in it now has {computed}"
 

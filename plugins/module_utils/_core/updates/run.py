@@ -9,7 +9,7 @@ import typing as t
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from ..values.update_states import NEW, NOT_STARTED, TERMINAL
+from ..values.update_states import NEW, NOT_STARTED, PENDING, TERMINAL
 from ..windows.spans import Spans
 
 UNREACHABLE_TIMEOUT = timedelta(minutes=30)
@@ -67,6 +67,7 @@ class GateRow:
     completed: datetime | None = None
     by: str = ""
     verified: bool = False
+    refused: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,6 +136,16 @@ class RunState:
         return tuple(row for stage in self.stages for group in stage.groups for row in group.members)
 
     @property
+    def refused_gates(self) -> tuple[GateRow, ...]:
+        """Open gates that somebody refused to pass, in no order."""
+        gates: list[GateRow] = []
+        for stage in self.stages:
+            gates += (*stage.before_gates, *stage.after_gates)
+            for group in stage.groups:
+                gates += (*group.before_gates, *group.after_gates)
+        return tuple(gate for gate in gates if gate.refused and gate.state == PENDING)
+
+    @property
     def unfinished(self) -> frozenset[str]:
         """Names of members that have not come to an end."""
         return frozenset(row.name for row in self.members if row.state not in TERMINAL)
@@ -153,13 +164,15 @@ class MemberBlocker:
 class MemberView:
     """What is true of a member at the instant of a decision.
 
-    ``windows`` are intervals in order, None for a member without windows. With ``skip`` (already at the target) or
-    ``fail`` (a precondition) it is not upgraded when its turn comes, but goes to that end.
+    ``windows`` are intervals in order, None for a member without windows; ``shut`` names those who close them now.
+    With ``skip`` (already at the target) or ``fail`` (a precondition) it is not upgraded when its turn comes, but goes
+    to that end.
     """
 
     name: str
     in_fleet: bool = True
     windows: Spans | None = None
+    shut: tuple[str, ...] = ()
     obstacles: tuple[MemberBlocker, ...] = ()
     skip: MemberBlocker | None = None
     fail: MemberBlocker | None = None

@@ -12,13 +12,13 @@ from datetime import timedelta
 from functools import partial
 from pathlib import Path
 
-from ..._core.errors import FleetError
+from ..._core.errors import FleetError, Problem
 from ..._core.objects.clusters.fleet_member import FleetMember
 from ..._core.objects.updates.update_run import UpdateRun
 from ..._core.updates.approvals import Terms
 from ..._core.updates.preflight import Judge
 from ..._core.updates.record.run_state import run_of
-from ..._core.updates.record.summary import first_line
+from ..._core.updates.record.summary import first_line, refusal_of
 from ..._core.updates.releases import versions
 from ..._core.updates.releases.targets import target_of
 from ..._core.updates.run import MemberRow, RunState
@@ -36,6 +36,7 @@ from ..._core.values.update_states import (
     TERMINAL,
     UNREACHABLE,
     USER,
+    VERSION_NOT_AVAILABLE,
 )
 from ..._kube.client import Timeouts
 from ..._kube.files import with_home
@@ -46,6 +47,7 @@ from ..conductor.executor import Executor, Pace
 from ..conductor.interrupts import Interrupts
 from ..conductor.loop import RunLimits
 from ..conductor.operation import Operation, OperationMaker
+from ..drivers.by_provider import not_offered, refuse_target
 from ..drivers.contract import Driver
 from ..drivers.host import here
 from ..drivers.options import OptionPlace, drivers_from
@@ -60,16 +62,17 @@ from ..session import Session
 from .approval_policy import vouched_since
 from .claims import KIND
 from .constraints import StartConstraints
+from .defining import Outcome
 from .events import events_file
 from .gate_objects import gates_of
 from .leases import behind_leases, upgrade_leases
-from .monitor import ControlPlaneJudge, MemberMonitor
+from .monitor import ControlPlaneJudge, MemberMonitor, OfferJudge
 from .pools import WholeJudge, pools_seen, refuse_type, whole_run
 from .progress import RunProgress
 from .sources import UpdateManifests
 from .steering import ApprovalRules, RunEnding, conduct_run
 from .steps.member_steps import MemberSteps, Pooling
-from .update_run import Outcome, started
+from .update_run import started
 
 DONE, WAITING, PARTIAL, FAILURE = "done", "waiting", "partial", "failed"
 
@@ -106,6 +109,7 @@ def carry_on(session: Session, run: UpdateRun, wish: ConductOptions, who: str = 
     records, say = session.records, session.say
     members_to_write(session)
     with _drivers(session, run, wish, strict=True) as (drivers, clients):
+        _target_notes(run, wish, clients)
         refuse_type(records, run, drivers)
         if run.status.phase == NEW:
             run = started(session, run, observed(drivers, wish.threads), write=True, who=who).run
@@ -116,7 +120,7 @@ def carry_on(session: Session, run: UpdateRun, wish: ConductOptions, who: str = 
         sight = MemberMonitor(
             records=records,
             drivers=drivers,
-            judge=_judge(run, permits, clients),
+            judge=OfferJudge(_judge(run, permits, clients), _refused(run, wish, clients)),
             holder=task,
             members=tuple(row.name for row in run_of(run).members),
             permits=permits,
@@ -143,27 +147,31 @@ def carry_on(session: Session, run: UpdateRun, wish: ConductOptions, who: str = 
             return replace(ending, behind=_behind(ending, drivers, wish.threads, pools if whole else None))
 
 
-def refuse_unfit(session: Session, run: UpdateRun, given: UpdateManifests, wish: ConductOptions) -> None:
+def refuse_unfit(session: Session, run: UpdateRun, given: UpdateManifests, wish: ConductOptions) -> tuple[Problem, ...]:
     """Says before anything is recorded what could not be carried out: wrong drivers, files that cannot be written,
-    members that name a FleetMaintenance which is not there."""
+    a version that none of their platforms has, members that name a FleetMaintenance which is not there. Remarks on
+    members that will be skipped."""
     members_to_write(session)
-    with _drivers(session, run, wish) as (drivers, _clients):
+    with _drivers(session, run, wish) as (drivers, clients):
+        notes = _target_notes(run, wish, clients)
         refuse_type(session.records, run, drivers)
         refuse_unwritable(wish.events)
         _refuse_without_windows(session, run, given, drivers)
     if not _settled(run_of(run)):
         make_folder(operations_folder(wish.operations, session.environ), 0o700)
+    return notes
 
 
 def rehearse(session: Session, run: UpdateRun, given: UpdateManifests, wish: ConductOptions) -> Outcome:
     """What ``carry_on`` would begin with: everything checked, nothing written, members only read."""
     refuse_unwritable(wish.events)
-    with _drivers(session, run, wish) as (drivers, _clients):
+    with _drivers(session, run, wish) as (drivers, clients):
+        notes = _target_notes(run, wish, clients)
         refuse_type(session.records, run, drivers)
         _refuse_without_windows(session, run, given, drivers)
         if run.status.phase != NEW:
-            return Outcome(run=run, changed=not _settled(run_of(run)))
-        return started(session, run, observed(drivers, wish.threads), write=False)
+            return Outcome(run=run, changed=not _settled(run_of(run)), notes=notes)
+        return replace(started(session, run, observed(drivers, wish.threads), write=False), notes=notes)
 
 
 def observed(drivers: t.Mapping[str, Driver], threads: int, pools: Pooling | None = None) -> dict[str, str]:
@@ -210,6 +218,10 @@ def verdict(ending: RunEnding) -> RunVerdict:
     rows = ending.state.members
     if ending.why == "settled" and status.state == FAILED:
         return RunVerdict(outcome=FAILURE, code="run-failed", message=status.message)
+    refused = refusal_of(ending.state)
+    if ending.why == "settled" and status.state == STOPPED and refused:
+        message = f"{refused}; approve the gate and start the run again, or delete it"
+        return RunVerdict(outcome=FAILURE, code="gate-refused", message=message)
     if ending.why == "settled" and status.state == STOPPED:
         return RunVerdict(outcome=WAITING, code="stopped", message="it was stopped; state started takes it up again")
     if ending.behind:
@@ -239,7 +251,7 @@ def operations_folder(given: str, environ: t.Mapping[str, str]) -> Path:
 
 
 def _lost(state: str, skipped_by: str, reason: str) -> bool:
-    return state == SKIPPED and skipped_by == SYSTEM and reason in (UNREACHABLE, MEMBER_GONE)
+    return state == SKIPPED and skipped_by == SYSTEM and reason in (UNREACHABLE, MEMBER_GONE, VERSION_NOT_AVAILABLE)
 
 
 def _refuse_without_windows(
@@ -254,6 +266,20 @@ def _refuse_without_windows(
 def _permits(records: Records, run: UpdateRun, given: UpdateManifests | None = None) -> StartConstraints:
     upgrade = run.spec.managed_cluster_update.upgrade
     return StartConstraints(records, upgrade.type, run.target, given or UpdateManifests())
+
+
+def _refused(run: UpdateRun, wish: ConductOptions, clients: Clients) -> dict[str, str]:
+    members = (clients.members[row.name] for row in run_of(run).members if row.name in clients.members)
+    return not_offered(wish.drivers, members, run.target)
+
+
+def _target_notes(run: UpdateRun, wish: ConductOptions, clients: Clients) -> tuple[Problem, ...]:
+    """FleetError ``target-not-offered`` if the platform of no member of a run that goes on has the target."""
+    if _settled(run_of(run)):
+        return ()
+    names = [row.name for row in run_of(run).members]
+    where = f"UpdateRun/{run.name} spec.managedClusterUpdate.upgrade.kubernetesVersion"
+    return refuse_target(_refused(run, wish, clients), names, where)
 
 
 def _settled(state: RunState) -> bool:

@@ -11,6 +11,7 @@ from datetime import datetime, time, timedelta
 
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.clusters.fleet_maintenance import FleetMaintenance
+from ..._core.objects.clusters.fleet_member import FleetMember
 from ..._core.objects.updates.release_catalog import ReleaseCatalog
 from ..._core.updates.releases.releases import Releases, releases, version_obstacle
 from ..._core.updates.run import MemberBlocker, MemberView
@@ -90,17 +91,25 @@ class StartConstraints:
         if self.target:
             obstacles.append(version_obstacle(place, self.target, spec.get("location", ""), now))
         windows = None
+        shut: tuple[str, ...] = ()
         try:
             windows = times.open(site, self.run_type, *_span(now))
+            shut = times.shut(site, self.run_type, now)
         except FleetError as error:
             obstacles.append(MemberBlocker(reason=WINDOW_CLOSED, message=error.message))
         held = tuple(each for each in obstacles if each is not None)
-        return MemberView(name=site.name, windows=windows, obstacles=held)
+        return MemberView(name=site.name, windows=windows, shut=shut, obstacles=held)
 
 
 def _site(member: Record, labels: t.Mapping[str, t.Mapping[str, str]]) -> Site:
     name = member["metadata"]["name"]
-    return Site(name=name, labels=labels.get(name, {}), maintenance=member["spec"].get("maintenance", ""))
+    own = (member.get("status") or {}).get("maintenance")
+    return Site(
+        name=name,
+        labels=labels.get(name, {}),
+        maintenance=member["spec"].get("maintenance", ""),
+        own=recorded(FleetMember, member).status.maintenance if own else None,
+    )
 
 
 def _span(now: datetime) -> tuple[datetime, datetime]:

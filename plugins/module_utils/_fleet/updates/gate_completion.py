@@ -39,6 +39,7 @@ from .gate_objects import (
 )
 from .run_record import read_run
 
+REFUSED = "Refused"
 _ATTEMPTS = 5
 
 
@@ -63,8 +64,8 @@ class Approver:
 
 @dataclass(frozen=True, kw_only=True)
 class Completed:
-    """What became of the gate: ``state`` is Completed, or Skipped if it was before. ``verified`` is whether this call
-    completed it and the hub vouches for the name; ``own`` whether the approver made or started the run."""
+    """What became of the gate: ``state`` is Completed, Refused, or Skipped if it was before. ``verified`` is whether
+    this call did it and the hub vouches for the name; ``own`` whether the approver made or started the run."""
 
     gate: PlacedGate
     state: str
@@ -115,10 +116,7 @@ def complete(
     ``self-approval``; ``record-altered`` and ``gate-unproven`` if somebody else wrote the run or its Gate.
     """
     records = session.records
-    found = read_run(records, run)
-    hint = "look at the run again: what it will do is not what was approved"
-    refuse_another(digest, found.status.digest, "the run has", run, hint)
-    placed = _find(run_of(found), which)
+    found, placed = _meant(records, run, which, digest)
     done = Completed(
         gate=placed, state=COMPLETED, run=run, digest=found.status.digest, by=placed.gate.by, changed=False
     )
@@ -138,6 +136,47 @@ def complete(
         if not write or _written(records, document, who.name, verified, found.status.digest, reason, session.clock()):
             return replace(done, by=who.name, changed=True, verified=verified, own=own)
     raise FleetError("conflict", "the gate is being written all the time", placed.gate.id, "try again")
+
+
+def refuse(session: Session, run: str, which: Which, who: Approver, digest: str, reason: str, write: bool) -> Completed:
+    """Refuses to open the gate: whoever conducts the run stops it there. A refusal stands until the gate is approved;
+    one that was refused before is left as it is.
+
+    FleetError: those of ``complete`` but ``self-approval``; ``no-reason``, ``gate-passed``.
+    """
+    if not reason.strip():
+        raise FleetError("no-reason", "a refusal says why", f"{RUN}/{run}", "give reason")
+    records = session.records
+    found, placed = _meant(records, run, which, digest)
+    if placed.gate.state in (COMPLETED, SKIPPED):
+        raise _passed(placed, placed.gate.state, run)
+    _refuse_unopened(placed, run)
+    done = Completed(gate=placed, state=REFUSED, run=run, digest=found.status.digest, by=who.name, changed=False)
+    for _attempt in range(_ATTEMPTS):
+        gate, document = _opened(records, found, placed)
+        if gate.status.state == COMPLETED:
+            raise _passed(placed, COMPLETED, run)
+        if gate.status.refusal is not None:
+            return replace(done, by=gate.status.refusal.by)
+        created = gate.metadata.creation_timestamp
+        verified = who.since is not None and created is not None and created > who.since
+        given = _signed(who.name, verified, found.status.digest, reason, session.clock())
+        status = {**(document.get("status") or {}), "state": gate.status.state, "refusal": given}
+        if not write or replaced(records, {**document, "status": status}) is not None:
+            return replace(done, changed=True, verified=verified, own=who.name in named_makers(found))
+    raise FleetError("conflict", "the gate is being written all the time", placed.gate.id, "try again")
+
+
+def _meant(records: Records, run: str, which: Which, digest: str) -> tuple[UpdateRun, PlacedGate]:
+    found = read_run(records, run)
+    hint = "look at the run again: what it will do is not what was approved"
+    refuse_another(digest, found.status.digest, "the run has", run, hint)
+    return found, _find(run_of(found), which)
+
+
+def _passed(placed: PlacedGate, state: str, run: str) -> FleetError:
+    hint = "stop the run (state stopped of gitops.fleet.update_run)"
+    return FleetError("gate-passed", f"gate {placed.position} is {state} already", f"{RUN}/{run}", hint)
 
 
 def _opened(records: Records, run: UpdateRun, placed: PlacedGate) -> tuple[Gate, Record]:
@@ -196,8 +235,11 @@ def _refuse_unopened(placed: PlacedGate, run: str) -> None:
 def _written(
     records: Records, document: Record, who: str, verified: bool, digest: str, reason: str, now: datetime
 ) -> bool:
-    approval: Record = {"by": who, "verified": verified, "at": write_time(now), "digest": digest}
-    if reason:
-        approval["reason"] = reason
+    approval = _signed(who, verified, digest, reason, now)
     status = {**(document.get("status") or {}), "state": COMPLETED, "approval": approval}
     return replaced(records, {**document, "status": status}) is not None
+
+
+def _signed(who: str, verified: bool, digest: str, reason: str, now: datetime) -> Record:
+    given: Record = {"by": who, "verified": verified, "at": write_time(now), "digest": digest}
+    return {**given, "reason": reason} if reason else given

@@ -9,7 +9,7 @@ import typing as t
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from ..._core.errors import FleetError
+from ..._core.errors import FleetError, Problem
 from ..._core.objects.api_groups import FLEET_API
 from ..._core.objects.updates.gate import Gate, UpdateRunGateTarget
 from ..._core.objects.updates.update_run import UpdateRun
@@ -20,9 +20,11 @@ from ..._core.updates.approvals import (
     as_shown,
     judged_approval,
     mistaken,
+    refusal_words,
     unproven,
 )
 from ..._core.updates.integrity import placed_gates, recorded_digest
+from ..._core.updates.record.run_state import run_of
 from ..._core.updates.record.summary import UNVERIFIED
 from ..._core.updates.run import Approval, GateRow, RunState
 from ..._core.values.instants import write_time
@@ -117,7 +119,10 @@ class GateKeeper:
                 self.tell(f"gate {placed.gate.name} {placed.position}: {why}")
                 self.records.delete(KIND, placed.gate.id)
                 self._shown.pop(placed.gate.id, None)
-            rows[placed.gate.id] = as_shown(placed.gate, None if why else gate)
+            row = as_shown(placed.gate, None if why else gate, self._court(run))
+            if row.refused and row.refused != placed.gate.refused:
+                self.tell(f"gate {placed.gate.name} {placed.position} was refused by {row.refused}")
+            rows[placed.gate.id] = row
         return tuple(found), rows
 
     def publish(self, run: UpdateRun, state: RunState, lease: Lease) -> None:
@@ -148,6 +153,18 @@ def _publish(records: Records, run: UpdateRun, placed: PlacedGate, lease: Lease)
         return
     # Not if somebody completes it at this very moment; the run decides.
     replaced(records, {**stored, "status": {**status, "state": placed.gate.state}}, lease)
+
+
+def refusals(records: Records, run: UpdateRun) -> t.Iterator[Problem]:
+    """Open gates of the run that somebody refused to pass, and nobody has approved since."""
+    for placed in gates_of(run_of(run)):
+        document = records.get(KIND, placed.gate.id) if placed.gate.state == PENDING else None
+        words = refusal_words(recorded(Gate, document)) if document is not None else ""
+        if words:
+            words = placed.gate.refused or words
+            hint = "approve it (gitops.fleet.approve), or delete the run"
+            message = f"gate {placed.gate.name} {placed.position} was refused by {words}"
+            yield Problem("gate-refused", message, f"UpdateRun/{run.name}", hint)
 
 
 def gate_target(run: str, placed: PlacedGate) -> UpdateRunGateTarget:

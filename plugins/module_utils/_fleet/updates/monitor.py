@@ -18,7 +18,7 @@ from ..._core.updates.preflight import Judge
 from ..._core.updates.releases.versions import skewed, view_at_version
 from ..._core.updates.run import Begin, MemberBlocker, MemberView
 from ..._core.values.clock_skew import CLOCK_SKEW as MOST_SKEW
-from ..._core.values.update_states import CLOCK_SKEW, OPERATION_IN_PROGRESS, PRECONDITION_FAILED
+from ..._core.values.update_states import CLOCK_SKEW, OPERATION_IN_PROGRESS, PRECONDITION_FAILED, VERSION_NOT_AVAILABLE
 from ..._kube.parallel import in_parallel
 from ..._store.records import Lease, Records
 from ..drivers.contract import Driver, Observation
@@ -59,6 +59,22 @@ class ControlPlaneJudge:
         if view.skip or view.fail:
             return view
         return replace(view, fail=skewed({each.name: each.version for each in pools}, self.target))
+
+
+@dataclass(frozen=True)
+class OfferJudge:
+    """Members whose platform never has the target are skipped, unless they are there already; ``refused`` says why, by
+    name."""
+
+    judge: Judge
+    refused: t.Mapping[str, str]
+
+    def __call__(self, view: MemberView, version: str, pools: Pools, now: datetime, /) -> MemberView:
+        found = self.judge(view, version, pools, now)
+        words = self.refused.get(view.name)
+        if words is None or found.skip:
+            return found
+        return replace(found, skip=MemberBlocker(reason=VERSION_NOT_AVAILABLE, message=words), fail=None)
 
 
 @dataclass

@@ -14,7 +14,9 @@ from ..._core.cluster.facts.member import pools_of
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.clusters.fleet_member import FleetMember, NodePoolStatus
 from ..._core.objects.updates.run_status import NodeImageSelectionStatus
-from ..._core.objects.updates.update_run import CONTROL_PLANE_ONLY, UpdateRun
+from ..._core.objects.updates.update_run import CONSISTENT, CONTROL_PLANE_ONLY, UpdateRun
+from ..._core.updates.integrity import DIGEST
+from ..._core.updates.record.digest import run_digest
 from ..._core.updates.record.run_state import run_of
 from ..._core.updates.releases.node_images import Cluster, cluster_of
 from ..._core.updates.releases.releases import Releases
@@ -30,6 +32,8 @@ from ..drivers.contract import Driver, Observation
 from ..members.facts import nodes_of
 from ..members.members import Clients, recorded_members
 from ..recorded import recorded
+from .constraints import StartConstraints
+from .sources import UpdateManifests
 
 _NAMED = 10
 
@@ -97,6 +101,22 @@ def images_of(records: Records, run: UpdateRun, known: Releases, now: datetime) 
     names = {row.name for row in run_of(run).members}
     clusters = [cluster_of(each.fleet) for name, each in recorded_members(records).items() if name in names]
     return fixed_images(run, clusters, known, now)
+
+
+def with_images(records: Records, run: UpdateRun, given: UpdateManifests, now: datetime) -> UpdateRun:
+    """With the images of selection Consistent, which follow from what catalogues offer and pools have."""
+    if run.spec.image_selection != CONSISTENT:
+        return run
+    kind = run.spec.managed_cluster_update.upgrade.type
+    known = StartConstraints(records, kind, run.target, given).releases()
+    return with_chosen(run, images_of(records, run, known, now))
+
+
+def with_chosen(run: UpdateRun, images: NodeImageSelectionStatus | None) -> UpdateRun:
+    """With these images and the digest that goes with them."""
+    digest = run_digest(run.spec, run_of(run).stages, images)
+    metadata = replace(run.metadata, annotations={**run.metadata.annotations, DIGEST: digest})
+    return replace(run, metadata=metadata, status=replace(run.status, digest=digest, node_image_selection=images))
 
 
 def cluster_as(member: FleetMember, version: str, pools: tuple[NodePoolStatus, ...]) -> Cluster:

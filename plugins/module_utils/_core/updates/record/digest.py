@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import typing as t
 
-from ...objects.updates.update_run import UpdateRunSpec
+from ...objects.updates.run_status import NodeImageSelectionStatus
+from ...objects.updates.update_run import CONSISTENT, UpdateRunSpec
 from ...schema.codec import encode
 from ...values.canonical import digest_of
 from ..run import (
@@ -18,21 +19,24 @@ from ..run import (
 )
 
 
-def run_digest(spec: UpdateRunSpec, stages: t.Sequence[StageRow]) -> str:
+def run_digest(spec: UpdateRunSpec, stages: t.Sequence[StageRow], fixed: NodeImageSelectionStatus | None = None) -> str:
     """``sha256:`` and the hash over target, kind of upgrade, node images, how pools are upgraded, and the sequence with
-    its members.
+    its members. ``fixed`` are images that were chosen for the run: those of selection Consistent count, for they follow
+    from catalogues and not from the spec.
 
     Covered of the sequence: stages and groups in order, their limits, gates and waits, and each group's members in
     order. Not covered: states, times, ids, the names of strategy and run, and what is done about conflicts.
     """
     update = spec.managed_cluster_update
     images = update.node_image_selection
+    chosen = fixed.selected_node_image_versions if fixed and spec.image_selection == CONSISTENT else ()
     return "sha256:" + digest_of(
         {
             "type": update.upgrade.type,
             "version": update.upgrade.kubernetes_version.removeprefix("v"),
             "images": spec.image_selection,
             "imageVersions": sorted(each.version for each in images.custom_node_image_versions) if images else [],
+            **({"chosenImages": sorted(each.version for each in chosen)} if chosen else {}),
             "stages": [_stage(each) for each in stages],
             **({"nodePools": encode(spec.node_pools)} if spec.node_pools else {}),
         }

@@ -211,6 +211,7 @@ def _gate_row(gate: UpdateRunGateStatus) -> GateRow:
         completed=gate.status.completed_time,
         by=gate.by,
         verified=gate.verified,
+        refused=gate.refused,
     )
 
 
@@ -225,6 +226,7 @@ def _gate(row: GateRow) -> UpdateRunGateStatus:
         due=row.due,
         by=row.by,
         verified=row.verified,
+        refused=row.refused,
     )
 
 

@@ -9,7 +9,7 @@ import re
 import typing as t
 
 from ...values.instants import write_time
-from ...values.update_states import FAILED, PENDING, RUNNING
+from ...values.update_states import FAILED, PENDING, RUNNING, STOPPED, STOPPING
 from ..facts import DONE
 from ..run import (
     GateRow,
@@ -72,9 +72,16 @@ def of_run(run: RunState, state: str, stages: t.Sequence[tuple[str, str]]) -> st
     """``stages`` are states and messages of the run's stages; the first that is not done speaks for the run."""
     if state == FAILED:
         return _failures(run.members)
+    if state in (STOPPING, STOPPED):
+        return refusal_of(run)
     if state not in (PENDING, RUNNING):
         return ""
     return next((message for each, message in stages if each not in DONE), "")
+
+
+def refusal_of(run: RunState) -> str:
+    """The first gate that somebody refused to pass, with who and why; empty if there is none."""
+    return next((f"gate {gate.name or gate.id} was refused by {gate.refused}" for gate in run.refused_gates), "")
 
 
 def _failures(members: t.Sequence[MemberRow]) -> str:
@@ -90,8 +97,14 @@ def _gates(gates: t.Sequence[GateRow]) -> str:
     waiting = [gate for gate in gates if gate.state == PENDING]
     if not waiting:
         return ""
-    named = (gate.name + (f" (opens {write_time(gate.due)})" if gate.due else "") for gate in waiting)
+    named = (gate.name + _until(gate) for gate in waiting)
     return f"waits for gate{'s' * (len(waiting) > 1)} {', '.join(named)}"
+
+
+def _until(gate: GateRow) -> str:
+    if gate.refused:
+        return f" (refused by {gate.refused})"
+    return f" (opens {write_time(gate.due)})" if gate.due else ""
 
 
 def _wait(wait: WaitRow | None) -> str:

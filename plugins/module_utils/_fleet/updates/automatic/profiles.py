@@ -23,13 +23,15 @@ from ...._core.updates.releases.releases import Releases
 from ...._core.updates.strategy import Candidate, resolve
 from ...._core.values.listed import listed
 from ...._core.values.update_states import MINOR_GAP, OUT_OF_SUPPORT, TERMINAL
-from ...._store.records import Records, replaced
+from ...._store.records import Lease, Records, replaced
 from ...given import Named, keep
+from ...leases import acquire
 from ...recorded import recorded
 from ...session import Session
 from ..constraints import StartConstraints
+from ..defining import candidates, define_run, run_strategy
 from ..sources import UpdateManifests
-from ..update_run import candidates, define_run, recorded_runs, run_strategy, started
+from ..update_run import recorded_runs, started
 from .catalogue import known_releases
 
 KIND, LEASE = "AutoUpgradeProfile", "auto-upgrade"
@@ -75,7 +77,8 @@ class Evaluated:
 
 @dataclass(frozen=True, kw_only=True)
 class ProfilesReport:
-    """``held`` names who evaluates at this very moment, if somebody does: nothing was done then."""
+    """``held`` names who evaluates at this very moment, if somebody does: nothing was done then, or nothing after
+    ``profiles``."""
 
     profiles: tuple[Evaluated, ...] = ()
     changed: bool = False
@@ -115,26 +118,55 @@ def evaluated(
 ) -> ProfilesReport:
     """Makes the run that each profile wants now, and starts it with ``start``; without ``write`` only says so.
 
-    FleetError ``no-such-profile``, ``record-damaged``, and those of ``update_run.define_run``.
+    FleetError ``no-such-profile``, ``record-damaged``, and those of ``defining.define_run``.
     """
     if not write:
-        return _evaluated(session, given, names, False, start, who)
+        return _report(list(_each(session, given, names, start, who, None)))
     try:
-        lease = session.records.acquire(LEASE, session.holder, LEASE_SECONDS)
+        turn = _Turn(session.records, acquire(session.records, LEASE, session.holder, LEASE_SECONDS))
     except FleetError as error:
         if error.code != "lease-held":
             raise
         return ProfilesReport(held=error.message)
+    done: list[Evaluated] = []
     try:
-        return _evaluated(session, given, names, write, start, who)
+        done.extend(_each(session, given, names, start, who, turn))
+        return _report(done)
+    except FleetError as error:
+        if error.code != "lease-lost":
+            raise
+        return _report(done, error.message)
     finally:
         with contextlib.suppress(FleetError):
-            session.records.release(lease)
+            session.records.release(turn.lease)
 
 
-def _evaluated(
-    session: Session, given: UpdateManifests, names: t.Sequence[str], write: bool, start: bool, who: str
-) -> ProfilesReport:
+@dataclass
+class _Turn:
+    """The lease of whoever evaluates, for as long as that takes."""
+
+    records: Records
+    lease: Lease
+
+    def keep(self) -> None:
+        """Before anything is written: FleetError ``lease-lost`` if somebody else evaluates by now."""
+        self.lease = self.records.renew(self.lease)
+
+
+def _report(done: t.Sequence[Evaluated], held: str = "") -> ProfilesReport:
+    changed = any(each.found.run is not None for each in done)
+    return ProfilesReport(profiles=tuple(done), changed=changed, held=held)
+
+
+def _each(
+    session: Session,
+    given: UpdateManifests,
+    names: t.Sequence[str],
+    start: bool,
+    who: str,
+    turn: _Turn | None,
+) -> t.Iterator[Evaluated]:
+    """Profile by profile; without a ``turn`` nothing is written."""
     records, now = session.records, session.clock()
     known = known_releases(records, given)
     members = [recorded(FleetMember, each) for each in records.list("FleetMember")]
@@ -143,14 +175,15 @@ def _evaluated(
     for profile in _wanted(records, given, names):
         runs = recorded_runs(records, ())[0]
         found = _found(profile, known, records, given, taking, fleet, runs, now, start)
-        others = _under_way(runs, () if write else done)
+        others = _under_way(runs, () if turn else done)
         one = _with_words(records, given, found, fleet, known, others, now)
         if found.run is not None:
-            one = _made(session, given, one, found.run, who, write)
-        if write:
+            one = _made(session, given, one, found.run, who, turn)
+        if turn:
+            turn.keep()
             _remember(records, profile, one.found, now)
         done.append(one)
-    return ProfilesReport(profiles=tuple(done), changed=any(each.found.run is not None for each in done))
+        yield one
 
 
 def _wanted(records: Records, given: UpdateManifests, names: t.Sequence[str]) -> list[AutoUpgradeProfile]:
@@ -238,16 +271,21 @@ def _unwindowed(records: Records, given: UpdateManifests, found: Evaluation, now
         yield Problem("no-window", words, f"{KIND}/{found.profile}", "give them a FleetMaintenance")
 
 
-def _made(session: Session, given: UpdateManifests, one: Evaluated, run: UpdateRun, who: str, write: bool) -> Evaluated:
+def _made(
+    session: Session, given: UpdateManifests, one: Evaluated, run: UpdateRun, who: str, turn: _Turn | None
+) -> Evaluated:
     """With the run recorded, and started if that is wanted; a run that could not be carried out is not made."""
     wanted = replace(given, runs={run.name: run})
+    if turn:
+        turn.keep()
     try:
-        made = define_run(session.records, run.name, wanted, write, "", who)
+        made = define_run(session.records, run.name, wanted, turn is not None, "", who, session.clock())
     except FleetError as error:
         reasons = tuple(Reason(each.code, each.message) for each in error.problems)
         return replace(one, found=replace(one.found, run=None, reasons=(*one.found.reasons, *reasons)), notes=())
-    if not write:
+    if turn is None:
         return one
+    turn.keep()
     begun = started(session, made.run, {}, True, who).changed if one.found.start else False
     words = f"run {run.name} was made{' and started' if begun else ''} for {listed(one.found.behind, _NAMED)}"
     session.records.event(KIND, one.found.profile, "Normal", "RunMade", words, session.clock())

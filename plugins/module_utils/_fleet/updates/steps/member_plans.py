@@ -14,6 +14,7 @@ from ...._core.updates.releases.node_images import cluster_of
 from ...._core.updates.releases.targets import UpgradeTarget, UpgradeWork, target_of, work
 from ...._core.updates.run import MemberBlocker
 from ...._core.values.update_states import NEW, PRECONDITION_FAILED
+from ...drivers.options import stops_unattended_updates
 from ...members.members import recorded_members
 from ...session import Session
 from ..constraints import StartConstraints
@@ -23,27 +24,34 @@ from ..sources import UpdateManifests
 
 @dataclass(frozen=True, kw_only=True)
 class MemberPlans:
-    """By name of the member; ``without_window`` are those that may begin at any time."""
+    """By name of the member; ``without_window`` are those that may begin at any time, ``unattended_stopped`` those that
+    do not update their operating system by themselves once this driver was there."""
 
     target: UpgradeTarget
     works: t.Mapping[str, UpgradeWork] = field(default_factory=dict)
     without_window: tuple[str, ...] = ()
+    unattended_stopped: tuple[str, ...] = ()
 
 
-def member_plans(session: Session, run: UpdateRun, given: UpdateManifests) -> MemberPlans | None:
+def member_plans(
+    session: Session, run: UpdateRun, given: UpdateManifests, drivers: t.Mapping[str, t.Any]
+) -> MemberPlans | None:
     """Of members that have not ended; None for a run that upgrades control planes alone. A run that was not started has
-    the images that would be fixed now. FleetError ``record-damaged``."""
+    the images that would be fixed now. ``drivers`` are options of drivers, by name. FleetError ``record-damaged``.
+    """
     if not whole_run(run):
         return None
     records, now, names = session.records, session.clock(), run_of(run).unfinished
     permits = StartConstraints(records, run.spec.managed_cluster_update.upgrade.type, run.target, given)
     known = permits.releases()
-    if run.status.phase == NEW:
+    if run.status.phase == NEW and run.status.node_image_selection is None:
         images = images_of(records, run, known, now)
         run = replace(run, status=replace(run.status, node_image_selection=images))
-    target, works = target_of(run), {}
+    target, works, stopped = target_of(run), {}, []
     for name, member in recorded_members(records).items():
         if name in names:
+            if stops_unattended_updates(drivers, member.fleet):
+                stopped.append(name)
             try:
                 works[name] = work(cluster_of(member.fleet), target, known, now)
             except ValueError as error:
@@ -51,4 +59,6 @@ def member_plans(session: Session, run: UpdateRun, given: UpdateManifests) -> Me
                 works[name] = UpgradeWork(fail=MemberBlocker(reason=PRECONDITION_FAILED, message=why))
     documents = [each for each in records.list("FleetMember") if each["metadata"]["name"] in names]
     bare = sorted(name for name, view in permits.views(documents, now).items() if view.windows is None)
-    return MemberPlans(target=target, works=works, without_window=tuple(bare))
+    return MemberPlans(
+        target=target, works=works, without_window=tuple(bare), unattended_stopped=tuple(sorted(stopped))
+    )

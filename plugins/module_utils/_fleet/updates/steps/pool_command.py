@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import time
 import typing as t
 from dataclasses import dataclass, replace
 
@@ -84,9 +83,7 @@ def commanded(subject: PoolSubject, task: PoolTask, pace: Pace, here: t.Callable
         if isinstance(event, Said):
             task.say(event.message)
 
-    attempt = Attempt(
-        driver=subject, work=one, goal=subject, pace=pace, tell=tell, clock=time.monotonic, pause=task.pause
-    )
+    attempt = Attempt(driver=subject, work=one, goal=subject, pace=pace, tell=tell, clock=task.clock, pause=task.pause)
     ended = Operation(attempt).run(resumed=True)
     if isinstance(ended, Ended):
         return PoolEnd(failure="" if ended.result == COMPLETED else ended.message or ended.reason)

@@ -30,7 +30,7 @@ from ...._core.updates.releases.versions import reached
 from ...._core.values.listed import listed
 from ...._core.values.node_image import image_order, split_image
 from ...conductor.loop import RunLimits
-from ...conductor.operation import Closed, Pause
+from ...conductor.operation import Clock, Closed, Pause
 from ...drivers.contract import Driver, Work
 from ...members.members import Clients, Member
 from ...nodes.reading import read_members
@@ -45,6 +45,7 @@ from ...session import Session
 
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 _NAMED = 5
+UNREAD = "members-unread"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +62,7 @@ class PoolEnd:
 class PoolTask:
     """One pool to upgrade, as ``step`` of the attempt at ``work``.
 
-    ``image`` is the full name of the one it gets, empty where images stay; ``say`` and ``pause`` are as of the attempt.
+    ``image`` is the full name of the one it gets, empty where images stay; the rest is as of the attempt.
     """
 
     driver: Driver
@@ -70,6 +71,7 @@ class PoolTask:
     image: str
     say: t.Callable[[str], None]
     pause: Pause
+    clock: Clock
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +87,8 @@ class PoolRotations:
     wish: RotationWish = field(default_factory=RotationWish)
 
     def upgrade(self, task: PoolTask) -> PoolEnd:
-        """The pool of its step. FleetError if nobody can replace its nodes, or they cannot be read."""
+        """The pool of its step. FleetError if nobody can replace its nodes, and ``members-unread`` if these cannot be
+        read now."""
         ground = self._ground(task.work, task.step, task.image)
         members = self._reading(task.work.member, ground)
         session = replace(self.session, say=task.say)
@@ -136,7 +139,7 @@ class PoolRotations:
         snapshot = read_members(members, self.clients, self.wish.reading, now)
         unknown = unreadable(snapshot)
         if work.member in unknown:
-            raise FleetError("members-unread", unknown[work.member], work.member, "which nodes are due is not known")
+            raise FleetError(UNREAD, unknown[work.member], work.member, "which nodes are due is not known")
         there = [each for each in snapshot.members if each.name not in unknown]
         mine = next(each for each in there if each.name == work.member)
         due = behind(mine, step)

@@ -20,15 +20,12 @@ from ...._core.updates.releases.targets import CONTROL_PLANE, UpgradeStep, Upgra
 from ...._core.values import update_states as states
 from ...conductor.operation import (
     Attempt,
-    Blocked,
     Ended,
     Last,
     Operation,
-    Paused,
-    Said,
 )
 from ...drivers.contract import Observation
-from .pool_rotation import PoolEnd, PoolTask
+from .pool_rotation import UNREAD, PoolEnd, PoolTask
 
 # To its end, or until it has to wait. FleetError if it cannot.
 PoolUpgrader = t.Callable[[PoolTask], PoolEnd]
@@ -55,15 +52,15 @@ class WholeUpgrade:
     def __init__(self, parts: WholeParts, attempt: Attempt) -> None:
         self._parts, self._control = parts, Operation(attempt)
         self._driver, self._work, self._pace = attempt.driver, attempt.work, attempt.pace
-        self._tell, self._clock, self._pause = attempt.tell, attempt.clock, attempt.pause
+        self._clock, self._pause, self._teller = attempt.clock, attempt.pause, self._control.teller
         self.begun = False
-        self._said = ""
+        self._unread_since: float | None = None
         self._done: set[UpgradeStep] = set()
 
     @property
     def version_before(self) -> str:
         """Empty for an attempt that was taken up: what its member was at stands in the record since it was begun."""
-        return self._control.version_before
+        return self._teller.version_before
 
     def run(self, resumed: bool, only_follow: bool = False) -> Last:
         """To the end, or to where nothing but time helps. With ``only_follow`` nothing is begun."""
@@ -85,16 +82,12 @@ class WholeUpgrade:
             return self._out_of_sight(seen)
         observed, cluster = seen
         if observed.busy and observed.busy != self._work.operation and not self.begun:
-            return Blocked(
-                operation=self._work.operation,
-                reason=states.OPERATION_IN_PROGRESS,
-                message=f"{observed.busy} is under way there",
-            )
+            return self._teller.blocked(states.OPERATION_IN_PROGRESS, f"{observed.busy} is under way there")
         try:
             todo = work(cluster, self._parts.target, self._parts.known(), self._parts.now())
         except ValueError as error:
             reason = states.UPGRADE_FAILED if self.begun else states.PRECONDITION_FAILED
-            return self._ended(states.FAILED, reason, str(error), cluster.version)
+            return self._teller.ended(states.FAILED, reason, str(error), cluster.version)
         over = self._over(todo, cluster, only_follow)
         return over or self._step(todo.steps[0], cluster)
 
@@ -102,21 +95,21 @@ class WholeUpgrade:
         """The end, if there is nothing more to do, or it cannot be done."""
         at = cluster.version
         if todo.fail:
-            return self._ended(states.FAILED, todo.fail.reason, todo.fail.message, at)
+            return self._teller.ended(states.FAILED, todo.fail.reason, todo.fail.message, at)
         if todo.skip or not (todo.steps or todo.obstacles):
             if self.begun:
-                return self._ended(states.COMPLETED, "", "; ".join(todo.left_out), at)
+                return self._teller.ended(states.COMPLETED, "", "; ".join(todo.left_out), at)
             why = todo.skip
-            return self._ended(states.SKIPPED, why.reason if why else "", why.message if why else "", at)
+            return self._teller.ended(states.SKIPPED, why.reason if why else "", why.message if why else "", at)
         if only_follow:
             message = "the operation cannot be seen from here, and steps of it are left"
-            return self._ended(states.FAILED, states.OPERATION_LOST, message, at)
+            return self._teller.ended(states.FAILED, states.OPERATION_LOST, message, at)
         if todo.obstacles:
             first = todo.obstacles[0]
-            return Paused(operation=self._work.operation, until=first.until, message=f"{first.reason}: {first.message}")
+            return self._teller.paused(first.until, f"{first.reason}: {first.message}")
         if todo.steps[0] in self._done:
             message = f"{_named(todo.steps[0])} was upgraded, and is not at its target"
-            return self._ended(states.FAILED, states.UPGRADE_FAILED, message, at)
+            return self._teller.ended(states.FAILED, states.UPGRADE_FAILED, message, at)
         return None
 
     def _step(self, step: UpgradeStep, cluster: Cluster) -> Last | None:
@@ -128,18 +121,39 @@ class WholeUpgrade:
         family = next(each.family for each in cluster.pools if each.name == step.pool)
         image = f"{family}-{step.image}" if step.image else ""
         self.begun = True
-        self._say(f"{_named(step)}: {', '.join(filter(None, (step.version, image)))}")
-        task = PoolTask(driver=self._driver, work=self._work, step=step, image=image, say=self._say, pause=self._pause)
-        end = self._parts.pool(task)
+        self._teller.say(f"{_named(step)}: {', '.join(filter(None, (step.version, image)))}")
+        task = PoolTask(
+            driver=self._driver,
+            work=self._work,
+            step=step,
+            image=image,
+            say=self._teller.say,
+            pause=self._pause,
+            clock=self._clock,
+        )
+        try:
+            end = self._parts.pool(task)
+        except FleetError as error:
+            if error.code != UNREAD or self._given_up():
+                raise
+            self._done.discard(step)
+            self._teller.say(f"it is looked at again: {error}")
+            self._pause(self._pace.interval)
+            return None
+        self._unread_since = None
         self._pause(0)
         if end.paused:
-            return Paused(
-                operation=self._work.operation, until=end.until, message=f"{_named(step)} waits: {end.paused}"
-            )
+            return self._teller.paused(end.until, f"{_named(step)} waits: {end.paused}")
         if end.failure:
             message = f"{_named(step)}: {end.failure}"
-            return self._ended(states.FAILED, states.UPGRADE_FAILED, message, cluster.version)
+            return self._teller.ended(states.FAILED, states.UPGRADE_FAILED, message, cluster.version)
         return None
+
+    def _given_up(self) -> bool:
+        """Whether the nodes of a pool could not be read for so long that nobody waits for it any more."""
+        if self._unread_since is None:
+            self._unread_since = self._clock()
+        return self._clock() >= self._unread_since + self._pace.lost_after
 
     def _look(self) -> tuple[Observation, Cluster] | FleetError:
         """What is there; an attempt that has begun is not given up for a member that does not answer at once."""
@@ -151,28 +165,13 @@ class WholeUpgrade:
             except FleetError as error:
                 if self._clock() >= end:
                     return error
-                self._say(f"it is looked at again: {error}")
+                self._teller.say(f"it is looked at again: {error}")
             self._pause(self._pace.interval)
 
     def _out_of_sight(self, error: FleetError) -> Last:
         if not self.begun:
-            return Blocked(operation=self._work.operation, reason=states.UNREACHABLE, message=str(error))
-        return self._ended(states.FAILED, states.OPERATION_LOST, str(error), "")
-
-    def _say(self, message: str) -> None:
-        if message and message != self._said:
-            self._said = message
-            self._tell(Said(operation=self._work.operation, message=message))
-
-    def _ended(self, result: str, reason: str, message: str, at: str) -> Ended:
-        return Ended(
-            operation=self._work.operation,
-            result=result,
-            reason=reason,
-            message=message,
-            version_before=self.version_before,
-            version_after=at,
-        )
+            return self._teller.blocked(states.UNREACHABLE, str(error))
+        return self._teller.ended(states.FAILED, states.OPERATION_LOST, str(error), "")
 
 
 def _well(ended: Last) -> bool:

@@ -13,6 +13,7 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.gate import (
     Gate,
     GateApproval,
+    GateRefusal,
     GateSpec,
     GateStatus,
     GateTarget,
@@ -28,6 +29,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.approva
     Terms,
     as_shown,
     judged_approval,
+    refusal_words,
     unproven,
     with_gates,
 )
@@ -175,3 +177,12 @@ def test_gates_are_changed_wherever_they_stand():
     assert with_gates(state, lambda row: row) is state
     named = with_gates(state, lambda row: replace(row, by="anna"))
     assert named.stages[0].before_gates[0].by == named.stages[1].groups[0].after_gates[0].by == "anna"
+
+
+def test_a_refusal_names_who_and_why_as_far_as_that_is_proven():
+    given = GateStatus(refusal=GateRefusal(by="bert", at=NOW, reason="too\nslow", digest=DIGEST_A))
+    open_one = replace(gate(), status=given)
+    assert refusal_words(open_one, court()) == "bert: too slow"
+    assert refusal_words(open_one) == "bert, unverified: too slow"
+    assert refusal_words(replace(open_one, status=replace(given, state="Completed"))) == "", "approved since"
+    assert refusal_words(replace(open_one, status=GateStatus())) == ""

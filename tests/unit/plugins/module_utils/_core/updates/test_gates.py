@@ -5,11 +5,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.decide import decide
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.gates import next_occurrence
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import MemberBlocker, OpenGate, Schedule
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import (
+    MemberBlocker,
+    OpenGate,
+    Schedule,
+    UpdateSeen,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.update_states import (
     COMPLETED,
     LAST_STAGE,
@@ -139,3 +146,33 @@ def test_nothing_opens_after_a_breach():
     run = Play(changed(gated, "s", after_gates=gate("Y"))).start().fails("a").ends("b")
     assert run.tree == "F[s F{g F:aF; h St:bC}, t N{i N:cN}]"
     assert (run.gate("X").state, run.gate("Y").state) == (NOT_STARTED, NOT_STARTED)
+
+
+class TestRefused:
+    """A gate that somebody refused to pass stops the run until it is approved."""
+
+    def refused(self, run: Play, name: str) -> Play:
+        gates = {run.gate(name).id: replace(run.gate(name), refused="ann: too slow")}
+        run.decided = decide(run.run, UpdateSeen(members=run.views, gates=gates), run.now)
+        run.run = run.decided.state
+        return run
+
+    def test_what_is_in_flight_ends_and_nothing_begins(self):
+        run = self.refused(Play(changed(laid("s{g:a,b;h:c}"), "h", before_gates=gate("X"))).start(), "X")
+        assert (run.status.state, run.begun) == ("Stopping", [])
+        run.ends("a")
+        assert run.tree == "St[s St{g St:aC bN; h St:cN}]"
+        assert run.status.message == "gate X was refused by ann: too slow"
+
+    def test_started_again_it_stops_again_until_it_is_approved(self):
+        run = self.refused(Play(changed(laid("s{g:a}"), "s", before_gates=gate("X"))).start(), "X")
+        assert run.status.state == "Stopped" and run.start().status.state == "Stopped"
+        assert run.approve("X").begun == [], "an approval alone starts nothing"
+        assert run.start().begun == ["a"] and run.gate("X").refused == ""
+
+    def test_its_time_does_not_open_a_gate_that_was_refused(self):
+        wednesday = Schedule(day="Wednesday", time="02:00", utc_offset="+00:00")
+        run = Play(changed(laid("s{g:a}"), "s", before_gates=gate("X", schedule=wednesday))).start()
+        assert run.decided.wake_at is not None
+        run = self.refused(run, "X")
+        assert run.decided.wake_at is None and run.wait(7 * 86400).gate("X").state == PENDING

@@ -8,6 +8,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.run_status import (
+    NodeImageSelectionStatus,
+    SelectedNodeImageVersion,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.update_run import (
     ManagedClusterUpdate,
     ManagedClusterUpgradeSpec,
@@ -114,3 +118,21 @@ def test_ways_to_write_the_same_goal():
     assert run_digest(spec("v1.34.2"), [STAGE]) == BASE
     assert run_digest(spec(images=NodeImageSelection(type="Latest")), [STAGE]) == BASE
     assert run_digest(spec(update_strategy_id="rings", on_conflict="refuse"), [STAGE]) == BASE
+
+
+def test_images_that_were_chosen_for_the_run_stand_in_it():
+    """D3-33. For selection Consistent alone: those of Custom are in the spec, and Latest chooses none."""
+    consistent = spec(images=NodeImageSelection(type="Consistent"))
+
+    def chosen(*names: str) -> NodeImageSelectionStatus:
+        versions = tuple(SelectedNodeImageVersion(version=each) for each in names)
+        return NodeImageSelectionStatus(selected_node_image_versions=versions)
+
+    before = run_digest(consistent, [STAGE])
+    one, other = (run_digest(consistent, [STAGE], chosen(each)) for each in ("Linux-1.0", "Linux-1.1"))
+    assert len({before, one, other}) == 3
+    assert run_digest(consistent, [STAGE], chosen("B-1", "A-1")) == run_digest(
+        consistent, [STAGE], chosen("A-1", "B-1")
+    )
+    assert run_digest(consistent, [STAGE], chosen()) == before
+    assert run_digest(spec(), [STAGE], chosen("Linux-1.0")) == BASE

@@ -220,6 +220,50 @@ def test_one_at_a_time_evaluates(month: Month) -> None:
     assert len(evaluated(month.session(), given, (), True, start=True).profiles) == 2
 
 
+class TestLongWork:
+    """The lease is kept as long as the work takes, and asked for before anything is written."""
+
+    def slow(self, month: Month, seconds: int, monkeypatch: pytest.MonkeyPatch, then: t.Callable[[], None]) -> None:
+        """Each profile takes that long: what runs there are is read for each of them."""
+        read = month.records.list
+
+        def listed(kind: str, *arguments: t.Any) -> t.Any:
+            if kind == "UpdateRun":
+                month.now += timedelta(seconds=seconds)
+                then()
+            return read(kind, *arguments)
+
+        monkeypatch.setattr(month.records, "list", listed)
+
+    def test_it_is_renewed_from_write_to_write(self, month: Month, monkeypatch: pytest.MonkeyPatch) -> None:
+        refused: list[str] = []
+
+        def meddle() -> None:
+            with pytest.raises(FleetError) as held:
+                month.records.acquire(LEASE, "another", 60)
+            refused.append(held.value.code)
+
+        self.slow(month, 100, monkeypatch, meddle)
+        told = month.tick(catalogue("1.34.7", "1.35.4"), *profiles())
+        assert [each.made for each in told.profiles] == [True, False] and told.held == ""
+        assert len(refused) > 1 and set(refused) == {"lease-held"}, "200 seconds, with a lease of 120"
+
+    def test_whoever_lost_it_writes_nothing(self, month: Month, monkeypatch: pytest.MonkeyPatch) -> None:
+        month.given(catalogue("1.34.7", "1.35.4"), *profiles())
+        other: list[ProfilesReport] = []
+
+        def overtake() -> None:
+            if not other:
+                other.append(ProfilesReport())
+                other[0] = evaluated(month.session("another"), UpdateManifests(), (), True, start=True)
+
+        self.slow(month, 130, monkeypatch, overtake)
+        told = month.tick()
+        made = [each.run for each in other[0].profiles if each.made]
+        assert len(made) == 1 and [each["metadata"]["name"] for each in month.records.list("UpdateRun")] == made
+        assert told.profiles == () and not told.changed and told.held, "it was overtaken before its first write"
+
+
 def test_what_a_profile_keeps_cannot_be_changed(month: Month) -> None:
     month.given(*profiles())
     other = manifest("AutoUpgradeProfile", "slow", channel="Stable", updateStrategyId="fast")

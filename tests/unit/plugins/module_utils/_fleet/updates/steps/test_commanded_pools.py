@@ -26,11 +26,12 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.conduc
     carry_on,
     verdict,
 )
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.defining import define_run
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.run_record import read_run
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import update_manifests
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.steering import RunEnding
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.steps.member_plans import member_plans
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import define_run, started
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import started
 from ansible_collections.gitops.fleet.plugins.module_utils._report.upgrade_plan_text import upgrade_plan_text
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
 
@@ -148,10 +149,16 @@ def test_the_same_image_for_all_of_which_the_plan_tells(cloud: Cloud) -> None:
         "ReleaseCatalog", "own", {"locations": [{"name": "*", "versions": [{"version": "1.35.4"}], "images": images}]}
     )
     run = cloud.made("images", upgrade={"type": "NodeImageOnly"}, nodeImageSelection={"type": "Consistent"})
-    plans = member_plans(cloud.session(), run, update_manifests([], [], strict=False))
+    plans = member_plans(cloud.session(), run, update_manifests([], [], strict=False), {})
     assert plans is not None
+    assert plans.unattended_stopped == ()
     text = "\n".join(upgrade_plan_text(plans.target, plans.works))
-    assert "pool blue" in text and "image 2" in text and "newest of Linux that all members can have" in text
+    assert (
+        "unattended" not in text
+        and "pool blue" in text
+        and "image 2" in text
+        and "newest of Linux that all members can have" in text
+    )
     assert cloud.conduct("images", cloud.command()).outcome == "done"
     assert cloud.states("images") == {"a": "Completed", "b": "Completed"}
     selected = read_run(cloud.records, "images").status.node_image_selection
@@ -160,12 +167,55 @@ def test_the_same_image_for_all_of_which_the_plan_tells(cloud: Cloud) -> None:
     assert (cloud.told(".image"), cloud.told(".blue"), cloud.lines("begun.log")) == (["Linux-2"] * 2, [OLD] * 2, [])
 
 
+def test_that_unattended_updates_end_is_told_where_the_commands_say_so_d3_108(cloud: Cloud) -> None:
+    cloud.keep("ReleaseCatalog", "own", offered())
+    run = cloud.made("images", upgrade={"type": "NodeImageOnly"})
+    drivers = {"command": {**cloud.command(), "stops_unattended_updates": True}, "role": None}
+    plans = member_plans(cloud.session(), run, update_manifests([], [], strict=False), drivers)
+    assert plans is not None and plans.unattended_stopped == ("a", "b")
+    told = " ".join(upgrade_plan_text(plans.target, plans.works, (), plans.unattended_stopped)).split()
+    assert "unattended updates of the operating system are switched off on: a, b" in " ".join(told)
+    declared = {"stops_unattended_updates": True}
+    for others in ({"command": cloud.command(), "role": declared}, {"command": {"providers": {"elsewhere": declared}}}):
+        without = member_plans(cloud.session(), run, update_manifests([], [], strict=False), others)
+        assert without is not None and without.unattended_stopped == ()
+    assert cloud.conduct("images", drivers["command"]).outcome == "done"
+
+
 def offered(soon: str = "") -> Document:
     """Images 1 and 2, of which the second can be had now, or at that instant."""
     second = {"version": "2", **({"availableFrom": soon} if soon else {})}
     images = [{"family": "Linux", "os": "Linux", "versions": [{"version": "1"}, second]}]
     versions = [{"version": "1.35.4"}, {"version": "1.36.3"}]
     return {"locations": [{"name": "*", "versions": versions, "images": images}]}
+
+
+def test_images_that_are_the_same_for_all_are_approved_with_the_run(cloud: Cloud) -> None:
+    """D3-33, D3-34. They are chosen when the run is made, before its first step, and stand in its digest; a newer image
+    makes another run of it, which the approval is not for; once it was started nothing changes them."""
+    newer = offered()
+    newer["locations"][0]["images"][0]["versions"].append({"version": "3"})
+    cloud.keep("ReleaseCatalog", "own", offered())
+    update = {"upgrade": {"type": "NodeImageOnly"}, "nodeImageSelection": {"type": "Consistent"}}
+
+    def chosen() -> list[str]:
+        selected = read_run(cloud.records, "images").status.node_image_selection
+        return [each.version for each in selected.selected_node_image_versions] if selected else []
+
+    seen = cloud.made("images", **update).status.digest
+    assert chosen() == ["Linux-2"] and set(cloud.states("images").values()) == {"NotStarted"}
+    assert cloud.made("images", **update).status.digest == seen, "nothing has changed"
+    cloud.offer(newer)
+    with pytest.raises(FleetError) as refused:
+        define_run(cloud.records, "images", update_manifests([], [], strict=False), write=True, approved=seen)
+    assert refused.value.code == "digest-mismatch" and chosen() == ["Linux-2"]
+    assert cloud.made("images", **update).status.digest != seen and chosen() == ["Linux-3"]
+    cloud.offer(offered())
+    assert cloud.made("images", **update).status.digest == seen and chosen() == ["Linux-2"]
+    assert started(cloud.session(), read_run(cloud.records, "images"), {}, write=True).changed
+    cloud.offer(newer)
+    assert cloud.conduct("images", cloud.command()).outcome == "done"
+    assert chosen() == ["Linux-2"] and cloud.told(".image") == ["Linux-2"] * 2
 
 
 def test_a_run_of_which_all_in_flight_waits_ends_and_is_taken_up_again(cloud: Cloud) -> None:

@@ -68,7 +68,8 @@ def offered(*images: str) -> Releases:
 
 @dataclass
 class Member:
-    """A driver and a pool upgrader in one. ``refuses`` are pools that fail, ``waits`` those that have to wait."""
+    """A driver and a pool upgrader in one. ``refuses`` are pools that fail, ``waits`` those that have to wait;
+    ``unread`` is how often no nodes can be read."""
 
     cluster: Cluster = field(default_factory=lambda: Cluster(name="m", version=OLD, pools=(BLUE, GREEN)))
     known: Releases = field(default_factory=lambda: offered("1.0"))
@@ -79,6 +80,7 @@ class Member:
     away: int = 0
     refuses: set[str] = field(default_factory=set)
     waits: set[str] = field(default_factory=set)
+    unread: int = 0
     does_nothing: bool = False
     log: list[str] = field(default_factory=list)
     seconds: float = 0
@@ -102,6 +104,9 @@ class Member:
 
     def pool(self, task: PoolTask) -> PoolEnd:
         step, image = task.step, task.image
+        if self.unread:
+            self.unread -= 1
+            raise FleetError("members-unread", "etcd is away", "m")
         self.log.append(" ".join(filter(None, (step.pool, step.version, image))))
         if step.pool in self.refuses:
             return PoolEnd(failure="a node was blocked")
@@ -157,6 +162,17 @@ def test_the_control_plane_first_then_one_pool_after_another() -> None:
     last = ended(member.upgrade())
     assert member.log == ["control plane 1.36.3", "blue 1.36.3 Linux-2.0", "green 1.36.3 Linux-2.0"]
     assert (last.result, last.version_before, last.version_after) == (COMPLETED, OLD, NEW)
+
+
+def test_nodes_that_cannot_be_read_just_now_are_read_again_but_not_for_ever() -> None:
+    """F5: its API server answered a moment ago. Others of the driver's errors end the attempt at once."""
+    member = Member(unread=3)
+    assert ended(member.upgrade()).result == COMPLETED
+    assert member.log == ["control plane 1.36.3", "blue 1.36.3", "green 1.36.3"]
+    forever = Member(unread=1000)
+    with pytest.raises(FleetError, match="etcd is away"):
+        forever.upgrade()
+    assert forever.seconds >= 30 and forever.unread > 900
 
 
 def test_images_alone_leave_versions_alone() -> None:

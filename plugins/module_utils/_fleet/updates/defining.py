@@ -1,0 +1,213 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Update runs as they are defined: sequence, members and images fixed and recorded under a digest, not started."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+
+from ..._core.errors import FleetError, Problem
+from ..._core.objects.api_groups import FLEET_API
+from ..._core.objects.updates.run_status import UpdateRunStatus
+from ..._core.objects.updates.strategy import UpdateRunStrategy, UpdateStrategy
+from ..._core.objects.updates.update_run import UpdateRun
+from ..._core.schema.codec import encode
+from ..._core.updates.approvals import MADE_BY
+from ..._core.updates.integrity import DIGEST, problems_of, recorded_digest
+from ..._core.updates.record.digest import run_digest
+from ..._core.updates.record.run_state import status_of
+from ..._core.updates.retry import follow_up, limited_to, retry_name
+from ..._core.updates.run import RunState
+from ..._core.updates.status import derive
+from ..._core.updates.strategy import Candidate, Resolved, resolve
+from ..._core.values.approved_digest import refuse_another
+from ..._core.values.update_states import NEW
+from ..._store.records import Record, Records
+from ..given import keep
+from ..recorded import recorded
+from .claims import KIND
+from .pools import refuse_type, with_chosen, with_images
+from .run_record import proven, read_run, run_document
+from .sources import UpdateManifests
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """A run after a command, or as it would be; ``notes`` are worth a word."""
+
+    run: UpdateRun
+    changed: bool
+    notes: tuple[Problem, ...] = ()
+
+
+def define_run(
+    records: Records,
+    name: str,
+    given: UpdateManifests,
+    write: bool,
+    approved: str = "",
+    who: str = "",
+    now: datetime | None = None,
+) -> Outcome:
+    """The run as it is defined, or as it is recorded where ``given`` does not have it, with its sequence and members
+    fixed; with ``write`` it is recorded, and the given strategies too. One that was started stands as it is.
+
+    ``approved`` is the digest that it must have, if not empty. ``who`` is recorded as its maker if its spec is new or
+    another. Images that are the same for all members are chosen ``now``, and stand in the digest.
+
+    FleetError: ``no-such-run``, ``no-such-strategy``, ``run-started`` (its definition has changed since),
+    ``digest-mismatch``, ``upgrade-type-not-supported``, those of ``proven``, and those of ``resolve``.
+    """
+    defined, stored = given.runs.get(name), records.get(KIND, name)
+    if defined is None and stored is None:
+        run_document(records, name)
+    before = recorded(UpdateRun, stored) if stored else None
+    wanted = defined or before
+    if wanted is None:
+        raise AssertionError("one of both was found")
+    if before is not None and stored is not None and before.status.phase != NEW:
+        if defined is not None and encode(defined.spec) != encode(before.spec):
+            hint = "runs are edited only before their start; make a new one under another name"
+            raise FleetError("run-started", "the run was started and its definition has changed since", name, hint)
+        before = proven(stored)
+        _check_digest(before, approved)
+        return Outcome(run=before, changed=False, notes=(*given.findings, *_not_evaluated(given)))
+    named = run_strategy(records, wanted.spec.strategy_name, f"{KIND}/{name}", given)
+    strategy = named or wanted.spec.strategy
+    uid = before.metadata.uid if before else ""
+    taking = limited_to(candidates(records), wanted.spec.members)
+    resolved = resolve(strategy, taking, uid or "00000000-0000-0000-0000-000000000000")
+    run = with_images(records, _prepared(wanted, before, strategy, resolved), given, now or datetime.now(UTC))
+    refuse_type(records, run)
+    _check_digest(run, approved)
+    notes = (
+        *given.findings,
+        *_not_evaluated(given),
+        *(Problem(each.code, each.message, f"{KIND}/{name} {each.path}") for each in resolved.warnings),
+    )
+    if before is not None and stored is not None and _same(before, run):
+        return Outcome(run=proven(stored), changed=False, notes=notes)
+    if write:
+        run = _kept(records, run, stored, strategy, given, who)
+    return Outcome(run=run, changed=True, notes=notes)
+
+
+def _not_evaluated(given: UpdateManifests) -> t.Iterator[Problem]:
+    """Profiles that lie beside the run: whoever put them there may wait for what they would make."""
+    hint = "ansible-playbook gitops.fleet.tick, or state evaluated of gitops.fleet.auto_upgrade_profile"
+    for name in given.profiles:
+        words = f"AutoUpgradeProfile {name} is not evaluated by this verb, and makes no run here"
+        yield Problem("profile-beside", words, f"AutoUpgradeProfile/{name}", hint)
+
+
+def retried(
+    records: Records, name: str, write: bool, approved: str = "", who: str = "", now: datetime | None = None
+) -> Outcome:
+    """The run that repeats what a finished one left behind, made as ``define_run`` does and not started; the same
+    each time it is asked for.
+
+    FleetError: those of ``follow_up`` and of ``define_run``, and ``name-taken``.
+    """
+    before = read_run(records, name)
+    wanted = follow_up(before, retry_name(before))
+    taken = records.get(KIND, wanted.name)
+    if taken is not None and recorded(UpdateRun, taken).spec.retry_of != before.name:
+        hint = f"delete {wanted.name}, or make the run by hand with spec.retryOf and spec.members"
+        raise FleetError("name-taken", f"there is another run {wanted.name}", f"{KIND}/{name}", hint)
+    return define_run(records, wanted.name, UpdateManifests(runs={wanted.name: wanted}), write, approved, who, now)
+
+
+def candidates(records: Records) -> tuple[Candidate, ...]:
+    """The members of the fleet by name, with what groups and selectors look at."""
+    labels = {each["metadata"]["name"]: each["metadata"].get("labels") or {} for each in records.list("MemberCluster")}
+    return tuple(
+        Candidate(
+            name=each["metadata"]["name"],
+            group=each["spec"].get("group", ""),
+            labels=labels.get(each["metadata"]["name"], {}),
+        )
+        for each in records.list("FleetMember")
+    )
+
+
+def run_strategy(records: Records, name: str, where: str, given: UpdateManifests) -> UpdateRunStrategy | None:
+    """The sequence of that name, given or recorded; None for no name. FleetError ``no-such-strategy``."""
+    if not name:
+        return None
+    if name in given.strategies:
+        return given.strategies[name].spec.strategy
+    document = records.get("UpdateStrategy", name)
+    if document is None:
+        there = sorted({*given.strategies, *(each["metadata"]["name"] for each in records.list("UpdateStrategy"))})
+        hint = f"known, here and in {records.place}: {', '.join(there) or 'none'}"
+        raise FleetError("no-such-strategy", f"there is no UpdateStrategy {name}", where, hint)
+    return recorded(UpdateStrategy, document).spec.strategy
+
+
+def _prepared(
+    wanted: UpdateRun, before: UpdateRun | None, strategy: UpdateRunStrategy | None, resolved: Resolved
+) -> UpdateRun:
+    """The run with its tree, not started."""
+    run = replace(wanted, metadata=before.metadata if before else wanted.metadata)
+    state = RunState(
+        name=run.name,
+        uid=run.metadata.uid,
+        stages=resolved.stages,
+        unreachable_timeout=timedelta(seconds=run.spec.unreachable_timeout_seconds),
+    )
+    digest = run_digest(run.spec, resolved.stages)
+    base = UpdateRunStatus(
+        strategy=strategy,
+        target_version=run.target,
+        digest=digest,
+        epoch=before.status.epoch if before else 0,
+        uncovered_members=resolved.uncovered,
+        observed_generation=run.metadata.generation,
+    )
+    annotations = {**wanted.metadata.annotations, **run.metadata.annotations, DIGEST: digest}
+    metadata = replace(run.metadata, annotations=annotations)
+    return replace(run, metadata=metadata, status=status_of(state, derive(state), base))
+
+
+def _same(before: UpdateRun, run: UpdateRun) -> bool:
+    """Whether the recorded run says the same, and its tree was made already, by us."""
+    made = before.status.observed_generation == before.metadata.generation and before.status.stages
+    same = encode(before.spec) == encode(run.spec) and recorded_digest(before) == recorded_digest(run)
+    return bool(made) and same and not problems_of(before)
+
+
+def _kept(
+    records: Records,
+    run: UpdateRun,
+    stored: Record | None,
+    strategy: UpdateRunStrategy | None,
+    given: UpdateManifests,
+    who: str,
+) -> UpdateRun:
+    """Writes strategies, the run with its digest, and its tree, which needs the run's uid."""
+    keep(records, given.strategies.values(), write=True)
+    body = {"apiVersion": FLEET_API, "kind": KIND, "spec": encode(run.spec)}
+    annotations = dict(run.metadata.annotations)
+    if stored is None or stored.get("spec") != body["spec"]:
+        annotations = {key: each for key, each in annotations.items() if key != MADE_BY}
+        annotations |= {MADE_BY: who} if who else {}
+    named = {"labels": dict(run.metadata.labels), "annotations": annotations}
+    if stored is None:
+        metadata = {"name": run.name, **named}
+        stored = records.create({**body, "metadata": {key: value for key, value in metadata.items() if value}})
+    else:
+        stored = records.replace({**stored, **body, "metadata": {**stored["metadata"], **named}})
+    fresh = recorded(UpdateRun, {key: each for key, each in stored.items() if key != "status"})
+    taking = limited_to(candidates(records), fresh.spec.members)
+    ready = _prepared(fresh, fresh, strategy, resolve(strategy, taking, fresh.metadata.uid))
+    ready = with_chosen(ready, run.status.node_image_selection)
+    metadata = {**stored["metadata"], "annotations": dict(ready.metadata.annotations)}
+    return proven(records.replace({**stored, "metadata": metadata, "status": encode(ready.status)}))
+
+
+def _check_digest(run: UpdateRun, approved: str) -> None:
+    hint = "members or the definition have changed; look at it again and have the new digest approved"
+    refuse_another(approved, run.status.digest, "the run now is", run.name, hint)

@@ -1,0 +1,60 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What goes with a run that is deleted, over records in a file."""
+
+from __future__ import annotations
+
+import typing as t
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.api_groups import CLUSTER_API, FLEET_API
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.defining import define_run
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import update_manifests
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import absent
+from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Records
+from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
+
+
+def now() -> datetime:
+    return datetime(2026, 8, 17, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def records(tmp_path: Path) -> t.Iterator[Records]:
+    opened = SqliteRecords(tmp_path / "records.db", now)
+    opened.create({"apiVersion": CLUSTER_API, "kind": "MemberCluster", "metadata": {"name": "a"}, "spec": {}})
+    opened.create({"apiVersion": FLEET_API, "kind": "FleetMember", "metadata": {"name": "a"}, "spec": {}})
+    yield opened
+    opened.close()
+
+
+def keep(records: Records, kind: str, name: str, spec: dict[str, t.Any]) -> None:
+    records.create({"apiVersion": FLEET_API, "kind": kind, "metadata": {"name": name}, "spec": spec})
+
+
+@pytest.mark.parametrize("readable", [True, False])
+def test_a_run_takes_the_rotations_of_its_pools_with_it_and_no_others(records: Records, readable: bool) -> None:
+    """D3-22. What its attempts recorded is named after it and its uid; one of an earlier run of that name stays."""
+    update = {"upgrade": {"type": "Full", "kubernetesVersion": "1.36.3"}}
+    made = {"apiVersion": FLEET_API, "kind": "UpdateRun", "metadata": {"name": "whole"},
+            "spec": {"managedClusterUpdate": update}}  # fmt: skip
+    run = define_run(records, "whole", update_manifests([], [made], strict=False), write=True).run
+    own = f"whole-{run.metadata.uid[:8]}.a.1.blue.0123abcd"
+    others = {"whole-00000000.a.1.blue.0123abcd", "whole", "by-hand"}
+    for name in (own, *others):
+        keep(records, "NodeRotation", name, {})
+    stored = records.get("UpdateRun", "whole")
+    assert stored is not None
+    if not readable:
+        records.replace({**stored, "status": {**stored["status"], "stages": "none"}})
+        with pytest.raises(FleetError):
+            absent(records, "whole", force=False, write=True)
+    assert absent(records, "whole", force=True, write=False)
+    assert records.names("NodeRotation") == {own, *others}
+    assert absent(records, "whole", force=True, write=True)
+    assert records.names("NodeRotation") == others and not records.names("UpdateRun")
+    assert not absent(records, "whole", force=True, write=True)
