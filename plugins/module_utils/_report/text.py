@@ -46,7 +46,10 @@ GOING = {
     LEFTOVER: "deleted, if an unfinished run has put it there, from",
     RELEASE: "released, and staying, on",
 }
-LOOK_AGAIN = "look again: ansible-playbook gitops.fleet.drift, which reads the members and changes nothing"
+LOOK_AGAIN = (
+    "look again: ansible-playbook gitops.fleet.drift with the same placements and resources, which reads the members"
+    " and changes nothing"
+)
 GAP, ROOM = 2, 24
 VALUE, CELL = 120, 1_000
 

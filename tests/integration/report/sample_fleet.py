@@ -31,8 +31,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.overview.gathe
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.constraints import StartConstraints
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.defining import define_run
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import update_manifests
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import define_run
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
 
 Document = dict[str, t.Any]

@@ -13,6 +13,7 @@ from pathlib import Path
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.showing import plain_json
 from ansible_collections.gitops.fleet.plugins.module_utils._report.overview.page import report_page
 from sample_fleet import placement, pools, sample_fleet, update_run
+from sample_runs import rotation, staged_run
 
 CANARY = "canary-of-a-secret"
 CHANGED = "ingress"
@@ -30,6 +31,8 @@ class Made:
 def made(folder: Path, foreign: str) -> Made:
     sample = sample_fleet(folder, foreign=foreign)
     update_run(sample, foreign)
+    staged_run(sample, foreign)
+    rotation(sample, foreign)
     manifests = [
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": CHANGED}},
         {

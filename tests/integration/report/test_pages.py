@@ -17,6 +17,7 @@ import pytest
 from chromium import Browser
 from sample_fleet import MARKUP
 from sample_report import CANARY, CHANGED, Made
+from sample_runs import ROTATED, STAGED
 
 PAGES = ("fleet", "placements", "runs", "calendar", "drift", "what-if")
 CHARTS = {"fleet": 2, "runs": 1, "calendar": 2}
@@ -147,6 +148,41 @@ def test_the_waves_of_a_plan_are_told(browser: Browser, report: Made) -> None:
     browser.run(f"[...document.querySelectorAll('#placements [role=gridcell]')].find((each) =>"
                 f" each.ariaLabel.startsWith('{CHANGED} on {gained}')).click()")  # fmt: skip
     assert f"Wave 2 of {len(changed['waves'])}." in text_of(browser, "#placements .detail")
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize(
+    ("name", "seen"),
+    [
+        (STAGED, ("staged run", "snapshot 7 of placement payments", "stage pilot", "completed by ana@example.com",
+                  f"approve {STAGED}-before-prod", "wait 2h")),
+        (ROTATED, ("rotation", "3/12 nodes, 1 left as they were", "wave 1", "wave not begun",
+                   "node prod-eastus-3/node-5", "Draining", "blocked since")),
+    ],
+)  # fmt: skip
+def test_staged_runs_and_rotations_are_drawn_and_told(
+    browser: Browser, report: Made, name: str, seen: tuple[str, ...], width: int, dark: bool
+) -> None:
+    """What each stage or wave, cluster or node, gate and wait came to, in the chart and in the table below it."""
+    browser.open(report.path, width, dark=dark, page="runs")
+    (place,) = (at for at, each in enumerate(report.data["runs"]) if each["name"] == name)
+    browser.run(f"{{ const found = document.querySelector('#runs select'); found.value = '{place}';"
+                " found.dispatchEvent(new Event('change')) }")  # fmt: skip
+    browser.settled()
+    pictured(browser, f"{name}-{width}-{'dark' if dark else 'light'}")
+    rows = [
+        " ".join(str(bar[key]) for key in ("what", "name", "state", "why"))
+        for bar in report.data["runs"][place]["bars"]
+    ]
+    told = "\n".join([text_of(browser, "#runs .content"), *rows])
+    assert [word for word in seen if word not in told] == []
+    lines = browser.run("document.querySelector('#runs [role=grid]').getAttribute('aria-rowcount')")
+    assert int(lines) == len(rows) + 1
+    drawn = browser.run("document.querySelectorAll('#runs .chart svg path').length")
+    assert drawn > len(rows)
+    assert browser.errors == [] and violations(browser) == []
+    assert browser.run("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_search_and_filters_leave_what_was_asked_for(browser: Browser, report: Made) -> None:

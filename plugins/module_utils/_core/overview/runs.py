@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""An update run as bars over time: stages, groups, members, gates and waits, what happened and what is expected."""
+"""What goes on by steps as bars over time, and an update run as such: stages, groups, members, gates and waits, what
+happened and what is expected."""
 
 from __future__ import annotations
 
@@ -20,10 +21,12 @@ from ..objects.updates.run_status import (
 from ..objects.updates.update_run import UpdateRun
 from ..updates.run import Members
 from ..values.instants import SECONDS, write_time
-from ..values.update_states import PENDING
+from ..values.update_states import COMPLETED, PENDING, SKIPPED
 from ..windows.spans import Spans, cut
 
 RUN, STAGE, GROUP, MEMBER, GATE, WAIT = "run", "stage", "group", "member", "gate", "wait"
+WAVE, NODE = "wave", "node"
+UPDATE_RUN, STAGED_RUN, ROTATION = KINDS = "update run", "staged run", "rotation"
 BESIDE = timedelta(hours=12)
 
 
@@ -63,22 +66,27 @@ class Bar:
 
 @dataclass(frozen=True, kw_only=True)
 class RunChart:
-    """``bars`` begin with the run itself. ``forecast`` says that what is not over yet was forecast."""
+    """``bars`` begin with the run itself. ``over``: nothing of it is left to do. ``forecast``: what is not over yet was
+    forecast."""
 
+    kind: str
     name: str
     state: str
     outcome: str
     target: str
     message: str
     progress: str
+    over: bool
     bars: tuple[Bar, ...] = field(default=())
     forecast: bool = False
 
     def as_dict(self) -> dict[str, t.Any]:
         """The chart as reports have it."""
         return {
+            "kind": self.kind,
             "name": self.name,
             "state": self.state,
+            "over": self.over,
             "outcome": self.outcome,
             "target": self.target,
             "message": self.message,
@@ -110,8 +118,10 @@ def run_chart(
     whole = Bar(what=RUN, name=run.name, depth=0, status=status.status, why=status.message,
                 expected=forecast.run if forecast else None)  # fmt: skip
     return RunChart(
+        kind=UPDATE_RUN,
         name=run.name,
         state=status.status.state,
+        over=status.status.state in (COMPLETED, SKIPPED),
         outcome=status.outcome,
         target=run.target or run.spec.managed_cluster_update.upgrade.type,
         message=status.message,
@@ -154,7 +164,7 @@ class _Drawing:
 
 
 def _gate(gate: UpdateRunGateStatus, depth: int) -> Bar:
-    who = f"completed by {gate.by}" if gate.by else ""
+    who = f"completed by {gate.by}" if gate.by else f"refused by {gate.refused}" if gate.refused else ""
     asked = f"approve {gate.gate_id}" if gate.status.state == PENDING and gate.gate_id and not gate.due else ""
     return Bar(
         what=GATE, name=gate.display_name or gate.id, depth=depth, status=gate.status, why=who or asked, due=gate.due

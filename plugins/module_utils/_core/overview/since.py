@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from ..errors import FleetError
 from ..values.listed import listed
 from .document import SCHEMA
+from .runs import KINDS, UPDATE_RUN
 
 Report = t.Mapping[str, t.Any]
 # What is compared of each part, and of which type it is.
@@ -63,8 +64,10 @@ def changes(old: Report, new: Report) -> t.Iterator[Change]:
     held, holds = _holders(old), _holders(new)
     for name in sorted({*held, *holds}):
         yield from (Change("placement", name, text) for text in _placement(held.get(name), holds.get(name)))
-    for name, before, after in _pairs(old["runs"], new["runs"]):
-        yield from (Change("run", name, text) for text in _run(before, after))
+    for kind in KINDS:
+        of_kind = ([each for each in of["runs"] if each.get("kind", UPDATE_RUN) == kind] for of in (old, new))
+        for name, before, after in _pairs(*of_kind):
+            yield from (Change("run" if kind == UPDATE_RUN else kind, name, text) for text in _run(before, after))
     drifted, drifts = ({_field(each): each for each in of["drift"]} for of in (old, new))
     for key in sorted({*drifted, *drifts}):
         if key not in drifts:

@@ -27,7 +27,7 @@ from ..placements.placement import PlacementRequest, run
 from ..placements.recorded import all_placements, statuses_of
 from ..session import Session
 from .pools import pool_calendars
-from .runs import run_charts
+from .runs import rotation_charts, run_charts, staged_charts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +53,8 @@ def gather(session: Session, asked: OverviewRequest) -> Overview:
     ground = ground_of(session, Question(name="", src=asked.src, facts=asked.facts))
     statuses = statuses_of(all_placements(session.records))
     plans, told = _plans(session, asked, ground.index)
-    runs, damaged = run_charts(session, asked.forecast)
+    charts = (run_charts(session, asked.forecast), staged_charts(session.records), rotation_charts(session.records))
+    damaged = (problem for _found, problems in charts for problem in problems)
     return Overview(
         title=asked.title,
         made_at=now,
@@ -61,7 +62,7 @@ def gather(session: Session, asked: OverviewRequest) -> Overview:
         place=session.records.place,
         clusters=tuple(_clusters(ground.index, members, asked.facts)),
         placements=tuple(_columns(ground, statuses, plans)),
-        runs=runs,
+        runs=tuple(chart for found, _problems in charts for chart in found),
         pools=pool_calendars((*asked.pools, *asked.resources), members, asked.facts, now),
         drift=tuple(_drift(statuses)),
         supposed=_supposed(session, asked),

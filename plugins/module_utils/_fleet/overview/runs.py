@@ -1,17 +1,32 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Recorded update runs as charts, those that are not over with a forecast."""
+"""Recorded runs as charts: update runs, those that are not over with a forecast; staged update runs; rotations."""
 
 from __future__ import annotations
 
+import typing as t
 from datetime import datetime
 
 from ..._core.errors import FleetError, Problem
+from ..._core.objects.clusters.node_rotation import NodeRotation
+from ..._core.objects.staged.approval import APPROVED
+from ..._core.objects.staged.key import RUN_KINDS, RunKey, RunKinds
 from ..._core.objects.updates.update_run import UpdateRun
+from ..._core.overview.rotations import rotation_chart
 from ..._core.overview.runs import RunChart, run_chart
+from ..._core.overview.staged_runs import staged_chart
+from ..._core.rollout.staged.approving import signed_by
+from ..._core.schema.meta import ObjectMeta, find_condition
 from ..._core.updates.record.run_state import run_of
 from ..._core.values.update_states import TERMINAL
+from ..._store.kinds import record_name
+from ..._store.records import Record, Records
+from ..nodes.rotation_record import rotation_state
+from ..nodes.sources import KIND as ROTATION_KIND
+from ..placements.staged.approvals import RUN_DIGEST
+from ..placements.staged.typed_records import recorded_request, recorded_run
+from ..recorded import recorded
 from ..session import Session
 from ..updates.forecasting import FleetSight
 from ..updates.update_run import recorded_runs
@@ -30,6 +45,60 @@ def run_charts(session: Session, forecasting: bool) -> tuple[tuple[RunChart, ...
             told += error.problems
             charts.append(run_chart(run, now))
     return tuple(charts), tuple(told)
+
+
+def staged_charts(records: Records) -> tuple[tuple[RunChart, ...], tuple[Problem, ...]]:
+    """The newest staged update run of placements first, and what is wrong with those that are left out."""
+    told: list[Problem] = []
+    found = []
+    for kinds in RUN_KINDS:
+        documents = records.list(kinds.run)
+        approvers = _approvers(records, kinds) if documents else {}
+        for document in documents:
+            try:
+                run = recorded_run(RunKey.of(record_name(document)), document)
+            except FleetError as error:
+                told += error.problems
+            else:
+                found.append((run.metadata, staged_chart(run, approvers.get(run.key.namespace, {}))))
+    return _newest_first(found), tuple(told)
+
+
+def rotation_charts(records: Records) -> tuple[tuple[RunChart, ...], tuple[Problem, ...]]:
+    """The newest rotation of nodes first, and what is wrong with those that are left out."""
+    told: list[Problem] = []
+    found = []
+    for document in records.list(ROTATION_KIND):
+        try:
+            rotation = recorded(NodeRotation, document)
+            found.append((rotation.metadata, rotation_chart(rotation, rotation_state(rotation))))
+        except FleetError as error:
+            told += error.problems
+    return _newest_first(found), tuple(told)
+
+
+def _newest_first(found: t.Sequence[tuple[ObjectMeta, RunChart]]) -> tuple[RunChart, ...]:
+    made = sorted(found, key=lambda each: str(each[0].creation_timestamp or ""), reverse=True)
+    return tuple(chart for _metadata, chart in made)
+
+
+def _approvers(records: Records, kinds: RunKinds) -> dict[str, dict[str, str]]:
+    """Who has approved, by the namespace and the name of the request; one that cannot be read names nobody."""
+    found: dict[str, dict[str, str]] = {}
+    for document in records.list(kinds.approval):
+        by, key = _approver(document), RunKey.of(record_name(document))
+        if by:
+            found.setdefault(key.namespace, {})[key.name] = by
+    return found
+
+
+def _approver(document: Record) -> str:
+    try:
+        request = recorded_request(RunKey.of(record_name(document)), document)
+    except FleetError:
+        return ""
+    approval = find_condition(request.status.conditions, APPROVED)
+    return signed_by(approval.message, request.metadata.annotations.get(RUN_DIGEST, "")) if approval else ""
 
 
 def _chart(sight: FleetSight, run: UpdateRun, now: datetime, forecasting: bool) -> RunChart:

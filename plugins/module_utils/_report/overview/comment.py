@@ -47,8 +47,8 @@ def _sections(report: Report) -> t.Iterator[tuple[str, list[str]]]:
     if changes:
         yield "Who gains and who loses", markdown_table(("placement", "cluster", "", "why"), changes)
     if report["runs"]:
-        header = ("run", "state", "to", "how far", "expected end", "waits for")
-        yield "Update runs", markdown_table(header, [_run(each) for each in report["runs"]])
+        header = ("what", "run", "state", "to", "how far", "expected end", "waits for")
+        yield "Runs", markdown_table(header, [_run(each) for each in report["runs"]])
     if report["pools"]:
         header = ("pool", "nodes", "clusters", "budgets", "remarks")
         yield "Disruption", markdown_table(header, [_pool(each) for each in report["pools"]])
@@ -89,7 +89,8 @@ def _changes(report: Report, placement: Report) -> t.Iterator[tuple[str, ...]]:
 def _run(each: Report) -> tuple[str, ...]:
     whole = each["bars"][0]
     expected = "" if whole["end"] else whole["expectedEnd"] or ""
-    return each["name"], each["state"], each["target"], each["progress"], expected, each["message"] or whole["waitsFor"]
+    why = each["message"] or whole["waitsFor"]
+    return each["kind"], each["name"], each["state"], each["target"], each["progress"], expected, why
 
 
 def _pool(each: Report) -> tuple[str, ...]:

@@ -59,7 +59,7 @@ def _tabs(report: Report) -> t.Iterator[dict[str, t.Any]]:
     rows = (
         ("fleet", "Fleet", len(report["clusters"])),
         ("placements", "Placements", len(report["placements"])),
-        ("runs", "Update runs", len(report["runs"])),
+        ("runs", "Runs", len(report["runs"])),
         ("calendar", "Disruption calendar", len(report["pools"])),
         ("drift", "Drift", len(report["drift"])),
         ("what-if", "What if", None if report["whatIf"] is None else len(report["whatIf"])),

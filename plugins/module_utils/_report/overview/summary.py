@@ -17,9 +17,8 @@ WORDS = {
     "gained": "places to be gained",
     "lost": "places to be lost",
     "drifted": "objects drifted",
-    "runs": "update runs not over",
+    "runs": "runs not over",
 }
-OVER = ("Completed", "Skipped")
 SHOWN = 40
 
 
@@ -33,7 +32,7 @@ def overview_counts(report: Report) -> dict[str, int]:
         "gained": cells.count("g"),
         "lost": cells.count("l"),
         "drifted": len({(each["cluster"], each["placement"], each["object"]) for each in report["drift"]}),
-        "runs": sum(1 for each in report["runs"] if each["state"] not in OVER),
+        "runs": sum(1 for each in report["runs"] if not each["over"]),
     }
 
 

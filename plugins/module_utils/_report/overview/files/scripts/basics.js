@@ -54,6 +54,7 @@ const counted = (number, word) => `${number.toLocaleString("en")} ${word}${numbe
 const TONES = {
   ready: "good", Completed: "good", Running: "info", Pending: "warn", "not ready": "bad", "not reached": "bad", Failed: "bad",
   "never read": "warn", evacuated: "warn", leaving: "warn", Stopping: "warn", Stopped: "warn", Skipped: "warn",
+  Succeeded: "good", Done: "good", Rotated: "good", Waiting: "warn", Stuck: "bad", GivenUp: "bad", Blocked: "bad", Surging: "info", Draining: "info", Returning: "info",
 };
 const tone = (state) => TONES[state] || "none";
 const badge = (state) => element("span", { class: `state ${tone(state)}` }, state);

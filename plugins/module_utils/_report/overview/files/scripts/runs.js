@@ -1,21 +1,21 @@
-// Update runs over time: what happened, what is expected, which windows are open, which gates wait.
+// Update runs, staged update runs and rotations over time: what happened, what is expected, which windows are open, which gates wait.
 const SEEN_BARS = 34;
 const BAR = 24;
 
 function runsPage(report, host) {
   if (!report.runs.length) {
-    host.append(element("p", {}, "No update run is recorded."));
+    host.append(element("p", {}, "No update run, staged update run or rotation is recorded."));
     return () => {};
   }
   let run = report.runs[0];
   const about = element("div");
-  const gantt = chart("Stages, members, gates and waits over time (UTC)", 300, null);
+  const gantt = chart("Stages or waves, members or nodes, gates and waits over time (UTC)", 300, null);
   const bars = () => run.bars.map((bar, at) => ({ ...bar, at, text: `${bar.what} ${bar.name} ${bar.state} ${bar.why} ${bar.waitsFor}`.toLowerCase() }));
   const grid = new Grid({
     label: "The same as a table",
     rows: bars(),
     columns: [
-      { title: "What", width: widest(report.runs.flatMap((each) => each.bars.map((bar) => `${bar.what} ${bar.name}`)), 160, narrow() ? 200 : 300) + 42, grow: 1, value: (row) => row.at, draw: (row) => element("span", { style: `padding-left:${row.depth * 14}px` }, `${row.what} ${row.name}`) },
+      { title: "What", width: widest(report.runs.flatMap((each) => each.bars.map((bar) => `${bar.what} ${bar.name}`)), 160, narrow() ? 200 : 300) + 42, grow: 1, value: (row) => row.at, draw: (row) => element("span", { style: `padding-left:${row.depth * 14}px` }, `${row.what} ${barName(row, narrow())}`) },
       { title: "State", width: 110, value: (row) => row.state, draw: (row) => badge(row.state), label: (row) => row.state },
       { title: "Start (UTC)", width: 168, value: (row) => row.start, draw: (row) => minute(row.start) },
       { title: "End (UTC)", width: 168, value: (row) => row.end, draw: (row) => minute(row.end) },
@@ -29,20 +29,20 @@ function runsPage(report, host) {
   const filtered = () => {
     const found = bars().filter((row) => row.text.includes(words) && (!state || row.state === state));
     grid.show(found);
-    gantt.again(ganttOf(report, run, found), ganttHeight(found), `${run.name}: ${run.state}, ${run.progress}. The table below says the same.`);
+    gantt.again(ganttOf(report, run, found), ganttHeight(found), `${run.kind} ${run.name}: ${run.state}, ${run.progress}. The table below says the same.`);
     count.textContent = `${found.length.toLocaleString("en")} of ${counted(run.bars.length, "line")}`;
   };
   const redrawn = () => {
     about.replaceChildren(runAbout(report, run));
     filtered();
   };
-  const [chosen] = choice("Run", report.runs.map((each, at) => [String(at), `${each.name} (${each.state})`]), (value) => { run = report.runs[Number(value)]; redrawn(); });
+  const [chosen] = choice("Run", report.runs.map((each, at) => [String(at), `${each.kind} ${each.name} (${each.state})`]), (value) => { run = report.runs[Number(value)]; redrawn(); });
   const [states] = choice("State", [["", "all"], ...[...new Set(report.runs.flatMap((each) => each.bars.map((bar) => bar.state)))].sort().map((each) => [each, each])], (value) => { state = value; filtered(); });
   host.append(
-    element("div", { class: "tools" }, chosen, search("Search members, stages, gates", (value) => { words = value; filtered(); }), states, count),
+    element("div", { class: "tools" }, chosen, search("Search members, nodes, stages, gates", (value) => { words = value; filtered(); }), states, count),
     about,
     element("ul", { class: "legend", "aria-label": "Marks" },
-      ...[["Completed", "good"], ["Running", "info"], ["Pending, skipped or stopped", "warn"], ["Failed", "bad"]].map(([text, name]) => element("li", {}, element("span", { class: `swatch state ${name}`, "aria-hidden": "true" }), text)),
+      ...[["done", "good"], ["going on", "info"], ["waiting, skipped or stopped", "warn"], ["failed or given up", "bad"], ["not begun", "none"]].map(([text, name]) => element("li", {}, element("span", { class: `swatch state ${name}`, "aria-hidden": "true" }), text)),
       element("li", {}, element("span", { class: "swatch", style: "border:2px dashed var(--info)", "aria-hidden": "true" }), "expected (half of all courses), the line behind it nine of ten"),
       element("li", {}, element("span", { class: "swatch", style: "background:var(--panel)", "aria-hidden": "true" }), "maintenance window"),
       element("li", {}, element("span", { class: "swatch", "aria-hidden": "true" }, "\u25c6"), "gate or wait")),
@@ -51,14 +51,14 @@ function runsPage(report, host) {
     grid.host,
   );
   about.append(runAbout(report, run));
-  gantt.again(ganttOf(report, run, bars()), ganttHeight(bars()), `${run.name}: ${run.state}, ${run.progress}. The table below says the same.`);
+  gantt.again(ganttOf(report, run, bars()), ganttHeight(bars()), `${run.kind} ${run.name}: ${run.state}, ${run.progress}. The table below says the same.`);
   count.textContent = counted(run.bars.length, "line");
   return () => grid.draw();
 }
 
 function runAbout(report, run) {
   const whole = run.bars[0];
-  return element("div", {}, element("p", {}, element("strong", {}, run.name), " ", badge(run.state), run.outcome ? ` ${run.outcome}` : "", ` to ${run.target}`, run.progress ? `; ${run.progress}` : ""),
+  return element("div", {}, element("p", {}, `${run.kind} `, element("strong", {}, run.name), " ", badge(run.state), run.outcome ? ` ${run.outcome}` : "", run.target ? ` to ${run.target}` : "", run.progress ? `; ${run.progress}` : ""),
     run.message ? element("p", {}, run.message) : null,
     run.forecast && whole.expectedEnd && !whole.end ? element("p", {}, `Expected to end ${instant(whole.expectedEnd)}, in nine of ten courses by ${instant(whole.latestEnd) || "no known instant"}.${whole.waitsFor ? ` Waits longest: ${whole.waitsFor}` : ""}`) : null,
     run.forecast && !whole.expectedEnd && !whole.end ? element("p", {}, `It does not end by itself.${whole.waitsFor ? ` It waits: ${whole.waitsFor}` : ""}`) : null);
@@ -74,7 +74,7 @@ function ganttOf(report, run, rows) {
     const instants = rows.flatMap((row) => [row.start, row.end, row.due, row.expectedStart, row.expectedEnd, row.latestEnd].map(at)).filter((each) => each !== null);
     const spread = Math.max(3600e3, Math.max(now, ...instants) - Math.min(now, ...instants));
     const first = Math.min(now, ...instants) - spread / 40, last = Math.max(now, ...instants) + spread / 40;
-    const names = rows.map((row) => `${"\u2003".repeat(small ? 0 : Math.max(0, row.depth - 1))}${row.what === "gate" || row.what === "wait" ? "\u25c6 " : ""}${row.what === "member" ? "" : `${row.what} `}${row.name}`);
+    const names = rows.map((row) => `${"\u2003".repeat(small ? 0 : Math.max(0, row.depth - 1))}${row.what === "gate" || row.what === "wait" ? "\u25c6 " : ""}${row.what === "member" || row.what === "node" ? "" : `${row.what} `}${barName(row, small)}`);
     const label = small ? 112 : 210;
     const zoomed = rows.length > SEEN_BARS;
     return {
@@ -92,6 +92,9 @@ function ganttOf(report, run, rows) {
     };
   };
 }
+
+// Names of nodes begin alike: where room is short the part behind the member tells more.
+const barName = (row, short) => (short && row.what === "node" ? row.name.replace(/^.*\//, "\u2026/") : row.name);
 
 function shortInstant(value, spread) {
   const text = new Date(value).toISOString();
@@ -113,7 +116,7 @@ function drawnBar(row, params, api, { at, now, first, last }) {
   const x = (time) => api.coord([Math.max(first, Math.min(last, time)), row.y === undefined ? api.value(0) : row.y])[0];
   const middle = api.coord([first, api.value(0)])[1];
   const height = Math.min(BAR, api.size([0, 1])[1]);
-  const tall = row.what === "member" ? 0.62 : row.what === "group" ? 0.34 : 0.5;
+  const tall = row.what === "member" || row.what === "node" ? 0.62 : row.what === "group" ? 0.34 : 0.5;
   const box = (from, to, style, part = tall) => {
     const left = x(from), right = x(to);
     return { type: "rect", shape: { x: left, y: middle - (height * part) / 2, width: Math.max(3, right - left), height: height * part, r: 2 }, style };

@@ -65,6 +65,19 @@ def test_runs_and_drift():
     assert told(after, report(runs=done)) == [("drift", "a", "Deployment web of web: /x is as placed again")]
 
 
+def test_runs_of_different_kinds_may_have_one_name():
+    """In an older report every run is an update run."""
+    rows = [{"kind": kind, "name": "r", "state": "Running", "progress": "1/3", "outcome": ""}
+            for kind in ("update run", "staged run", "rotation")]  # fmt: skip
+    assert told(report(), report(runs=rows)) == [
+        ("staged run", "r", "is new: Running, 1/3"),
+        ("rotation", "r", "is new: Running, 1/3"),
+    ]
+    ended = [*rows[:2], {**rows[2], "state": "Done", "progress": "3/3"}]
+    assert told(report(runs=rows), report(runs=ended)) == [("rotation", "r", "Running -> Done, 3/3")]
+    assert told(report(runs=rows), report(runs=rows[:2])) == [("rotation", "r", "is gone")]
+
+
 @pytest.mark.parametrize(
     ("document", "code"),
     [

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The runs of a report: their forecast is the one that update_run_info gives, and members are read once for all."""
+"""The runs of a report: their forecast is the one that update_run_info gives, and members are read once for all. Staged
+runs and rotations come from their records, and who approved from the requests."""
 
 from __future__ import annotations
 
@@ -10,15 +11,27 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.api_groups import CLUSTER_API, FLEET_API
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.overview.runs import run_charts
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.api_groups import (
+    CLUSTER_API,
+    FLEET_API,
+    PLACEMENT_API,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.approving import signature
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.overview.runs import (
+    rotation_charts,
+    run_charts,
+    staged_charts,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.approvals import RUN_DIGEST
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.defining import define_run
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.forecasting import outlooks
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import update_manifests
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import define_run, recorded_runs
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import recorded_runs
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
 
 NOW = datetime(2026, 8, 17, 12, 0, tzinfo=UTC)
+DIGEST = f"sha256:{'c' * 64}"
 RUNS = ("one", "two", "three")
 
 
@@ -64,3 +77,44 @@ def test_members_are_read_once_for_all_runs(records: SqliteRecords, monkeypatch:
     monkeypatch.setattr(records, "list", lambda kind, *more: counts.append(kind) or real(kind, *more))
     run_charts(Session(records=records, holder="tests", clock=lambda: NOW), forecasting=True)
     assert counts.count("FleetMember") <= 2, counts
+
+
+def kept(records: SqliteRecords, kind: str, name: str, spec: t.Any, status: t.Any, namespace: str = "") -> None:
+    metadata = {"name": name, "annotations": {RUN_DIGEST: DIGEST}, **({"namespace": namespace} if namespace else {})}
+    api = FLEET_API if kind == "NodeRotation" else PLACEMENT_API
+    made = records.create({"apiVersion": api, "kind": kind, "metadata": metadata, "spec": spec})
+    records.replace({**made, "status": status})
+
+
+def asked_and(approved: bool, name: str) -> dict[str, t.Any]:
+    conditions = [{"type": "ApprovalRequestCreated", "status": "True"}]
+    conditions += [{"type": "ApprovalRequestApproved", "status": "True"}] if approved else []
+    row = {"type": "Approval", "approvalRequestName": name, "conditions": conditions}
+    return {"stagesStatus": [{"stageName": "all", "clusters": [], "beforeStageTaskStatus": [row]}]}
+
+
+def test_staged_runs_of_both_kinds_with_who_approved(records: SqliteRecords) -> None:
+    """A signature under another digest is nobody's."""
+    spec = {"placementName": "web", "stagedRolloutStrategyName": "rings", "state": "Run"}
+    rows = (("one", "", DIGEST), ("two", "shop", DIGEST), ("three", "", f"sha256:{'d' * 64}"))
+    for name, namespace, digest in rows:
+        prefix = "" if namespace else "Cluster"
+        kept(records, f"{prefix}StagedUpdateRun", name, spec, asked_and(True, f"{name}-yes"), namespace)
+        signed = {"type": "Approved", "status": "True", "message": signature("anna", digest, "looks well")}
+        request = {"parentStageRollout": name, "targetStage": "all"}
+        kept(records, f"{prefix}ApprovalRequest", f"{name}-yes", request, {"conditions": [signed]}, namespace)
+    charts, problems = staged_charts(records)
+    assert not problems and {each.name for each in charts} == {"one", "shop/two", "three"}
+    told = {each.name: bar.why for each in charts for bar in each.bars if bar.what == "gate"}
+    assert told == {"one": "completed by anna", "shop/two": "completed by anna", "three": ""}
+
+
+def test_rotations_and_what_is_damaged(records: SqliteRecords) -> None:
+    kept(records, "NodeRotation", "well", {}, {"phase": "Running"})
+    kept(records, "NodeRotation", "broken", {}, {"phase": "Running", "state": {"nodes": 7}})
+    kept(records, "ClusterStagedUpdateRun", "odd", {"placementName": 7}, {})
+    charts, problems = rotation_charts(records)
+    assert [(each.name, each.state) for each in charts] == [("well", "Running")]
+    assert [(each.code, each.where) for each in problems] == [("record-damaged", "NodeRotation/broken")]
+    charts, problems = staged_charts(records)
+    assert charts == () and {each.where for each in problems} == {"ClusterStagedUpdateRun/odd"}

@@ -1,0 +1,163 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""A staged update run of a placement as bars over time: its stages, their clusters, approvals and waits, by what its
+conditions say and when they came to say it."""
+
+from __future__ import annotations
+
+import typing as t
+from datetime import datetime, timedelta
+
+from ..objects.staged.strategy import TIMED_WAIT, StageConfig, StageTask
+from ..objects.staged.update_run import (
+    DELETE_STAGE,
+    ClusterStagedUpdateRun,
+    ClusterUpdatingStatus,
+    StageTaskStatus,
+    StageUpdatingStatus,
+)
+from ..objects.updates.run_status import UpdateStatus
+from ..rollout.conditions import TRUE
+from ..rollout.staged.layout import wait_nanoseconds
+from ..rollout.staged.marks import (
+    REQUEST_APPROVED,
+    REQUEST_CREATED,
+    STAGE_FAILED,
+    STAGE_SKIPPED,
+    STARTED,
+    SUCCEEDED,
+    WAIT_TIME_ELAPSED,
+)
+from ..rollout.staged.standing import (
+    FAILED,
+    NOT_STARTED,
+    RUNNING,
+    STOPPED,
+    STOPPING,
+    WAITING,
+    message_of,
+    progress_of,
+    standing_of,
+    state_of,
+)
+from ..rollout.staged.standing import SUCCEEDED as DONE
+from ..schema.meta import Condition, find_condition
+from ..values.duration import as_timedelta
+from ..values.update_states import COMPLETED, PENDING, SKIPPED
+from .runs import GATE, MEMBER, RUN, STAGE, STAGED_RUN, WAIT, Bar, RunChart
+
+LEAVING = "leaving"
+# By the reason of a stage's condition; a stage that has one and is none of these is being carried out.
+_STAGES = {
+    "StageUpdatingWaiting": WAITING,
+    "StageUpdatingStopping": STOPPING,
+    "StageUpdatingStopped": STOPPED,
+    "StageUpdatingSucceeded": DONE,
+    STAGE_SKIPPED: SKIPPED,
+    STAGE_FAILED: FAILED,
+}
+
+
+def staged_chart(run: ClusterStagedUpdateRun, approvers: t.Mapping[str, str]) -> RunChart:
+    """The run by its status alone. ``approvers`` are who gave approvals, by the names of their requests."""
+    standing, state = standing_of(run), state_of(run)
+    status = run.status
+    index = status.resource_snapshot_index_used or run.spec.resource_snapshot_index or "latest"
+    strategy = status.staged_update_strategy_snapshot
+    configs = strategy.stages if strategy else ()
+    bars = [
+        bar
+        for number, stage in enumerate(status.stages_status)
+        for bar in _stage(stage, configs[number] if number < len(configs) else None, approvers)
+    ]
+    deletion = status.deletion_stage_status
+    if deletion is not None and deletion.clusters:
+        bars += _stage(deletion, None, approvers)
+    begun, ended = find_condition(status.conditions, "Initialized"), find_condition(status.conditions, SUCCEEDED)
+    whole = Bar(
+        what=RUN,
+        name=str(run.key),
+        depth=0,
+        status=_status(state, _when(begun) if state != NOT_STARTED else None, _when(ended)),
+        why=message_of(run),
+    )
+    return RunChart(
+        kind=STAGED_RUN,
+        name=str(run.key),
+        state=state,
+        over=state == DONE,
+        outcome="",
+        target=f"snapshot {index} of placement {run.placement_key}",
+        message=message_of(run),
+        progress=f"{standing.clusters_done}/{standing.clusters} clusters,"
+        f" {standing.stages_done}/{standing.stages} stages",
+        bars=(whole, *bars),
+    )
+
+
+def _stage(stage: StageUpdatingStatus, config: StageConfig | None, approvers: t.Mapping[str, str]) -> t.Iterator[Bar]:
+    yield from (_task(each, None, None, approvers) for each in stage.before_stage_task_status)
+    found = progress_of(stage.conditions)
+    state = _STAGES.get(found.reason, RUNNING) if found else NOT_STARTED
+    yield Bar(
+        what=STAGE,
+        name=LEAVING if stage.stage_name == DELETE_STAGE else stage.stage_name,
+        depth=1,
+        status=_status(state, stage.start_time, stage.end_time),
+        why=found.message if found else "",
+    )
+    yield from map(_cluster, stage.clusters)
+    ends = [end for end in (_when(find_condition(each.conditions, SUCCEEDED)) for each in stage.clusters) if end]
+    yield from (_task(each, config, max(ends, default=None), approvers) for each in stage.after_stage_task_status)
+
+
+def _cluster(each: ClusterUpdatingStatus) -> Bar:
+    begun, ended = find_condition(each.conditions, STARTED), find_condition(each.conditions, SUCCEEDED)
+    state = (DONE if ended.status == TRUE else FAILED) if ended else RUNNING if begun else NOT_STARTED
+    why = ended.message if ended and ended.status != TRUE else ""
+    return Bar(what=MEMBER, name=each.cluster_name, depth=2, status=_status(state, _when(begun), _when(ended)), why=why)
+
+
+def _task(
+    task: StageTaskStatus, config: StageConfig | None, since: datetime | None, approvers: t.Mapping[str, str]
+) -> Bar:
+    """A wait begins at ``since``, when the last cluster of its stage was done."""
+    if task.type == TIMED_WAIT:
+        return _wait(task, config, since)
+    asked, approved = (find_condition(task.conditions, each) for each in (REQUEST_CREATED, REQUEST_APPROVED))
+    name, done = task.approval_request_name, approved is not None and approved.status == TRUE
+    by = approvers.get(name, "")
+    why = (f"completed by {by}" if by else "") if done else f"approve {name}" if asked else ""
+    state = COMPLETED if done else PENDING if asked else NOT_STARTED
+    status = _status(state, _when(asked), _when(approved) if done else None)
+    return Bar(what=GATE, name=name or task.type, depth=2, status=status, why=why)
+
+
+def _wait(task: StageTaskStatus, config: StageConfig | None, since: datetime | None) -> Bar:
+    found = find_condition(task.conditions, WAIT_TIME_ELAPSED)
+    waits = [each for each in config.after_stage_tasks if each.type == TIMED_WAIT] if config else []
+    name = waits[0].wait_time if waits else task.type
+    if found is None:
+        return Bar(what=WAIT, name=name, depth=2, status=UpdateStatus())
+    if found.status == TRUE:
+        return Bar(what=WAIT, name=name, depth=2, status=_status(COMPLETED, since, _when(found)))
+    begun, length = _when(found), _length(waits)
+    due = begun + length if begun and length else None
+    return Bar(what=WAIT, name=name, depth=2, status=_status(PENDING, begun, None), due=due)
+
+
+def _length(waits: t.Sequence[StageTask]) -> timedelta | None:
+    """None for a wait that records have and rules do not permit."""
+    try:
+        return as_timedelta(wait_nanoseconds(waits[0])) if waits else None
+    except (ValueError, OverflowError):
+        return None
+
+
+def _status(state: str, start: datetime | None, end: datetime | None) -> UpdateStatus:
+    return UpdateStatus(state=state, start_time=start, completed_time=end)
+
+
+def _when(condition: Condition | None) -> datetime | None:
+    return condition.last_transition_time if condition else None
