@@ -50,7 +50,7 @@ FIXED = {
     "rotate": {"definition"},
     "nodes": {"definition"},
     "facts": {"return_snapshot"},
-    "join": {"state", "members", "forget_unreachable", "max_removals", "placed", "prune_kinds", "removal_timeout"},
+    "join": {"state", "forget_unreachable", "max_removals", "placed", "prune_kinds", "removal_timeout"},
     "approve": {"name"},
     "update": {"state", "definition", "force", "targets"},
     "staged_update": {"definition"},
@@ -98,7 +98,7 @@ OWN = {
         "resources": "Git checkout of the resources, of which Secrets are read again",
     },
     "evict": {"evictions": "files and folders with evictions and with budgets of placements"},
-    "explain": {"clusters": "names of the clusters that are asked about"},
+    "explain": {"clusters": "names of the clusters that are asked about; all without it"},
     "what_if": {
         "gone": "clusters that have left the fleet, in what is supposed",
         "new": "clusters that have joined it: `name`, `like` another one, and what `change` may have",
@@ -106,6 +106,10 @@ OWN = {
         "number_of_clusters": "the number of clusters that the placement, of type PickN, asks for",
     },
     "skip": {"targets": "what is left out, as `Member:c-1`, `Group:eu`, `Stage:prod` or `AfterStageWait:canary`"},
+    "join": {
+        "members": "the clusters, each with its `name` and more: `context`, `driver`, `group`, `labels`",
+        "pattern": "contexts of `kubeconfig` to join, as a shell pattern; `*` if there are no `members`",
+    },
     "leave": {"members": "names of the members that leave"},
     "local_up": LOCAL_FLEET,
     "rbac": {
@@ -127,6 +131,18 @@ and maps as JSON (`-e '{"placements": ["a", "b"]}'`) or from a file (`-e @variab
 playbook does not know is refused, with the name that was probably meant. Variables of your own, which stand in
 values that you give, are named in `extra_variables`; those of Ansible, AWX and Tower are let pass. Where a
 playbook of ours is part of a larger one, only names are refused that are nearly one of its own.
+
+Variables from a file. From a checkout, with the collection installed, and without any cluster:
+
+```sh
+mkdir -p build
+cat > build/shop.yml <<'END'
+facts: playbooks/files/demo/offline/facts.json
+placements: [playbooks/files/demo/offline/shop.yml]
+resources: [playbooks/files/demo/resources]
+END
+ansible-playbook gitops.fleet.plan -e @build/shop.yml
+```
 
 Tables are as wide as the terminal, and 80 columns without one. They go to standard output where the callback
 writes text for people (`default`, `minimal`, `oneline`), else to standard error, so that the output of a callback

@@ -40,9 +40,11 @@ options:
     type: int
   evacuate:
     description:
-      - A label selector as C(kubectl -l) takes it, such as C(region=west). The clusters that it selects count as not
-        available, whatever a placement tolerates; the placements of this run that they hold go to other clusters under
-        the same policy, and are taken off them when the others are available, under the budgets of the rollout.
+      - A label selector as C(kubectl -l) takes it, such as C(region=west); where no cluster has such labels, names of
+        clusters, separated by commas.
+      - The clusters that it selects count as not available, whatever a placement tolerates; the placements of this run
+        that they hold go to other clusters under the same policy, and are taken off them when the others are available,
+        under the budgets of the rollout.
       - It is recorded as the taint C(gitops.fleet/evacuated) of each C(MemberCluster), so that no later apply moves
         anything back; it holds until O(readmit). M(gitops.fleet.member_cluster) keeps it.
       - A cluster that cannot be reached keeps what it holds, which is told in RV(left_behind); the first apply that it
@@ -53,8 +55,8 @@ options:
     type: str
   readmit:
     description:
-      - A label selector; the clusters that it selects are evacuated no longer. What still lies there of a placement
-        that is at home elsewhere by now is taken away.
+      - A label selector, or names, as in O(evacuate); the clusters that it selects are evacuated no longer. What still
+        lies there of a placement that is at home elsewhere by now is taken away.
     type: str
   src:
     description:

@@ -33,7 +33,7 @@ options:
     type: list
     elements: path
   explain:
-    description: Clusters to explain.
+    description: Clusters to explain; V(*) stands for all of them.
     type: list
     elements: str
     default: []

@@ -30,6 +30,7 @@ OURS_TO_LIST = "extra_variables"
 # What Ansible and its job runners give to every play.
 _OF_RUNNERS = ("ansible_", "awx_", "tower_")
 NO_OPTIONS: t.Mapping[str, str] = types.MappingProxyType({})
+_BLOCK = ("block", "rescue", "always")
 _CONDITIONS = ("when", "that", "failed_when", "changed_when", "until")
 
 
@@ -83,21 +84,39 @@ def known(playbook: str) -> frozenset[str]:
 
 @cache
 def passed_as(playbook: str) -> t.Mapping[str, str]:
-    """The options of our verbs that the playbook sets by one variable of another name, and that name."""
+    """The options of our verbs that the playbook sets by one variable of another name, and that name; other variables
+    may say what holds without it."""
     with open(playbook, encoding="utf-8") as file:
         plays = yaml.safe_load(file)
     found: dict[str, set[str]] = {}
-    for task in (task for play in plays for task in play.get("tasks") or ()):
+    for task in (task for play in plays for task in _tasks(play.get("tasks"))):
         for module, options in task.items():
             for option, value in options.items() if module.startswith(COLLECTION) and isinstance(options, dict) else ():
                 if isinstance(value, str):
-                    found.setdefault(option, set()).update(each.name for each in names_in(value) if each.name != "omit")
+                    found.setdefault(option, set()).update(_setting(value))
     names = known(playbook)
     return {
         option: next(iter(variables))
         for option, variables in found.items()
         if option not in names and len(variables) == 1 and variables <= names
     }
+
+
+def _setting(template: str) -> set[str]:
+    """The variable that a template gives as it is, or filtered; else all that it uses."""
+    outputs = list(Environment().parse(template).find_all(nodes.Output))
+    value = outputs[0].nodes[0] if len(outputs) == 1 and len(outputs[0].nodes) == 1 else None
+    while isinstance(value, nodes.Filter):
+        value = value.node
+    return {value.name} if isinstance(value, nodes.Name) else {each.name for each in names_in(template)} - {"omit"}
+
+
+def _tasks(listed: t.Any) -> t.Iterator[dict[str, t.Any]]:
+    """The tasks of a list, those inside blocks with them."""
+    for task in listed or ():
+        yield task
+        for part in _BLOCK:
+            yield from _tasks(task.get(part))
 
 
 def _collect(value: t.Any, used: set[str], made: set[str], key: str = "") -> None:

@@ -23,9 +23,11 @@ SHOWN = (
     "with_aks.yml",
     "with_eks.yml",
     "with_gke.yml",
+    "with_several_clouds.yml",
     "with_role.yml",
     "upgrade_cluster/tasks/main.yml",
     "with_steps.yml",
+    "with_jobs.yml",
 )
 
 
@@ -55,3 +57,31 @@ def test_manifests_of_overrides_and_envelopes_are_shown_as_they_are_run(file: Pa
 def test_manifests_of_staged_runs_are_shown_as_they_are_run(name: str):
     shown, headers = HEADER.subn("", (ROOT / "examples" / "staged" / f"{name}.yml").read_text(encoding="utf-8"))
     assert headers == 1 and f"```yaml\n{shown}```" in (ROOT / "docs" / "rollout.md").read_text(encoding="utf-8")
+
+
+def test_the_smallest_workflow_is_shown_as_it_is():
+    """``tests/integration/examples/test_pipelines.py`` runs its steps."""
+    file = ROOT / "examples" / "github" / ".github" / "workflows" / "fleet-lint.yml"
+    shown = file.read_text(encoding="utf-8").removeprefix("---\n")
+    assert f"```yaml\n{shown}```" in (ROOT / "docs" / "pipelines.md").read_text(encoding="utf-8")
+
+
+# By page, the test that holds its example; the others have one that test_page_examples.py runs.
+HELD = {
+    "drivers": "tests/integration/examples/test_update_examples.py",
+    "objects": "tests/unit/plugins/module_utils/_core/objects/test_documented.py",
+    "pipelines": "tests/integration/examples/test_pipelines.py",
+    "placement": "tests/integration/playbooks/test_rendering.py",
+    "pulumi": "tests/integration/pulumi/test_engine.py",
+    "rollout": "tests/integration/playbooks/test_plays.py",
+    "updates": "tests/integration/examples/test_update_examples.py",
+}
+RUN = "From a checkout"
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=lambda page: page.stem)
+def test_every_page_has_an_example_that_a_test_holds(page: Path):
+    text = page.read_text(encoding="utf-8")
+    assert re.search(r"^```(?:sh|yaml|console)$", text, re.MULTILINE)
+    assert (page.stem in HELD) != (RUN in text), "either is run by test_page_examples.py, or another test holds it"
+    assert page.stem not in HELD or (ROOT / HELD[page.stem]).is_file()

@@ -8,6 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import yaml
+from ansible.vars.reserved import get_reserved_names
 from ansible_collections.gitops.fleet.plugins.plugin_utils._variables import OURS_TO_LIST, known
 from ansible_collections.gitops.fleet.tools import playbooks
 
@@ -36,6 +38,14 @@ def test_every_variable_is_on_the_page_with_its_meaning(file: Path) -> None:
         assert not row.endswith("|  |"), row
     own = playbooks.OWN.get(file.stem, {})
     assert set(own) - known(str(file)) <= {"nodes", "version"}, "a meaning of what the playbook does not take"
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / "playbooks").glob("*.yml")), ids=lambda file: file.stem)
+def test_no_variable_has_a_name_that_ansible_keeps_for_itself(file: Path) -> None:
+    """It would warn of each, and take the name of one of its own functions for a value that somebody gave."""
+    given = known(str(file)) | {each for play in yaml.safe_load(file.read_text()) for each in play.get("vars") or ()}
+    own = {"lookup"} if file.stem == "demo" else set()  # which is that function
+    assert given & get_reserved_names() - own == set()
 
 
 def test_the_page_is_up_to_date() -> None:

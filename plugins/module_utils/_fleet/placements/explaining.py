@@ -29,6 +29,8 @@ from .holdings import remembered
 from .recorded import all_placements, recorded_placement
 from .sources import placements_in, read_placement
 
+ALL = "*"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
@@ -63,12 +65,14 @@ class Ground:
 
 
 def explanations(session: Session, question: Question) -> tuple[dict[str, t.Any], ...]:
-    """One explanation for each cluster asked for; FleetError ``unknown-cluster`` for a name that nobody knows."""
+    """One explanation for each cluster asked for, ``*`` being all of them; FleetError ``unknown-cluster`` for a name
+    that nobody knows."""
     ground, found = _ground(session, question), []
+    clusters = sorted(ground.index.positions) if ALL in question.clusters else question.clusters
     for placement, known in ground.known.values():
         snapshot, _new = policy_snapshot_of(placement, known.policy_snapshot)
         outcome = schedule(placement, snapshot, ground.index, known.bindings)
-        found += [explain_outcome(outcome, cluster).as_dict() for cluster in question.clusters]
+        found += [explain_outcome(outcome, cluster).as_dict() for cluster in clusters]
     return tuple(found)
 
 

@@ -55,6 +55,13 @@ def test_the_name_of_an_option_is_answered_with_the_variable_that_sets_it(refuse
     assert found == ["context_pattern: did you mean pattern?"]
 
 
+@pytest.mark.parametrize("playbook", ["apply", "tick", "update", "environment_up"])
+def test_a_name_that_ansible_reserves_is_answered_with_ours(refused: t.Callable[..., list[str]], playbook: str) -> None:
+    """``timeout`` belongs to every task; in a block of the playbook as well as outside one."""
+    found = refused({"timeout": 30}, f"gitops.fleet.{playbook}", path=APPLY.with_name(f"{playbook}.yml"))
+    assert found == ["timeout: did you mean timeout_seconds?"]
+
+
 def test_any_other_name_is_refused_with_those_that_are_known(refused: t.Callable[..., list[str]]) -> None:
     (found,) = refused({"placements": "a", "tenant": "blue"})
     assert found.startswith("tenant: known are allow_empty, ") and "placements" in found
