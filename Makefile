@@ -7,7 +7,7 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
-.PHONY: help demo test check conformance bench soak molecule test-pulumi binaries crds playbooks docs lock clean
+.PHONY: help demo test check conformance bench soak simulate molecule test-pulumi binaries crds playbooks docs lock clean
 
 PYTHON ?=
 export PYTHON
@@ -43,6 +43,9 @@ bench: ## measure speed and memory, write build/bench.json [ONLY=<name>]
 
 soak: ## SIGKILL at random instants over applies, updates, leaves and recovers on real clusters [KILLS=200 SEED=1]
 	@$(DEV) python tests/soak/run.py $(if $(KILLS),--kills $(KILLS)) $(if $(SEED),--seed $(SEED))
+
+simulate: ## update runs of all types in random fleets on a virtual clock, with faults [RUNS=10000 SEED=0]
+	@$(DEV) python tests/simulation/run.py $(if $(RUNS),--runs $(RUNS)) $(if $(SEED),--seed $(SEED))
 
 molecule: ## the playbooks as users run them [SCENARIO=<name>]
 	@$(DEV) python tools/test.py molecule $(SCENARIO)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.fleet_member import NodePoolStatus
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import (
     FAILED,
     IN_PROGRESS,
@@ -19,6 +20,13 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contra
     Observation,
     OperationProgress,
     Work,
+)
+from ansible_collections.gitops.fleet.tests.simulation.node_pools import (
+    NODES,
+    PoolChange,
+    SimulatedPool,
+    Spans,
+    change_of,
 )
 
 OLD, NEW = "v1.35.4", "v1.36.3"
@@ -40,7 +48,8 @@ class Upgrade:
 @dataclass
 class Member:
     """``plan`` says of each upgrade in turn how many seconds it takes, and whether it ends well; the last one holds for
-    all further ones. ``away`` are intervals in which nothing of it answers."""
+    all further ones. ``away`` are intervals in which nothing of it answers, ``closed`` such in which no node may be
+    replaced. ``rotates``: its pools are upgraded by whoever conducts, not by its platform."""
 
     name: str
     group: str
@@ -48,17 +57,29 @@ class Member:
     plan: tuple[tuple[int, bool], ...] = ((6, True),)
     kind: str = NAMED
     tells: bool = False
-    away: tuple[tuple[datetime, datetime], ...] = ()
+    away: Spans = ()
+    pools: tuple[SimulatedPool, ...] = ()
+    rotates: bool = False
+    closed: Spans = ()
     upgrades: list[Upgrade] = field(default_factory=list)
+    pool_changes: list[PoolChange] = field(default_factory=list)
 
     def version_at(self, now: datetime) -> str:
         return NEW if any(each.well and each.ends <= now for each in self.upgrades) else self.version
 
     def under_way(self, now: datetime) -> str:
-        return next((each.operation for each in self.upgrades if each.ends > now), "")
+        return next((each.operation for each in (*self.upgrades, *self.pool_changes) if each.ends > now), "")
 
-    def found(self, operation: str) -> Upgrade | None:
-        return next((each for each in self.upgrades if each.operation == operation), None)
+    def found(self, operation: str) -> Upgrade | PoolChange | None:
+        made = (*self.upgrades, *self.pool_changes)
+        return next((each for each in made if each.operation == operation), None)
+
+    def planned(self) -> tuple[int, bool]:
+        """Of the next upgrade, of whatever."""
+        return self.plan[min(len(self.upgrades) + len(self.pool_changes), len(self.plan) - 1)]
+
+    def pools_at(self, now: datetime) -> tuple[NodePoolStatus, ...]:
+        return tuple(each.status(self.pool_changes, now) for each in self.pools)
 
 
 class Seen(t.Protocol):
@@ -80,7 +101,8 @@ class SimulatedDriver:
 
     def observe(self, member: str) -> Observation:
         found, now = self._reached(member), self.clock()
-        return Observation(version=found.version_at(now), busy=found.under_way(now) if found.tells else "")
+        busy = found.under_way(now) if found.tells else ""
+        return Observation(version=found.version_at(now), busy=busy, pools=found.pools_at(now))
 
     def begin(self, work: Work) -> str:
         self._reached(work.member)
@@ -89,7 +111,7 @@ class SimulatedDriver:
     def poll(self, work: Work) -> OperationProgress:
         found, now = self._reached(work.member), self.clock()
         upgrade = found.found(work.operation)
-        if upgrade is None and (found.kind == NAMED or work.reference == self.process.machine):
+        if upgrade is None and (found.kind == NAMED or work.reference.startswith(self.process.machine)):
             return OperationProgress(state=NOT_BEGUN)
         if upgrade is None or (found.kind == LOCAL and upgrade.machine != self.process.machine):
             return OperationProgress(state=UNKNOWN)
@@ -105,9 +127,13 @@ class SimulatedDriver:
             if member.under_way(now):
                 raise FleetError("busy", f"{member.under_way(now)} is under way", work.member)
             self.check(work)
-            seconds, well = member.plan[min(len(member.upgrades), len(member.plan) - 1)]
-            ends = now + timedelta(seconds=seconds)
-            member.upgrades.append(Upgrade(work.operation, self.process.machine, now, ends, well))
+            if work.pool_step:
+                change = change_of(work, member, self.process.machine, now, tuple(range(NODES)))
+                member.pool_changes.append(change)
+            else:
+                seconds, well = member.planned()
+                ends = now + timedelta(seconds=seconds)
+                member.upgrades.append(Upgrade(work.operation, self.process.machine, now, ends, well))
         return _reference(member, self.process.machine)
 
     def _reached(self, member: str) -> Member:

@@ -16,6 +16,7 @@ from datetime import datetime, timedelta
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases import versions
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.executor import Executor, Pace
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.operation import Operation, OperationMaker
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import Driver, Work
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.host import machine
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.steering import RunEnding
@@ -144,9 +145,9 @@ def _subject(arguments: tuple[t.Any, ...]) -> str:
 class FiberExecutor(Executor):
     """The executor with fibers where it has threads."""
 
-    def __init__(self, drivers: t.Mapping[str, Driver], process: Process) -> None:
+    def __init__(self, drivers: t.Mapping[str, Driver], process: Process, follow: OperationMaker = Operation) -> None:
         time = process.time
-        super().__init__(drivers, versions, PACE, clock=time.seconds, sleep=time.sleep)
+        super().__init__(drivers, versions, PACE, follow=follow, clock=time.seconds, sleep=time.sleep)
         self._process = process
         self._conductor: Fiber | None = None
 

@@ -164,10 +164,14 @@ def broken(world: World) -> list[str]:
     for row in rows(world.state()):
         made = [each.operation for each in world.members[row.name].upgrades]
         attempts = [f"{row.operation.rpartition('.')[0]}.{number}" for number in range(1, row.attempt + 1)]
+        steps = {each.operation for each in world.members[row.name].pool_changes}
+        foreign = [each for each in steps if not any(each.startswith(f"{one}.") for one in attempts)]
+        if foreign:
+            found.append(f"{row.name} carried out {foreign} of nobody")
         if not set(made) <= set(attempts) or len(made) != len(set(made)):
             found.append(f"{row.name} carried out {made}, its row knows {attempts}")
-        if row.state == COMPLETED and world.members[row.name].version_at(world.time.now) != NEW:
-            found.append(f"{row.name} is Completed at its old version")
+        if row.state == COMPLETED and not world.at_target(row.name):
+            found.append(f"{row.name} is Completed and not at its target")
     marks = {each["metadata"]["name"]: mark_of(each) for each in world.records.list("FleetMember")}
     found += [f"{name} is still marked with {mark}" for name, mark in marks.items() if mark]
     leases = [each for each in world.records.leases() if not each.expired(world.time.now)]

@@ -13,7 +13,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.update_run import UpdateRun
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.update_run import (
+    CONTROL_PLANE_ONLY,
+    FULL,
+    NODE_IMAGE_ONLY,
+    UpdateRun,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import encode
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.preflight import Judge
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.run_state import run_of
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import (
     GroupRow,
@@ -21,15 +28,20 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run imp
     RunState,
     StageRow,
 )
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values.kube_version import KubeVersion
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.update_states import NEW, RUNNING
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.loop import RunLimits
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.operation import Operation, OperationMaker
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import Work
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.leases import holder_name
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import recorded_members
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.defining import define_run
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.monitor import (
     ControlPlaneJudge,
     MemberMonitor,
 )
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.pools import WholeJudge, whole_run
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.progress import RunProgress
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.run_record import read_run
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import (
@@ -37,16 +49,24 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.source
     update_manifests,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.steering import RunEnding, conduct_run
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import define_run, started
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import started
 from ansible_collections.gitops.fleet.plugins.module_utils._store.hub import HubRecords
 from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Records
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
 from ansible_collections.gitops.fleet.tests.simulation.members import NEW as TARGET
-from ansible_collections.gitops.fleet.tests.simulation.members import Member, SimulatedDriver
+from ansible_collections.gitops.fleet.tests.simulation.members import OLD, Member, SimulatedDriver
 from ansible_collections.gitops.fleet.tests.simulation.memory_hub import MemoryClient, MemoryHub
+from ansible_collections.gitops.fleet.tests.simulation.node_pools import (
+    FAMILY,
+    FIRST_IMAGE,
+    LAST_IMAGE,
+    lacking,
+    whole_parts,
+)
 from ansible_collections.gitops.fleet.tests.simulation.processes import (
     AFTER,
     BEFORE,
+    PACE,
     FiberExecutor,
     Hook,
     Point,
@@ -66,8 +86,11 @@ def nobody(_world: World) -> None:
     """Gives no commands."""
 
 
-def run_manifest(name: str, *stages: Manifest, **spec: t.Any) -> Manifest:
-    update = {"upgrade": {"type": "ControlPlaneOnly", "kubernetesVersion": TARGET.removeprefix("v")}}
+def run_manifest(name: str, *stages: Manifest, kind: str = CONTROL_PLANE_ONLY, **spec: t.Any) -> Manifest:
+    version = {} if kind == NODE_IMAGE_ONLY else {"kubernetesVersion": TARGET.removeprefix("v")}
+    update = {"upgrade": {"type": kind, **version}}
+    if "images" in spec:
+        update["nodeImageSelection"] = {"type": spec.pop("images")}
     spec = {"managedClusterUpdate": update, "strategy": {"stages": list(stages)}, **spec}
     return {"apiVersion": API, "kind": "UpdateRun", "metadata": {"name": name}, "spec": spec}
 
@@ -101,8 +124,21 @@ class World:
             member = self.members[name]
             self.records.create({"apiVersion": "cluster.kubernetes-fleet.io/v1beta1", "kind": "MemberCluster",
                                  "metadata": {"name": name}, "spec": {}})  # fmt: skip
-            self.records.create({"apiVersion": API, "kind": "FleetMember", "metadata": {"name": name},
-                                 "spec": {"group": member.group}})  # fmt: skip
+            made = self.records.create({"apiVersion": API, "kind": "FleetMember", "metadata": {"name": name},
+                                        "spec": {"group": member.group}})  # fmt: skip
+            if member.pools:
+                pools = [encode(each) for each in member.pools_at(self.time.now)]
+                status = {"version": member.version, "nodePools": pools, "lastRead": "2026-03-02T08:00:00Z"}
+                self.records.replace({**made, "status": status})
+
+    def offer(self) -> None:
+        """Both versions and both images, everywhere."""
+        images = [
+            {"family": FAMILY, "os": "Linux", "versions": [{"version": each} for each in (FIRST_IMAGE, LAST_IMAGE)]}
+        ]
+        versions = [{"version": each.removeprefix("v")} for each in (OLD, TARGET)]
+        offered = {"locations": [{"name": "*", "versions": versions, "images": images}]}
+        self.records.create({"apiVersion": API, "kind": "ReleaseCatalog", "metadata": {"name": "own"}, "spec": offered})
 
     def copied(self, path: Path) -> World:
         """The world at this instant, without processes: what is left when all of them are killed."""
@@ -186,10 +222,17 @@ class World:
             run = started(session, run, {}, write=True).run
         driver = SimulatedDriver(self.members, self.time.clock, process, self._check)
         drivers = {each["metadata"]["name"]: driver for each in records.list("FleetMember")}
+        judge: Judge = ControlPlaneJudge(run.status.target_version)
+        follow: OperationMaker = Operation
+        if whole_run(run):
+            parts = whole_parts(run, records, driver, PACE)
+            members = {name: each.fleet for name, each in recorded_members(records).items()}
+            judge, follow = WholeJudge(target=parts.target, known=parts.known, member=members.get), parts.follow
         sight = MemberMonitor(
             records=records,
             drivers=drivers,
-            judge=ControlPlaneJudge(run.status.target_version),
+            judge=judge,
+            pools=lambda _member, seen: seen.pools or (),
             holder=f"run/{name}/{run.metadata.uid}",
             members=tuple(row.name for row in rows(run_of(run))),
         )
@@ -203,7 +246,7 @@ class World:
             versions=sight.versions,
         )
         given = RunLimits(holder=process.holder, interrupted=lambda: process.told, **orders)
-        works = FiberExecutor(drivers, process)
+        works = FiberExecutor(drivers, process, follow)
         here = process.machine
         return conduct_run(session, name, sight, works, progress, given, lambda: here)
 
@@ -225,14 +268,40 @@ class World:
         """No upgrade begins that the records do not know as one in flight, nor beyond a limit."""
         state = self.state(work.run)
         row = next(row for row in rows(state) if row.name == work.member)
-        if (row.state, row.operation) != (RUNNING, work.operation):
+        known = work.operation.startswith(f"{row.operation}.") if work.pool_step else work.operation == row.operation
+        if row.state != RUNNING or not known:
             self.broken.append(f"{work.operation} began while the records say {row.state} {row.operation}")
+        self.broken.extend(self._needless(work))
         limits: list[StageRow | GroupRow] = list(state.stages)
         for limited in (*limits, *(group for stage in state.stages for group in stage.groups)):
             members = rows_of(limited)
             busy = [each.name for each in members if self.members[each.name].under_way(self.time.now)]
             if row in members and len(busy) >= limited.max_concurrency:
                 self.broken.append(f"{work.operation} began beside {busy} in {limited.name}")
+
+    def _needless(self, work: Work) -> t.Iterator[str]:
+        """What is at its target is not upgraded, nor what the type leaves alone, nor kubelets past their API server."""
+        member, now = self.members[work.member], self.time.now
+        if not work.pool_step:
+            if member.version_at(now) == TARGET or work.upgrade_type == NODE_IMAGE_ONLY:
+                yield f"{work.operation} upgrades a control plane for nothing"
+            return
+        pool = next(each for each in member.pools if each.name == work.pool)
+        if work.upgrade_type == CONTROL_PLANE_ONLY or not lacking(work, pool, member.pool_changes, now):
+            yield f"{work.operation} replaces nodes for nothing"
+        beyond = work.target and KubeVersion.parse(work.target) > KubeVersion.parse(member.version_at(now))
+        if beyond or (work.target and work.upgrade_type == NODE_IMAGE_ONLY):
+            yield f"{work.operation} brings kubelets to {work.target} under {member.version_at(now)}"
+
+    def at_target(self, name: str) -> bool:
+        """Whether the member itself has what the first run is for."""
+        member, now = self.members[name], self.time.now
+        kind = self.runs[0]["spec"]["managedClusterUpdate"]["upgrade"]["type"]
+        pools = [node for each in member.pools for node in each.nodes_at(member.pool_changes, now)]
+        versions = [member.version_at(now)] if kind != NODE_IMAGE_ONLY else []
+        versions += [version for version, _image in pools] if kind == FULL else []
+        images = [image for _version, image in pools] if kind != CONTROL_PLANE_ONLY else []
+        return set(versions) <= {TARGET} and set(images) <= {LAST_IMAGE}
 
     def _watch(self) -> None:
         while True:
