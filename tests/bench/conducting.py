@@ -37,6 +37,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contra
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.host import here
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.leases import holder_name
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.defining import define_run
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.monitor import (
     ControlPlaneJudge,
     MemberMonitor,
@@ -44,7 +45,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.monito
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.progress import RunProgress
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import update_manifests
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.steering import conduct_run
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import define_run, started
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import started
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
 
 SIZE, SLOTS = 1_000, 50

@@ -92,7 +92,8 @@ class Server:
         for line in self._logged(start)[: end - start].splitlines():
             event = json.loads(line)
             about = event.get("objectRef") or {}
-            ours = not str(event["user"].get("username", "")).startswith("system:apiserver")
+            simulated = str(event.get("userAgent", "")).startswith("kwok/")
+            ours = not simulated and not str(event["user"].get("username", "")).startswith("system:apiserver")
             if event["verb"] in WRITES and ours and about.get("resource") not in (*ASKING, *but):
                 seen.append(f"{event['verb']} {about.get('resource')} {about.get('namespace')}/{about.get('name')}")
 

@@ -145,6 +145,35 @@ def test_an_approved_rollout_needs_no_other_approval_for_its_rest(fleet: Fleet) 
     assert refused.value.code == "digest-mismatch"
 
 
+def test_one_approval_lasts_through_all_waves_of_gains_changes_and_losses(fleet: Fleet) -> None:
+    """The plan was made of a snapshot of facts; hours later each wave still goes on under it, and so does a run that
+    finds nothing left to do."""
+    fleet.join(*MEMBERS)
+    budget = {"maxUnavailable": 1, "maxSurge": 1}
+    fleet.place({"placementType": "PickFixed", "clusterNames": ["m1", "m2", "m3"]}, rolling=budget)
+    fleet.resources(fleet.deployment(OLD))
+    fleet.apply(ways=at_once())
+    fleet.available("m1", "m2", "m3")
+    fleet.place({"placementType": "PickFixed", "clusterNames": ["m1", "m2", "m4"]}, rolling=budget)
+    fleet.resources(fleet.deployment(NEW))
+    facts = fleet.facts()
+    approved = fleet.look(facts=facts, look=False).plan.digest
+    waited = 0
+    for _wave in range(8):
+        report = fleet.apply(facts=facts, approved=approved, ways=at_once())
+        assert not report.problems
+        if not report.waits:
+            break
+        waited += 1
+        fleet.later += timedelta(hours=3)
+        fleet.available(*(name for name, image in images(fleet).items() if image == NEW))
+    assert waited >= 2 and not report.waits
+    assert images(fleet) == {"m1": NEW, "m2": NEW, "m3": "", "m4": NEW}
+    fleet.available("m1", "m2", "m4")
+    fleet.apply(facts=facts, approved=approved, ways=at_once())
+    assert not fleet.apply(facts=facts, approved=approved, ways=at_once()).changed
+
+
 def test_a_digest_of_nothing_that_was_begun_is_refused_even_where_nothing_is_due(fleet: Fleet) -> None:
     rolled_out(fleet)
     with pytest.raises(FleetError) as refused:

@@ -97,8 +97,8 @@ def test_a_member_is_asked_once_in_a_run_which_cluster_it_is(
     file_fleet.join("m1", "m2")
     file_fleet.place()
     asked: list[str] = []
-    real = identity.cluster_uid
-    monkeypatch.setattr(identity, "cluster_uid", lambda client: asked.append(client.server_name) or real(client))
+    real = identity.cluster_words
+    monkeypatch.setattr(identity, "cluster_words", lambda client: asked.append(client.server_name) or real(client))
     assert file_fleet.apply().changed
     assert sorted(asked) == ["m1", "m2"]
 

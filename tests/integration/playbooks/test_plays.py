@@ -331,9 +331,12 @@ def test_release_catalog(play: Player, fleet: Fleet):
 
 
 def test_auto_upgrade_profile(play: Player, joined: dict[str, t.Any], fleet: Fleet):
-    """Told in check mode, generated once, started by the evaluation; nobody is touched."""
+    """Told in check mode, with whom no window keeps (D3-95), generated once, started by the evaluation; nobody is
+    touched."""
     assert play("fleet_facts", **joined).clean().changed == 0
     assert play("auto_upgrade_profile", "--check", **joined).clean().changed == 1
+    told = play("auto_upgrade_profile", "--check", **joined, state="evaluated").clean()
+    assert "without a maintenance window" in " ".join(told.output.split())
     assert play("auto_upgrade_profile", "--diff", **joined).clean().changed == 1
     assert play("auto_upgrade_profile", **joined).clean().changed == 0
     evaluated = play("gitops.fleet.tick", "--check", records=joined["records"], read_members=False).clean()

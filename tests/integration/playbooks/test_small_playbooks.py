@@ -116,8 +116,8 @@ def test_a_cluster_is_evacuated_and_readmitted(play: Player, fleet: Fleet):
     """F1: first in check mode and as a plan; it is listed as long as it holds, and asked twice changes nothing."""
     values = given(play.folder, fleet, fleet.admin)
     play("member_cluster", **values).clean()
-    west = {"kubeconfig": values["kubeconfig"], "pattern": "west", "labels": {"env": "west"}}
-    play("gitops.fleet.join", records=values["records"], **west).clean()
+    west = {"name": "west", "context": "west", "labels": {"env": "west"}, "group": "rest"}
+    play("gitops.fleet.join", records=values["records"], kubeconfig=values["kubeconfig"], members=[west]).clean()
     records = {"records": values["records"]}
     files = {**records, **FILES, "prune_kinds": ["Namespace"]}
     try:
@@ -133,7 +133,7 @@ def test_a_cluster_is_evacuated_and_readmitted(play: Player, fleet: Fleet):
         assert "it is evacuated, until it is readmitted" in " ".join(told.output.split())
         refused = play("gitops.fleet.evacuate", **files, evacuate="env=wets")
         assert refused.code == 2 and "no cluster of the fleet has 'env=wets'" in refused.output
-        assert play("gitops.fleet.evacuate", **files, readmit="env=west").clean().changed == 1
+        assert play("gitops.fleet.evacuate", **files, readmit="west").clean().changed == 1
     finally:
         ends = {"names": "shop", "max_removals": "100%", "allow_empty": True, "prune_kinds": ["Namespace"]}
         play("gitops.fleet.end", **records, **ends)

@@ -19,15 +19,11 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.status 
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join import MemberSpec, join
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.claims import claim
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.defining import define_run
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gate_objects import GateKeeper
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.run_record import run_document
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import update_manifests
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import (
-    define_run,
-    skipped,
-    started,
-    targets_of,
-)
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import skipped, started, targets_of
 from ansible_collections.gitops.fleet.plugins.module_utils._store.open_records import open_records
 from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Records
 from bad_update_inputs import approval, only, run

@@ -5,15 +5,17 @@
 
 from __future__ import annotations
 
+import threading
 import typing as t
 from dataclasses import dataclass
 from datetime import timedelta
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.executor import Pace
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.credentials import connection_from_kubeconfig
 from controllers import Controllers
-from update_fleet import NEW, OLD, UpdateFleet
+from update_fleet import NEW, OLD, UpdateFleet, until
 
 
 @dataclass
@@ -63,3 +65,33 @@ def test_a_topology_that_is_being_rolled_out_already_is_waited_for(setup: Setup)
     assert "topology: ClusterUpgrading" in setup.fleet.row(setup.name).message and provider.log == []
     assert provider.read("clusters", setup.name)["spec"]["topology"]["version"] == OLD
     assert provider.deferred() == []
+
+
+def test_a_paused_cluster_is_told_of_and_not_waited_for_for_ever(setup: Setup) -> None:
+    """Before its turn it is left out when its time is over; in the middle of its upgrade the attempt fails then."""
+    provider, fleet = setup.provider, setup.fleet
+    provider.write("clusters", setup.name, {"spec": {"paused": True}})
+    assert setup.conduct(max_idle=timedelta(0)) == "waiting"
+    row = fleet.row(setup.name)
+    assert row.status.state == "Pending" and "its Cluster is paused (spec.paused)" in row.message
+    run = fleet.run(unreachableTimeoutSeconds=1)
+    fleet.run_name = run["metadata"]["name"] = f"{fleet.run_name}-2"
+    drivers = {"cluster_api": {"kubeconfig": str(provider.kubeconfig)}}
+    assert fleet.conduct(run, drivers).outcome == "partial"
+    assert fleet.row(setup.name).status.state == "Skipped" and provider.log == []
+
+    provider.write("clusters", setup.name, {"spec": {"paused": False}})
+    third = fleet.run()
+    fleet.run_name = third["metadata"]["name"] = f"{fleet.run_name}-3"
+    pausing = threading.Thread(target=lambda: pause_once_begun(provider, setup.name))
+    pausing.start()
+    came = fleet.conduct(third, drivers, pace=Pace(interval=0.2, settle=20, lost_after=2))
+    pausing.join()
+    assert came.outcome == "failed" and "its Cluster is paused" in came.message
+    assert fleet.row(setup.name).reason == "OperationLost" and fleet.version(setup.name) == OLD
+
+
+def pause_once_begun(provider: Controllers, name: str) -> None:
+    """Nobody plays the controllers meanwhile, so that what was begun stays as it is."""
+    until(lambda: provider.read("clusters", name)["spec"]["topology"]["version"] == NEW)
+    provider.write("clusters", name, {"spec": {"paused": True}})

@@ -2,31 +2,42 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Whole upgrades of members with nodes, 1.35 to 1.36, counted from the API servers' audit logs. FLEET_WHOLE_MEMBERS
-makes it more members than two."""
+makes it more members than three."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
 import typing as t
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
+from ansible_collections.gitops.fleet.plugins.module_utils._local import cluster
 from ansible_collections.gitops.fleet.plugins.module_utils._local.spec import NodesSpec
-from conducting import Plays
+from conducting import Plays, gone
 from small_fleet import Server
-from update_fleet import NEW, OLD, UpdateFleet, sequence, until
+from update_fleet import API, NEW, OLD, UpdateFleet, sequence, until
 
 CONDUCT = str(Path(__file__).with_name("conduct.yml"))
-MEMBERS = int(os.environ.get("FLEET_WHOLE_MEMBERS", "2"))
+MEMBERS = int(os.environ.get("FLEET_WHOLE_MEMBERS", "3"))
 NODES = "/api/v1/nodes"
+MEMBER_CLUSTERS = "/apis/cluster.kubernetes-fleet.io/v1beta1/memberclusters"
 KEPT = "karpenter.sh/do-not-disrupt"
 BLUE = NodesSpec(3, "blue", image="SimulatedLinux-1")
 ONE_BY_ONE = {
     "budgets": [{"nodes": "1"}],
     "pace": {"firstWave": 3, "blockedTimeoutSeconds": 3, "nodeTimeoutSeconds": 600},
 }
+ONE_MAY_FAIL = {"maxAllowedFailures": "1"}
+STAGES = sequence(
+    {"name": "canary", "groups": [{"name": "canary"}], "afterGates": [{"type": "Approval", "displayName": "well"}]},
+    {"name": "early", **ONE_MAY_FAIL, "groups": [{"name": "early", **ONE_MAY_FAIL}]},
+    {"name": "prod", **ONE_MAY_FAIL, "groups": [{"name": "prod", **ONE_MAY_FAIL}]},
+)
+EARLY = range(1, 1 + MEMBERS // 3)
 
 
 class Seen:
@@ -71,12 +82,26 @@ def nodes_of(server: Server) -> dict[str, tuple[str, str, str]]:
     }
 
 
-def came(server: Server, before: t.Container[str]) -> bool:
-    """Whether a node has come that was not there; its API server is away for a moment while it is upgraded."""
+def new_nodes(server: Server, before: t.Container[str]) -> int:
+    """How many have come that were not there; its API server is away for a moment while it is upgraded."""
     try:
-        return any(name not in before for name in nodes_of(server))
+        return sum(name not in before for name in nodes_of(server))
     except ApiError:
-        return False
+        return 0
+
+
+def maintained(fleet: UpdateFleet, opens: datetime) -> None:
+    """Members of ring ``early`` have a window of four hours each day, from ``opens`` on."""
+    schedule = {"schedule": {"daily": {"intervalDays": 1}}, "startDate": "2026-01-01"}
+    window = {**schedule, "durationHours": 4, "startTime": f"{opens:%H:%M}"}
+    windows = [{"name": "kubernetes", "memberSelector": {"byLabel": "ring=early"}, "maintenanceWindow": window}]
+    found = {
+        "apiVersion": API,
+        "kind": "FleetMaintenance",
+        "metadata": {"name": "nights"},
+        "spec": {"windows": windows},
+    }
+    (fleet.folder / "updates" / "maintenance.json").write_text(json.dumps(found))
 
 
 def versions(server: Server) -> set[tuple[str, str]]:
@@ -84,38 +109,60 @@ def versions(server: Server) -> set[tuple[str, str]]:
 
 
 def test_a_whole_fleet_once_and_no_more(fleet: UpdateFleet, plays: Plays) -> None:
-    """D3-22, F5. Stages, a gate, one member that fails within the limit, a conductor that is killed while nodes are
-    replaced: every control plane and node is upgraded exactly once, and the next attempt goes on with what is left."""
-    names = fleet.members(*["canary", *["prod"] * (MEMBERS - 1)], nodes=(BLUE,))
+    """D3-22, D3-41, F5. A gate, a window, in each later stage one member that fails within the limit. SIGKILL to
+    a conductor while nodes are replaced, to the member's etcd while the next one does that, and to an upgrade. Every
+    control plane and node is upgraded exactly once, and the next attempt goes on with what is left."""
+    rings = ["canary", *("early" if each in EARLY else "prod" for each in range(1, MEMBERS))]
+    names = fleet.members(*rings, nodes=(BLUE,))
     servers = {name: fleet.server(name) for name in names}
     before = {name: nodes_of(server) for name, server in servers.items()}
-    stuck = names[-1]
+    canary, killed, stuck = names[0], names[1], names[-1]
     kept = sorted(before[stuck])[1]
     servers[stuck].patch(f"{NODES}/{kept}", {"metadata": {"annotations": {KEPT: "true"}}})
-    stages = sequence(
-        {"name": "canary", "groups": [{"name": "canary"}], "afterGates": [{"type": "Approval", "displayName": "well"}]},
-        {"name": "prod", "maxAllowedFailures": "1", "groups": [{"name": "prod", "maxAllowedFailures": "1"}]},
-    )
-    fleet.write(stages, kind="Full", nodePools=ONE_BY_ONE)
+    for each in EARLY:
+        fleet.patch(f"{MEMBER_CLUSTERS}/{names[each]}", {"metadata": {"labels": {"ring": "early"}}})
+    opens = (datetime.now(UTC) + timedelta(hours=6)).replace(second=0, microsecond=0)
+    maintained(fleet, opens)
+    fleet.write(STAGES, kind="Full", nodePools=ONE_BY_ONE)
 
     first = plays.start(CONDUCT, **fleet.variables())
-    until(lambda: came(servers[names[0]], before[names[0]]), 600)
+    until(lambda: new_nodes(servers[canary], before[canary]), 600)
     first.kill(signal.SIGKILL, first.worker, first.pid)
     first.ended()
-    assert fleet.row(names[0]).status.state == "Running" and len(fleet.records.list("NodeRotation")) == 1
+    assert fleet.row(canary).status.state == "Running" and len(fleet.records.list("NodeRotation")) == 1
 
-    waiting = plays(CONDUCT, **fleet.variables()).code(0)
+    waiting = plays.start(CONDUCT, **fleet.variables())
+    until(lambda: new_nodes(servers[canary], before[canary]) > 1, 600)
+    without_etcd(fleet, canary)
+    waiting.ended(900).code(0)
     assert waiting.fleet["code"] == "awaiting-approval", waiting.output
-    row = fleet.row(names[0])
+    row = fleet.row(canary)
     assert (row.status.state, row.attempt, row.version_before, row.version_after) == ("Completed", 1, OLD, NEW)
-    assert versions(servers[names[0]]) == {(NEW, "SimulatedLinux-1")}
-    assert nodes_of(servers[names[1]]) == before[names[1]], "before the gate nothing is touched"
+    assert versions(servers[canary]) == {(NEW, "SimulatedLinux-1")}
+    assert all(nodes_of(servers[each]) == before[each] for each in names[1:]), "before the gate nothing is touched"
     approval = {"run": fleet.run_name, "stage": "canary", "timing": "After", "reason": "well"}
     plays("gitops.fleet.approve", **fleet.variables(**approval)).code(0)
 
-    failed = plays(CONDUCT, **fleet.variables()).code(2)
-    assert failed.fleet["code"] == "not-all-members", failed.output
-    assert fleet.states() == {**dict.fromkeys(names, "Completed"), stuck: "Failed"}
+    closed = plays(CONDUCT, **fleet.variables(max_idle=0)).code(0)
+    assert closed.fleet == {"outcome": "waiting", "code": "waiting", "resume_at": f"{opens:%Y-%m-%dT%H:%M:%SZ}"}
+    assert [fleet.row(each).status.state for each in names] == tree("Completed", "Pending", "NotStarted")
+    assert fleet.row(killed).reason == "WindowClosed"
+    assert all(nodes_of(servers[each]) == before[each] for each in names[1:]), "nor before the window"
+    maintained(fleet, datetime.now(UTC) - timedelta(hours=1))
+
+    failing = plays.start(CONDUCT, **fleet.variables())
+    until(lambda: killed in fleet.upgrades(), 600)
+    upgrade = int(until(lambda: fleet.row(killed).reference.split(":")[2:])[0])
+    failing.kill(signal.SIGKILL, upgrade)
+    assert gone(upgrade, 30)
+    failing.ended(300 * MEMBERS).code(2)
+    assert failing.fleet["code"] == "not-all-members", failing.output
+    assert fleet.states() == {**dict.fromkeys(names, "Completed"), killed: "Failed", stuck: "Failed"}
+    status = fleet.recorded().status
+    assert (status.status.state, status.outcome, status.failure_count) == ("Completed", "CompletedWithFailures", 2)
+    assert [(each.status.state, each.failure_count) for each in status.stages] == [
+        ("Completed", 0), ("Completed", 1), ("Completed", 1)]  # fmt: skip
+    assert "killed" in fleet.row(killed).message
     assert KEPT in fleet.row(stuck).message and fleet.version(stuck) == NEW
     assert nodes_of(servers[stuck])[kept] == before[stuck][kept], "it stays as it is"
 
@@ -132,3 +179,36 @@ def test_a_whole_fleet_once_and_no_more(fleet: UpdateFleet, plays: Plays) -> Non
         assert not any(each["spec"].get("unschedulable") for each in server.client.get(NODES)["items"])
     assert not fleet.records.list("NodeRotation"), "a rotation is recorded as long as it goes on"
     assert fleet.upgrades() == dict.fromkeys(names, 1)
+    images_alone(fleet, plays, canary)
+
+
+def images_alone(fleet: UpdateFleet, plays: Plays, member: str) -> None:
+    """D3-24. Every node is replaced once more, for its image; kubelets stay at their version, the control plane as it
+    is."""
+    server = fleet.server(member)
+    before, seen = nodes_of(server), Seen(server)
+    fleet.run_name += "-images"
+    wanted = {"type": "Custom", "customNodeImageVersions": [{"version": "SimulatedLinux-2"}]}
+    fleet.write(sequence(("canary",)), kind="NodeImageOnly", target="", images=wanted, nodePools=ONE_BY_ONE)
+    assert plays(CONDUCT, **fleet.variables()).code(0).fleet["outcome"] == "done"
+    after = Seen(server)
+    assert versions(server) == {(NEW, "SimulatedLinux-2")} and len(nodes_of(server)) == len(before)
+    assert after.nodes("delete") == sorted([*seen.nodes("delete"), *before])
+    assert len(after.nodes("create")) == len(seen.nodes("create")) + len(before)
+    assert after.control_planes == [OLD, NEW] and fleet.upgrades()[member] == 1
+
+
+def tree(canary: str, early: str, prod: str) -> list[str]:
+    """One state for each member of a ring; of those with a closed window the first one's turn has come, and it passes
+    the turn on."""
+    return [canary, *(early if each in EARLY else prod for each in range(1, MEMBERS))]
+
+
+def without_etcd(fleet: UpdateFleet, member: str) -> None:
+    """SIGKILL to it; its API server finds nothing to read or write until it is there again."""
+    folder = fleet.clusters.root
+    etcd = cluster.status(folder, member).processes["etcd"]["pid"]
+    os.kill(etcd, signal.SIGKILL)
+    assert gone(etcd, 30)
+    back = cluster.upgraded(member, NEW.removeprefix("v"), folder)
+    assert "start etcd, which had died" in back.changes, back.changes

@@ -22,9 +22,9 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.exec
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers import detached
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import open_session
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.conducting import ConductOptions, carry_on
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.defining import define_run
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gate_completion import user
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import update_manifests
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import define_run
 
 
 def die(*_arguments: t.Any, **_options: t.Any) -> t.NoReturn:

@@ -13,7 +13,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import F
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.commands import SkipTarget
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.executor import Pace
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers import host
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates import update_run
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates import defining, update_run
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gate_completion import (
     Approver,
     Which,
@@ -168,7 +168,7 @@ def test_the_target_is_the_one_of_the_spec(fleet: UpdateFleet) -> None:
     """And so is the digest, whatever the status says of both."""
     fleet.file_members(a=OLD)
     drivers = {"command": fleet.file_driver()}
-    made = update_run.define_run(fleet.records, fleet.run_name, given(fleet), write=True).run
+    made = defining.define_run(fleet.records, fleet.run_name, given(fleet), write=True).run
     alter(fleet, lambda one: one["status"].update(targetVersion="1.35.9", digest=f"sha256:{0:064}"))
     assert fleet.conduct(drivers=drivers).outcome == "done"
     assert fleet.row("a").version_after == NEW and (fleet.folder / "files" / "a").read_text().strip() == f"v{TARGET}"
@@ -197,7 +197,7 @@ def test_every_verb_refuses_it(fleet: UpdateFleet, plays: Plays) -> None:
         lambda: update_run.skipped(session, name, [SkipTarget(type="Member", name="b")], write=True),
         lambda: complete(session, name, Which(), Approver(name="kubernetes-admin"), "", "", write=True),
         lambda: update_run.recorded_runs(records, [name]),
-        lambda: update_run.define_run(records, name, given(fleet, CANARY_FIRST), write=False),
+        lambda: defining.define_run(records, name, given(fleet, CANARY_FIRST), write=False),
     ):
         with pytest.raises(FleetError) as refused:
             command()
@@ -214,7 +214,7 @@ def test_every_verb_refuses_it(fleet: UpdateFleet, plays: Plays) -> None:
 def test_a_run_that_was_not_started_is_laid_out_again(fleet: UpdateFleet) -> None:
     """What is recorded before the start is not believed at all: it follows from spec, strategy and members."""
     fleet.file_members(a=OLD, b=OLD)
-    update_run.define_run(fleet.records, fleet.run_name, given(fleet, sequence(("all",))), write=True)
+    defining.define_run(fleet.records, fleet.run_name, given(fleet, sequence(("all",))), write=True)
 
     def doctored(one: Document) -> None:
         stages(one)[0]["groups"][0]["members"] = [{"name": "b", "status": {"state": "NotStarted"}}]
@@ -238,7 +238,7 @@ def test_a_run_that_was_started_cannot_be_made_new(fleet: UpdateFleet) -> None:
 def started(fleet: UpdateFleet) -> None:
     """Recorded and started, and not conducted yet."""
     who = user(fleet.session())
-    made = update_run.define_run(
+    made = defining.define_run(
         fleet.records, fleet.run_name, given(fleet, sequence(("all",))), write=True, who=who
     ).run
     update_run.started(fleet.session(), made, {}, write=True, who=who)
