@@ -238,9 +238,7 @@ def test_a_run_that_was_started_cannot_be_made_new(fleet: UpdateFleet) -> None:
 def started(fleet: UpdateFleet) -> None:
     """Recorded and started, and not conducted yet."""
     who = user(fleet.session())
-    made = defining.define_run(
-        fleet.records, fleet.run_name, given(fleet, sequence(("all",))), write=True, who=who
-    ).run
+    made = defining.define_run(fleet.records, fleet.run_name, given(fleet, sequence(("all",))), write=True, who=who).run
     update_run.started(fleet.session(), made, {}, write=True, who=who)
 
 
