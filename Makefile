@@ -7,7 +7,7 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
-.PHONY: help demo test check conformance bench soak simulate molecule test-pulumi binaries crds playbooks docs lock clean
+.PHONY: help demo test check conformance bench soak simulate molecule test-pulumi binaries crds playbooks files docs lock clean
 
 PYTHON ?=
 export PYTHON
@@ -62,6 +62,9 @@ crds: ## write the CRD files of the role hub from the dataclasses
 
 playbooks: ## write docs/playbooks.md from the playbooks and their verbs
 	@$(DEV) env PYTHONPATH=.cache/collections python tools/playbooks.py
+
+files: ## write docs/files.md, what each file is for, from the files
+	@$(RUN) python tools/files.py
 
 docs: ## the documentation as a site in build/site, with a page for each module and plugin; a broken link ends it
 	@./tools/in_venv docs python tools/docs_site.py

@@ -207,12 +207,12 @@ def crowded(root: Path) -> list[str]:
 
 
 def circles(found: list[Import], root: Path) -> list[str]:
-    """Modules that need each other on import: neither can be read, or moved, without the other."""
+    """Modules that need each other, be it for types alone: neither can be read, or moved, without the other."""
     needs: dict[str, set[str]] = {}
     for one in found:
         here = ".".join((*OWN, *one.file.relative_to(root).with_suffix("").parts)).removesuffix(".__init__")
         needs.setdefault(here, set())
-        if one.room is not None and not one.guarded:
+        if one.room is not None:
             needs[here] |= {".".join(one.target), ".".join(one.target[:-1])}
     graph = {
         name: sorted(each for each in targets if each in needs and each != name) for name, targets in needs.items()

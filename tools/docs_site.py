@@ -45,6 +45,7 @@ MENUS: dict[str, tuple[str, ...]] = {
     ),
     "Work on it": (
         "docs/architecture",
+        "docs/files",
         "docs/development",
         "docs/requirements",
         "CONTRIBUTING",

@@ -98,7 +98,7 @@ def lint(
         one = judge_document(each.value, now, holes, each.written)
         counts += {"documents": 1, "checked": int(one.checked)}
         for remark in one.remarks:
-            told.about(remark, each, one.inside)
+            told.add_about(remark, each, one.inside)
         found = mend(one, consent)
         if found is not None:
             mended.append(Mended(where=f"{each.path}:{each.line}", object=one.object, document=found))
@@ -106,7 +106,7 @@ def lint(
             related.append((each, one))
     rows = [(document.value, one.object) for document, one in related]
     for index, remark in across(rows, tuple(f"{document.path}:{document.line}" for document, _one in related)):
-        told.about(remark, related[index][0], "")
+        told.add_about(remark, related[index][0], "")
     remarks = sorted(told.remarks, key=lambda each: (order[each.file], each.line))
     return Linted(
         remarks=(*remarks, *told.rest()),
@@ -193,8 +193,9 @@ class _ToldRemarks:
         self.silenced = 0
         self._counts: dict[str, int] = {}
 
-    def about(self, remark: LintProblem, document: Document, inside: str) -> None:
-        """A remark on a document; ``inside`` as in ``Judged``."""
+    def add_about(self, remark: LintProblem, document: Document, inside: str) -> None:
+        """Adds a remark with its file and line; what a comment there silences is only counted. ``inside`` as in
+        ``Judged``."""
         if document.silent and remark.code in document.silent.get(_placed(remark, document, inside).line, ()):
             self.silenced += 1
         else:

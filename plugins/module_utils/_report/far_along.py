@@ -35,7 +35,7 @@ class FarAlong:
 
     @property
     def percent(self) -> int:
-        """0 to 100."""
+        """Rounded down, 0 to 100: 100 only when all is done, or where there is nothing to do."""
         return 100 * min(self.done, self.whole) // self.whole if self.whole else 100
 
 

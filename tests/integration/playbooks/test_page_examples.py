@@ -26,6 +26,7 @@ SAYS = {
     "compatibility": ("1 passed",),
     "development": ("passed",),
     "disruption": ("written to build/calendar/report.html",),
+    "files": ("`apply.py`",),
     "lint": ("0 errors, 0 warnings",),
     "performance": ("allowed_one",),
     "playbooks": ("eu-west-1", "digest"),

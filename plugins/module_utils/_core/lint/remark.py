@@ -57,7 +57,8 @@ def shortened(remark: LintProblem) -> LintProblem:
 
 
 def of_lint(lint: Lint) -> LintProblem:
-    """What the lint of budgets says, as of a document."""
+    """What is found in budgets or in an annotation ``do-not-disrupt``, as a remark; whose object and place it is, is
+    filled in by who reads the document."""
     return LintProblem(
         code=lint.code,
         level=lint.level,

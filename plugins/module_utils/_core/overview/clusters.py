@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 import typing as t
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -122,11 +123,12 @@ def _headroom(cluster: MemberCluster, name: str) -> Headroom:
 
 
 def _amount(text: str | None) -> float | None:
-    """Three digits behind the point are more than a bar shows."""
+    """Three digits behind the point are more than a bar shows; what no bar can show is None."""
     try:
-        return None if text is None else round(approximate(text), 3)
-    except (ValueError, OverflowError):
+        amount = None if text is None else approximate(text)
+    except ValueError:
         return None
+    return None if amount is None or not math.isfinite(amount) else round(amount, 3)
 
 
 def _number(text: str) -> int | None:

@@ -55,7 +55,7 @@ class ClusterAffinityFilter:
 
     index: FleetIndex
     terms: tuple[Term, ...]
-    bits: int
+    passing: int
     findings: tuple[Problem, ...] = ()
     name: t.ClassVar[str] = NAME
 
@@ -75,14 +75,14 @@ class ClusterAffinityFilter:
         return cls(index, judged, matched if terms else index.everyone, tuple(dict.fromkeys(findings)))
 
     def refusal(self, position: int) -> ClusterBlocker | None:
-        if bitset.has(self.bits, position):
+        if bitset.has(self.passing, position):
             return None
         parts = tuple(next(_mismatches(self.index, *each, position)) for each in enumerate(self.terms, 1))
         return ClusterBlocker(NAME, "no-term-matches", parts=parts)
 
     def blockers(self, position: int) -> t.Iterator[ClusterBlocker]:
         """One refusal, with all that the cluster lacks of every term."""
-        if bitset.has(self.bits, position):
+        if bitset.has(self.passing, position):
             return
         parts = (part for each in enumerate(self.terms, 1) for part in _mismatches(self.index, *each, position))
         yield ClusterBlocker(NAME, "no-term-matches", parts=tuple(parts))

@@ -12,10 +12,8 @@ from datetime import datetime, timedelta
 from ..objects.clusters.evacuation import is_evacuated
 from ..objects.clusters.member_cluster import MemberCluster
 from ..schema.meta import Condition, find_condition
+from .index import FleetIndex
 from .reasons import ClusterBlocker
-
-if t.TYPE_CHECKING:
-    from .index import FleetIndex
 
 NAME = "ClusterEligibility"
 HEARTBEAT_LIMIT = timedelta(minutes=5)
@@ -28,14 +26,19 @@ class ClusterEligibility:
     name: t.ClassVar[str] = NAME
 
     @property
-    def bits(self) -> int:
-        return self.index.eligible
+    def passing(self) -> int:
+        return eligible(self.index)
 
     def refusal(self, position: int) -> ClusterBlocker | None:
         return judge(self.index.clusters[position], self.index.now)
 
     def blockers(self, position: int) -> t.Iterator[ClusterBlocker]:
         return faults(self.index.clusters[position], self.index.now)
+
+
+def eligible(index: FleetIndex) -> int:
+    """The clusters that may get something at the index's instant, as a bit set by position."""
+    return index.known(NAME, lambda cluster: judge(cluster, index.now) is None)
 
 
 def judge(cluster: MemberCluster, now: datetime) -> ClusterBlocker | None:

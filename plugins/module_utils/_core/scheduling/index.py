@@ -17,7 +17,7 @@ from ..values.selector import (
     NOT_IN,
     LabelSelector,
 )
-from . import bitset, cluster_eligibility, namespace_affinity
+from . import bitset
 from .properties import PropertyColumn, property_column
 
 
@@ -55,13 +55,12 @@ class FleetIndex:
         self.positions: t.Mapping[str, int] = {name: position for position, name in enumerate(self.names)}
         self.size = len(self.names)
         self.everyone = (1 << self.size) - 1
-        self.leaving = self._where(lambda cluster: cluster.metadata.deletion_timestamp is not None)
-        self.evacuated = self._where(is_evacuated)
-        self.eligible = self._where(lambda cluster: cluster_eligibility.judge(cluster, now) is None)
+        self.leaving = self.where(lambda cluster: cluster.metadata.deletion_timestamp is not None)
+        self.evacuated = self.where(is_evacuated)
         self.taint_sets: t.Mapping[tuple[Taint, ...], int] = self._sets(cluster.taints for cluster in self.clusters)
         self._labels: dict[str, LabelColumn] = {}
         self._properties: dict[tuple[str, bool], PropertyColumn] = {}
-        self._namespaces: dict[tuple[str, bool], int] = {}
+        self._known: dict[t.Hashable, int] = {}
         self._topologies: dict[tuple[str, ...], Topology] = {}
 
     def label(self, key: str) -> LabelColumn:
@@ -81,11 +80,11 @@ class FleetIndex:
             self._properties[name, upstream] = column
         return column
 
-    def having_namespace(self, namespace: str, *, upstream: bool = False) -> int:
-        bits = self._namespaces.get((namespace, upstream))
+    def known(self, question: t.Hashable, holds: t.Callable[[MemberCluster], bool]) -> int:
+        """The clusters of which something holds, found once for each ``question``."""
+        bits = self._known.get(question)
         if bits is None:
-            bits = self._where(lambda cluster: namespace_affinity.judge(cluster, namespace, upstream=upstream) is None)
-            self._namespaces[namespace, upstream] = bits
+            bits = self._known[question] = self.where(holds)
         return bits
 
     def topology(self, keys: tuple[str, ...]) -> Topology:
@@ -117,7 +116,8 @@ class FleetIndex:
                 bits &= column.present if one.operator == EXISTS else ~column.present
         return bits
 
-    def _where(self, holds: t.Callable[[MemberCluster], bool]) -> int:
+    def where(self, holds: t.Callable[[MemberCluster], bool]) -> int:
+        """The clusters of which something holds, as a bit set by position."""
         return bitset.of([position for position, cluster in enumerate(self.clusters) if holds(cluster)], self.size)
 
     def _sets(self, values: t.Iterable[T]) -> dict[T, int]:

@@ -10,10 +10,8 @@ from dataclasses import dataclass
 
 from ..objects.clusters.member_cluster import MemberCluster
 from ..schema.meta import find_condition
+from .index import FleetIndex
 from .reasons import ClusterBlocker
-
-if t.TYPE_CHECKING:
-    from .index import FleetIndex
 
 NAME = "NamespaceAffinity"
 # A member reports no more than this many namespaces, so a longer list says nothing of the missing ones.
@@ -30,15 +28,18 @@ class NamespaceAffinity:
     name: t.ClassVar[str] = NAME
 
     @property
-    def bits(self) -> int:
+    def passing(self) -> int:
         if not self.namespace:
             return self.index.everyone
-        return self.index.having_namespace(self.namespace, upstream=self.upstream)
+        return self.index.known((NAME, self.namespace, self.upstream), self._holds)
 
     def refusal(self, position: int) -> ClusterBlocker | None:
         if not self.namespace:
             return None
         return judge(self.index.clusters[position], self.namespace, upstream=self.upstream)
+
+    def _holds(self, cluster: MemberCluster) -> bool:
+        return judge(cluster, self.namespace, upstream=self.upstream) is None
 
     def blockers(self, position: int) -> t.Iterator[ClusterBlocker]:
         refusal = self.refusal(position)

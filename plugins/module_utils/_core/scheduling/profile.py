@@ -18,10 +18,11 @@ from .taint_toleration import TaintToleration
 
 
 class Filter(t.Protocol):
-    """``bits`` pass; ``refusal`` says why a cluster does not, as upstream does, or None; ``blockers`` say all of it."""
+    """``passing`` are the clusters that pass, as a bit set by position in the index; ``refusal`` says why one does not,
+    as upstream does, or None; ``blockers`` say all of it."""
 
     @property
-    def bits(self) -> int: ...
+    def passing(self) -> int: ...
 
     def refusal(self, position: int) -> ClusterBlocker | None: ...
 
@@ -47,18 +48,18 @@ class Profile:
         )
         passing = asked.index.everyone
         for each in filters:
-            passing &= each.bits
+            passing &= each.passing
         return cls(filters, passing, affinity.findings)
 
     def refusal(self, position: int) -> ClusterBlocker | None:
         """The first filter's refusal."""
         for each in self.filters:
-            if not each.bits >> position & 1:
+            if not each.passing >> position & 1:
                 return each.refusal(position)
         return None
 
     def blockers(self, position: int) -> t.Iterator[ClusterBlocker]:
         """Everything that any filter has against a cluster, in the order in which they judge."""
         for each in self.filters:
-            if not each.bits >> position & 1:
+            if not each.passing >> position & 1:
                 yield from each.blockers(position)

@@ -20,16 +20,16 @@ NAME = "TaintToleration"
 class TaintToleration:
     index: FleetIndex
     tolerations: tuple[Toleration, ...]
-    bits: int
+    passing: int
     name: t.ClassVar[str] = NAME
 
     @classmethod
     def of(cls, index: FleetIndex, tolerations: tuple[Toleration, ...]) -> TaintToleration:
-        bits = 0
+        passing = 0
         for taints, carriers in index.taint_sets.items():
             if first_untolerated(taints, tolerations) is None:
-                bits |= carriers
-        return cls(index, tolerations, bits)
+                passing |= carriers
+        return cls(index, tolerations, passing)
 
     def refusal(self, position: int) -> ClusterBlocker | None:
         return next(self.blockers(position), None)

@@ -72,7 +72,10 @@ class Quantity:
 
     @property
     def approximate(self) -> float:
-        """The nearest float by way of the spelling: mantissa x 10^scale (``AsApproximateFloat64``)."""
+        """The float that upstream sorts by, mantissa x 10^scale as written (``AsApproximateFloat64``): equal quantities
+        of other spellings may differ in the last digit, and too large ones are infinite. Zero is 0."""
+        if not self.nanos:
+            return 0.0
         try:
             return float(self.mantissa) * _power_of_ten(self.scale) if self.scale else float(self.mantissa)
         except OverflowError:

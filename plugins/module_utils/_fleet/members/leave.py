@@ -29,7 +29,7 @@ from ..placements.on_member.member_apply import (
     run_on_member,
 )
 from ..placements.on_member.observe import PARENTS, parsed_parent
-from ..placements.recorded import all_bindings, all_placements, let_go
+from ..placements.recorded import all_bindings, all_placements, delete_record
 from ..session import Session
 from ..updates.claims import busy
 from .identity import recorded_uids, several_names
@@ -276,6 +276,6 @@ def _forget(records: Records, name: str, leases: t.Mapping[str, Lease]) -> None:
     for binding in all_bindings(records):
         if binding["spec"]["targetCluster"] == name:
             lease = leases.get(f"placement/{_parent(binding)}")
-            let_go(records, binding, lease)
+            delete_record(records, binding, lease)
     for kind in ("MemberCluster", "FleetMember"):
         records.delete(kind, name, lease=leases[f"member/{name}"])

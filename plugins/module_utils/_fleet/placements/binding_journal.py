@@ -24,7 +24,7 @@ from ..._core.schema.codec import encode
 from ..._core.values.instants import parse_time, write_time
 from ..._store.records import Lease, Records
 from ..conductor.journal import Change
-from .recorded import Document, let_go
+from .recorded import Document, delete_record
 
 
 class BindingJournal:
@@ -71,7 +71,7 @@ class BindingJournal:
                 self._kept[each.name] = each
             kept.append(each)
         for name in self._documents.keys() - {each.name for each in kept}:
-            let_go(self._records, self._documents[name], self.lease)
+            delete_record(self._records, self._documents[name], self.lease)
             del self._documents[name]
             self._kept.pop(name, None)
         self.state = replace(state, bindings=tuple(kept))

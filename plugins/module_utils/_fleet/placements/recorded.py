@@ -23,6 +23,7 @@ from ..._core.plan.compose import RecordedState
 from ..._core.schema.codec import decode
 from ..._store.kinds import record_name
 from ..._store.records import Lease, Records
+from ..recorded import recorded
 
 LATEST = "kubernetes-fleet.io/is-latest-snapshot"
 POLICY_INDEX = "kubernetes-fleet.io/policy-index"
@@ -55,11 +56,8 @@ class RecordedPlacement:
 
     @property
     def placement(self) -> ClusterResourcePlacement | None:
-        """The object of the record; ValueError if it cannot be one."""
-        if not self.document:
-            return None
-        namespaced = self.document["kind"] == "ResourcePlacement"
-        return decode(ResourcePlacement if namespaced else ClusterResourcePlacement, self.document)
+        """The object of the record. FleetError ``record-damaged``."""
+        return _placement_of(self.document) if self.document else None
 
     @property
     def uid(self) -> str:
@@ -68,8 +66,18 @@ class RecordedPlacement:
 
 
 def statuses_of(placements: t.Iterable[Document]) -> dict[str, PlacementStatus]:
-    """The status of each recorded placement by its name; of one that has none yet an empty one."""
-    return {str(PlacementKey.of_record(each)): decode(PlacementStatus, each.get("status") or {}) for each in placements}
+    """The status of each recorded placement, empty for one that has none yet; by name, or ``namespace/name``.
+    FleetError ``record-damaged``."""
+    return {str(PlacementKey.of_record(each)): _placement_of(each).status for each in placements}
+
+
+def _placement_of(document: Document) -> ClusterResourcePlacement:
+    """FleetError ``record-damaged`` if it cannot be one, with what is wrong of it."""
+    kind = ResourcePlacement if document["kind"] == "ResourcePlacement" else ClusterResourcePlacement
+    try:
+        return decode(kind, document)
+    except (ValueError, TypeError, AttributeError):
+        return recorded(kind, document)
 
 
 def is_recovering(document: Document | None) -> bool:
@@ -115,8 +123,8 @@ def recorded_placement(records: Records, name: str) -> RecordedPlacement:
     )
 
 
-def let_go(records: Records, document: Document, lease: Lease | None) -> None:
-    """Deletes a record that told what members hold: nothing of it is there any more.
+def delete_record(records: Records, document: Document, lease: Lease | None) -> None:
+    """Deletes a binding or a snapshot; one that is not there is as good. Finalizers of others keep it until they go.
 
     Our finalizer goes first. With it a record whose namespace is being deleted is gone at once; one of which only that
     was written before this process ended is deleted by the next. FleetError as of ``Records``.

@@ -38,7 +38,7 @@ from .recorded import (
     SOURCE,
     Document,
     RecordedPlacement,
-    let_go,
+    delete_record,
 )
 
 
@@ -122,7 +122,7 @@ class Writer:
     def forget(self, placement: Document) -> None:
         """The last of a deleted placement: its snapshots, then itself."""
         for each in (*self.recorded.resource_snapshots, *self.recorded.policy_snapshots):
-            let_go(self.records, each, self.lease)
+            delete_record(self.records, each, self.lease)
         finalizers = [each for each in placement["metadata"].get("finalizers") or () if each != CLEANUP]
         if not placement["metadata"].get("deletionTimestamp"):
             self.records.delete(self.plan.key.kinds.placement, self.plan.name, lease=self.lease)
@@ -203,7 +203,7 @@ class Writer:
         for each in documents:
             index = int(each["metadata"]["labels"][label])
             if index in gone - in_use:
-                let_go(self.records, each, self.lease)
+                delete_record(self.records, each, self.lease)
             elif each["metadata"]["labels"].get(LATEST) == "true" and index != newest:
                 labels = {**each["metadata"]["labels"], LATEST: "false"}
                 self.records.replace({**each, "metadata": {**each["metadata"], "labels": labels}}, self.lease)

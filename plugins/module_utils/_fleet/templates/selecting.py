@@ -98,7 +98,7 @@ def _by_terms(document: Mapping[str, t.Any], selector: t.Any) -> bool:
     wrong = [each for each in affinity.findings if each.code == "malformed-requirement"]
     if wrong:
         raise FleetError.of(wrong)
-    return bool(affinity.bits)
+    return bool(affinity.passing)
 
 
 def _refuse(check: Check) -> None:

@@ -24,7 +24,9 @@ Row = dict[str, t.Any]
 
 
 def update_stages(strategy: t.Any, members: t.Any) -> tuple[list[Row], tuple[Found, ...]]:
-    """A row for each stage, and what is worth a word: members that no group takes, groups without members."""
+    """A row for each stage of an UpdateStrategy, an UpdateRun or a service's JSON of one (None: one by one), and
+    what is worth a word: members that no group takes, groups without members. ``members`` as for ``candidates``.
+    FleetError ``not-a-strategy``, and what is wrong with either."""
     resolved = resolve(_strategy(strategy), candidates(members), "")
     return [_row(each) for each in resolved.stages], resolved.warnings
 

@@ -154,7 +154,8 @@ class PodTopology:
         return out
 
     def record(self, asked: PodDemands, taints: Taints, node: Requirements) -> None:
-        """Note that a pod has been placed on such a node."""
+        """Count a pod that has been placed on a node with these requirements, ``demands`` among them. Where several
+        domains are left, anti-affinity counts it in each of them, spread and affinity in none."""
         for group in self.groups.values():
             if group.counts_on(asked.pod, taints, node):
                 domains = node.get(group.key)

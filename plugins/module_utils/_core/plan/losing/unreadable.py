@@ -102,7 +102,7 @@ def out_of_reach(index: FleetIndex, cluster: str) -> bool:
 
 def _unread(index: FleetIndex, cluster: str) -> bool:
     position = index.positions.get(cluster)
-    if position is None or index.eligible >> position & 1:
+    if position is None or cluster_eligibility.eligible(index) >> position & 1:
         return False
     refusal = cluster_eligibility.judge(index.clusters[position], index.now)
     return refusal is not None and refusal.code in UNREAD
@@ -111,7 +111,7 @@ def _unread(index: FleetIndex, cluster: str) -> bool:
 def _refused(profile: Profile, position: int) -> ClusterBlocker | None:
     """The first refusal that is not about having been read."""
     for each in profile.filters:
-        refusal = None if each.bits >> position & 1 else each.refusal(position)
+        refusal = None if each.passing >> position & 1 else each.refusal(position)
         if refusal and not (refusal.rule == cluster_eligibility.NAME and refusal.code in UNREAD):
             return refusal
     return None

@@ -113,7 +113,7 @@ def _look(flight: Flight, cluster: ClusterUpdatingStatus, held: RolloutBinding |
         return cluster
     if not scene.holds(cluster.conditions, STARTED):
         return _start(flight, cluster, held)
-    if scene.in_sync(held, cluster) and scene.is_bound(held) and _is_started(held):
+    if scene.has_content(held, cluster) and scene.is_bound(held) and _is_started(held):
         return _judge(flight, cluster, held)
     if _owed(flight, cluster, held):
         return _act(flight, cluster, held)
@@ -132,7 +132,7 @@ def _start(flight: Flight, cluster: ClusterUpdatingStatus, held: RolloutBinding)
     """
     scene = flight.scene
     started = flight.marks.on_cluster(cluster, STARTED, CLUSTER_STARTED)
-    if not (scene.in_sync(held, cluster) and scene.is_bound(held) and _is_started(held)):
+    if not (scene.has_content(held, cluster) and scene.is_bound(held) and _is_started(held)):
         _act(flight, started, held)
     elif scene.upstream:
         result = _result(flight, held)
@@ -149,7 +149,7 @@ def _start(flight: Flight, cluster: ClusterUpdatingStatus, held: RolloutBinding)
 def _act(flight: Flight, cluster: ClusterUpdatingStatus, held: RolloutBinding) -> ClusterUpdatingStatus:
     """Gives the cluster what it is to hold."""
     scene, stage = flight.scene, flight.stage.stage_name
-    if scene.in_sync(held, cluster) and scene.is_bound(held):
+    if scene.has_content(held, cluster) and scene.is_bound(held):
         flight.actions.append(MarkStarted(stage=stage, cluster=cluster.cluster_name, binding=held.name))
     else:
         bind = BindCluster(

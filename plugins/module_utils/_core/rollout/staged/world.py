@@ -205,7 +205,9 @@ class RunContext:
             ),
         )
 
-    def in_sync(self, held: RolloutBinding, cluster: ClusterUpdatingStatus) -> bool:
+    def has_content(self, held: RolloutBinding, cluster: ClusterUpdatingStatus) -> bool:
+        """Whether the binding names what the run wants there, and its apply strategy; whether it is bound and has
+        begun is asked for apart."""
         strategy = held.binding.spec.apply_strategy
         return held.content == self.content(cluster) and strategy == self.status.applied_strategy
 

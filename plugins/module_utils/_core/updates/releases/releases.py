@@ -115,7 +115,8 @@ class Releases:
         return any(each == provider for each, _location in self.places)
 
     def at(self, provider: str, location: str) -> LocationReleases | None:
-        """None if the provider is not described; an empty place if the location is not."""
+        """What the location offers, or else what the provider says for everywhere (whose ``location`` is ``*``). None
+        if the provider is not described; an empty place if only the location is not."""
         found = self.places.get((provider, location)) or self.places.get((provider, EVERYWHERE))
         if found is not None or not self.knows(provider):
             return found

@@ -38,9 +38,9 @@ from ..recorded import (
     POLICY_INDEX,
     RESOURCE_HASH,
     RESOURCE_INDEX,
+    delete_record,
     is_clearing,
     is_recovering,
-    let_go,
     recovering,
 )
 from ..sources import LoadedPlacement
@@ -147,7 +147,7 @@ class _Lease:
         for kind in (kinds.binding, kinds.resource_snapshot, kinds.policy_snapshot):
             for each in self.records.list(kind, placement.labels, placement.namespace):
                 self.permit()
-                let_go(self.records, each, self.lease)
+                delete_record(self.records, each, self.lease)
 
 
 def _rebuild(

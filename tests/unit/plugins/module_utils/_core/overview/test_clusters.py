@@ -62,6 +62,9 @@ def test_headroom_is_in_cores_and_bytes_and_nonsense_is_unknown():
     )
     assert found.as_dict()["cpu"] == [1.5, 4] and found.as_dict()["memory"] == [2 * 2**30, 8 * 2**30]
     assert found.nodes is None
+    endless = {"allocatable": {"cpu": "1e400", "memory": "-1e400"}, "available": {"cpu": "0e400", "memory": "soon"}}
+    row = cluster_row(cluster({"resourceUsage": endless})).as_dict()
+    assert (row["cpu"], row["memory"]) == ([0, None], [None, None])
 
 
 def test_what_only_the_member_has_is_taken_from_there():

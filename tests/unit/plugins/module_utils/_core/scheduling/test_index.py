@@ -6,6 +6,7 @@ from __future__ import annotations
 import random
 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling import bitset
+from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.cluster_eligibility import eligible
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.selector import (
     LabelSelector,
     LabelSelectorRequirement,
@@ -46,7 +47,7 @@ def test_no_selector_and_an_empty_one_match_all_D1_28():
 
 def test_an_empty_fleet_can_be_asked():
     index = fleet()
-    assert (index.everyone, index.eligible, index.label("region").present) == (0, 0, 0)
+    assert (index.everyone, eligible(index), index.label("region").present) == (0, 0, 0)
     assert index.topology(("region",)).domains == ()
 
 

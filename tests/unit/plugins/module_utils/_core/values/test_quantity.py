@@ -70,6 +70,7 @@ def test_the_float_of_a_sorter_depends_on_the_spelling() -> None:
     assert approximate("0.3") == 0.30000000000000004
     assert approximate("300m") == 0.3
     assert approximate("16") == 16.0
+    assert approximate("0e309") == 0.0 and approximate("1e309") == float("inf")
 
 
 def test_manifests_may_hold_numbers_and_spaces() -> None:

@@ -1,0 +1,31 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""docs/files.md has every file, by what it says of itself."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.gitops.fleet.tools import files
+
+
+def test_the_page_is_up_to_date() -> None:
+    assert files.PAGE.read_text(encoding="utf-8") == files.page(), "run make files"
+
+
+@pytest.mark.parametrize(
+    ("docstring", "told"),
+    [
+        ("One thing. And more of it.", "One thing"),
+        ("Sets (``p`` is a bit). Then more", "Sets (`p` is a bit)"),
+        ("Ways, e.g. this\none, in\n\na file.", "Ways, e.g. this one, in"),
+        ("Karpenter v1.14.1, a | b.", "Karpenter v1.14.1, a \\| b"),
+    ],
+)
+def test_a_purpose_is_the_first_sentence(docstring: str, told: str) -> None:
+    assert files.purpose(f'"""{docstring}"""\n') == told
+
+
+def test_a_file_without_a_purpose_is_an_error() -> None:
+    with pytest.raises(ValueError):
+        files.purpose("import os\n")

@@ -1,0 +1,62 @@
+# Copyright: Contributors to the gitops.fleet project
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`make files`: writes docs/files.md, what each file below plugins/module_utils and plugins/plugin_utils is for, by the
+first sentence of its docstring."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import typing as t
+from itertools import groupby
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "files.md"
+PLUGINS = ROOT / "plugins"
+FOLDERS = ("module_utils", "plugin_utils")
+HEAD = """# Which file does what
+
+Every file of the rooms in a sentence, to be searched for the words of a task; [architecture.md](architecture.md) shows
+how they work together. The page is made of the files themselves, by `make files`, and a test holds that it is up to date.
+
+Where is a subject? From a checkout:
+
+```sh
+grep -i "server-side apply" docs/files.md
+```
+"""
+# Where a sentence ends: behind a word of two letters or more, so that "e.g." goes on.
+_END = re.compile(r"(?<=[\w)`]{2})\.(?=\s+[A-Z`])|\.$")
+
+
+def purpose(source: str) -> str:
+    """The first sentence of a module's docstring, on one line. ValueError if it has none."""
+    told = ast.get_docstring(ast.parse(source))
+    if not told:
+        raise ValueError("it says nothing of what it is for")
+    paragraph = " ".join(told.partition("\n\n")[0].split())
+    return _END.split(paragraph)[0].replace("|", "\\|").replace("``", "`")
+
+
+def files() -> t.Iterator[Path]:
+    """Those that stand on the page, folder by folder."""
+    found = [file for folder in FOLDERS for file in (PLUGINS / folder).rglob("*.py") if file.name != "__init__.py"]
+    return iter(sorted(found, key=lambda file: (file.parent.parts, file.name)))
+
+
+def page() -> str:
+    """The whole page."""
+    parts = [HEAD]
+    for folder, inside in groupby(files(), key=lambda file: file.parent):
+        name = folder.relative_to(PLUGINS).as_posix().removeprefix("module_utils/")
+        rows = "".join(f"| `{file.name}` | {purpose(file.read_text(encoding='utf-8'))} |\n" for file in inside)
+        parts.append(f"\n## `{name}`\n\n| file | what it is for |\n| --- | --- |\n{rows}")
+    return "".join(parts)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
+    sys.exit(0)
