@@ -20,7 +20,7 @@ FOLDERS = ("module_utils", "plugin_utils")
 HEAD = """# Which file does what
 
 Every file of the rooms in a sentence, to be searched for the words of a task; [architecture.md](architecture.md) shows
-how they work together. The page is made of the files themselves, by `make files`, and a test holds that it is up to date.
+how they work together. The page is made of the files themselves, by `make files`; a test holds that it is up to date.
 
 Where is a subject? From a checkout:
 
